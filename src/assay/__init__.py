@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay.api.linting import lint
     from assay.api.llm_judge_model import judge_equivalence, open_judge, open_model
     from assay.api.llm_judged_run import MeasuredJudge, judge_run, measure_judge
+    from assay.api.refuting import refute
     from assay.api.run import Run, load_run
     from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
     from assay.api.single import check, compare, diagnose, examine, gather_evidence, judge
@@ -70,10 +71,12 @@ if TYPE_CHECKING:
         Verdict,
     )
     from assay.model.lint import LintFinding, LintReport
+    from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
     from assay.reports.mlflow import MlflowExport
 
 __all__ = [
     "AssayError",
+    "Assumption",
     "Calibration",
     "Case",
     "CaseChange",
@@ -110,6 +113,7 @@ __all__ = [
     "Prediction",
     "QueryJudge",
     "QueryPair",
+    "Refutation",
     "Result",
     "Run",
     "RunDiff",
@@ -126,6 +130,8 @@ __all__ = [
     "UnscoredError",
     "UsageError",
     "Verdict",
+    "Witness",
+    "WitnessTable",
     "__version__",
     "assert_equivalent",
     "check",
@@ -152,6 +158,7 @@ __all__ = [
     "open_system",
     "read_labels",
     "read_selection",
+    "refute",
 ]
 
 _HOMES = {
@@ -164,10 +171,12 @@ _HOMES = {
     "assay.api.llm_judged_run": ("MeasuredJudge", "judge_run", "measure_judge"),
     "assay.api.labels": ("read_labels",),
     "assay.api.linting": ("lint",),
+    "assay.api.refuting": ("refute",),
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
     "assay.api.single": ("check", "compare", "diagnose", "examine", "gather_evidence", "judge"),
     "assay.api.systems": ("open_system",),
+    "assay.model.witness": ("Assumption", "Refutation", "Witness", "WitnessTable"),
     "assay.model.lint": ("LintFinding", "LintReport"),
     "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay.api.evaluation import check_options, make_pool
@@ -174,14 +174,15 @@ def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
             raise AssayError(f"a worker answered with {type(other).__name__} where a line of evidence belongs")
 
 
-class _Pools:
+class KeptPools:
     """The workers for single pairs, one for each of the limits used last, kept until the interpreter ends.
 
     Each current folder has its own worker: a worker keeps the folder it was started in, and a URL may
     be relative to it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[Limits, bool], WorkerPool]) -> None:
+        self._make = make
         self._begin()
 
     def _begin(self) -> None:
@@ -189,7 +190,7 @@ class _Pools:
         self._process_id = os.getpid()
         self._pools: OrderedDict[tuple[Limits, str, bool], WorkerPool] = OrderedDict()
 
-    def run(self, limits: Limits, task: CaseTask, *, causes: bool = False) -> TaskDone | TaskLost:
+    def run(self, limits: Limits, task: object, *, causes: bool = False) -> TaskDone | TaskLost:
         """Run one task. Callers in other threads wait: a pool serves one at a time."""
         if self._process_id != os.getpid():
             self._begin()  # in a forked child, lock and workers belong to the parent
@@ -197,7 +198,7 @@ class _Pools:
         with self._lock:
             pool = self._pools.pop(key, None)
             if pool is None or pool.closed:  # an interrupted pool is closed
-                pool = make_pool(ComparisonOptions(), limits, (), 1, remember=False, diagnose=causes)
+                pool = self._make(limits, causes)
             self._pools[key] = pool
             if len(self._pools) > _KEPT_POOLS:
                 self._pools.popitem(last=False)[1].close()
@@ -205,7 +206,9 @@ class _Pools:
             return outcome
 
 
-_POOLS = _Pools()
+_POOLS = KeptPools(
+    lambda limits, causes: make_pool(ComparisonOptions(), limits, (), 1, remember=False, diagnose=causes)
+)
 
 
 def compare(

@@ -23,6 +23,7 @@ from assay.cli.judge import judge
 from assay.cli.lint import lint
 from assay.cli.llmsql import llmsql
 from assay.cli.options import ungrouped
+from assay.cli.refute import refute
 from assay.cli.report import report
 from assay.cli.run import run
 from assay.cli.runs import runs
@@ -100,6 +101,7 @@ _verb(lint, "Look for what is doubtful about a question set's own gold.")
 _verb(judge, "Ask an LLM whether queries are equivalent, and measure how far to trust it.")
 _verb(report, "Draw a stored run: on the terminal, or as files.")
 _verb(explain, "Say why one case of a run is wrong, and which repair makes it right.")
+_verb(refute, "Find a small database on which two queries differ.")
 _verb(view, "Show a run, or two beside each other, in the browser, on this machine only.")
 _verb(diff, "Compare two runs: better or worse, how sure, on which cases. Or rank several.")
 _verb(runs, "List a folder's runs, and draw their trend.")

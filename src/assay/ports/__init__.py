@@ -26,6 +26,7 @@ from assay.ports.scoring import (
     TimedScore,
 )
 from assay.ports.systems import AsksAboutDatabases, ChatMessage, ChatModel, Completion, SchemaSource, System
+from assay.ports.witnesses import MakesTrials, PossibleAnswers, ReadsAnswers, TrialDatabase
 from assay.ports.workers import (
     LABEL_BYTES,
     Backend,
@@ -62,11 +63,14 @@ __all__ = [
     "Loss",
     "LossKind",
     "LostKind",
+    "MakesTrials",
     "Metric",
     "NeededDatabase",
+    "PossibleAnswers",
     "Pulse",
     "QueryExecutor",
     "QueryRequest",
+    "ReadsAnswers",
     "Reporter",
     "SchemaSource",
     "ScoredCase",
@@ -79,4 +83,5 @@ __all__ = [
     "TellsContent",
     "TimedMetric",
     "TimedScore",
+    "TrialDatabase",
 ]

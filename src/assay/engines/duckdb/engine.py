@@ -18,6 +18,7 @@ from assay.engines.fetching import FIRST_ROWS, fetch_rest
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
+from assay.ports import TrialDatabase
 
 _BESIDE = (".wal", ".tmp")
 
@@ -172,6 +173,17 @@ class DuckdbEngine(DatabaseFile):
         from assay.engines.duckdb.schema import read_schema
 
         return read_schema(self, with_values=with_values)
+
+    @classmethod
+    def trial(cls, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> TrialDatabase:
+        """An empty database in memory with the schema's tables, to try queries on."""
+        from assay.engines.duckdb.trial import TRIAL_BYTES, TRIAL_ROWS, DuckdbTrial
+
+        connection = duckdb.connect(MEMORY, config={**_SETTINGS, "memory_limit": f"{TRIAL_BYTES >> 20}MiB"})
+        _lock(connection)
+        limits = Limits(timeout_s=timeout_s, max_rows=TRIAL_ROWS, max_memory_bytes=TRIAL_BYTES)
+        engine = cls(connection, DatabaseUrl(text=f"duckdb:///{MEMORY}"), limits)
+        return DuckdbTrial(connection, engine, schema, version=cls.version(), keyless=keyless)
 
     def session(self) -> str | None:
         """The settings of this connection: all that decides answers besides the file and the query."""

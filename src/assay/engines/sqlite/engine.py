@@ -13,6 +13,7 @@ from assay.engines.sqlite.file import open_read_only
 from assay.engines.sqlite.guard import Guard
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, Row
+from assay.ports import TrialDatabase
 
 _CELL_BYTES = 40
 """Bytes of a cell besides its content: a pointer and an object's header."""
@@ -116,6 +117,13 @@ class SqliteEngine(DatabaseFile):
         from assay.engines.sqlite.schema import read_schema
 
         return read_schema(self, with_values=with_values)
+
+    @classmethod
+    def trial(cls, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> TrialDatabase:
+        """An empty database in memory with the schema's tables, to try queries on."""
+        from assay.engines.sqlite.trial import SqliteTrial
+
+        return SqliteTrial(schema, keyless=keyless, timeout_s=timeout_s)
 
     def session(self) -> str | None:
         """The library as it was built: all that decides answers besides the file, the query and the limits."""

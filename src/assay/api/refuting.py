@@ -1,0 +1,106 @@
+"""Do two queries differ on some database? Look for a small one."""
+
+from __future__ import annotations
+
+import math
+from os import PathLike
+from pathlib import Path
+
+from assay import registry
+from assay.api.inputs import check_databases
+from assay.api.single import KeptPools
+from assay.engines.pool.pool import WorkerPool
+from assay.errors import AssayError, InputError, UsageError
+from assay.model import DatabaseSchema, DatabaseUrl, Limits
+from assay.model.witness import Refutation
+from assay.ports import TaskDone
+from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings, with_notes
+from assay.sql.ddl import read_ddl
+from assay.sql.dialects import closest_dialect, is_dialect
+
+
+def refute(
+    first_sql: str,
+    second_sql: str,
+    *,
+    database: str | None = None,
+    schema: DatabaseSchema | str | PathLike[str] | None = None,
+    dialect: str | None = None,
+    seconds: float = 1.0,
+    seed: int = 0,
+    limits: Limits | None = None,
+) -> Refutation:
+    """Look for a small database on which two queries differ, and say under which assumptions it stands.
+
+    The first query is the reference: row order counts where its outermost level has ORDER BY. Give one of ``database``
+    (a URL: its schema is taken, and its data says what is plausible) and ``schema`` (a text of CREATE statements, a
+    path to a file with such, or a `DatabaseSchema`: nothing but the declared constraints is assumed). ``dialect`` is
+    the queries', with ``schema``: ``sqlite`` or ``duckdb``; by default SQLite's, or DuckDB's where SQLite cannot run
+    them. ``seconds`` bounds the computing, and the same ``seed`` gives the same outcome.
+
+    Both queries are executed in a worker process, on databases in memory; on ``database`` read-only and under
+    ``limits``. Their failures are never raised: they are part of the outcome.
+
+    Raises UsageError for arguments that do not go together, InputError for a schema that cannot be read or a URL
+    without an engine, and DatabaseError for a database that cannot be read.
+    """
+    if (database is None) == (schema is None):
+        raise UsageError("give either a database, or the schema of one")
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise UsageError(f"seconds is {seconds}: give a positive number")
+    url: DatabaseUrl | None = None
+    made: DatabaseSchema | None = None
+    notes: tuple[str, ...] = ()
+    if database is not None:
+        url = DatabaseUrl.parse(database)
+        if url.is_template:
+            raise InputError(f"{url} is a template: name one database")
+        if dialect is not None:
+            raise UsageError("the database says which dialect its queries have: leave out the dialect")
+        check_databases([url], {})
+    else:
+        made, notes = _schema(schema, dialect)
+        dialect = dialect or ("duckdb" if made.dialect == "duckdb" else None)
+    task = WitnessTask(
+        first=first_sql, second=second_sql, url=url, schema=made, dialect=dialect, seconds=seconds, seed=seed
+    )
+    outcome = _POOLS.run(limits or Limits(), task)
+    if not isinstance(outcome, TaskDone) or not isinstance(outcome.outcome, Refutation):
+        raise AssayError(f"looking for a witness failed: {getattr(outcome, 'message', 'no outcome')}")
+    return with_notes(outcome.outcome, notes)
+
+
+def _schema(
+    given: DatabaseSchema | str | PathLike[str] | None, dialect: str | None
+) -> tuple[DatabaseSchema, tuple[str, ...]]:
+    """The schema and what of it was not read. Raises InputError where nothing was."""
+    if dialect is not None and not is_dialect(dialect):
+        close = closest_dialect(dialect)
+        raise UsageError(f"no SQL dialect is called {dialect!r}" + (f" (did you mean {close!r}?)" if close else ""))
+    if isinstance(given, DatabaseSchema):
+        return given, ()
+    place = "the schema"
+    if isinstance(given, PathLike):
+        place = str(Path(given))
+        try:
+            given = Path(given).read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"{place}: the schema cannot be read ({why}): name a text file of CREATE TABLE") from None
+    reading = read_ddl(str(given), dialect or "sqlite")
+    if dialect is None and reading.unread:
+        other = read_ddl(str(given), "duckdb")
+        reading = other if len(other.unread) < len(reading.unread) else reading
+    if not reading.schema.tables:
+        why = f": {reading.unread[0]}" if reading.unread else ""
+        raise InputError(f"{place} holds no CREATE TABLE that can be read{why}")
+    return reading.schema, reading.unread
+
+
+def _pool(limits: Limits) -> WorkerPool:
+    settings = WitnessWorkerSettings(engines=registry.engine_references(), limits=limits)
+    memory = limits.max_memory_bytes + 2 * limits.max_result_bytes + settings.cache_bytes
+    return WorkerPool(workers=1, setup=WITNESS_SETUP, argument=settings, memory_limit_bytes=memory)
+
+
+_POOLS = KeptPools(lambda limits, _: _pool(limits))

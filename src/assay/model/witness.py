@@ -1,0 +1,122 @@
+"""What a search for a database on which two queries differ has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.model.result import Result, Row
+
+RefutationKind = Literal["refuted", "conditional", "tie", "unknown"]
+"""``refuted``: they differ on data like the real data (without real data: under the declared constraints).
+``conditional``: they differ only on data that the real data's regularities rule out; `Refutation.broken` names these.
+``tie``: they differ, and all that was found is explained by a choice that a query leaves to the engine.
+``unknown``: no difference was found, or none could be looked for; `Refutation.why` says which."""
+
+WhyUnknown = Literal[
+    "no_difference",
+    "out_of_time",
+    "same_text",
+    "unreadable",
+    "no_schema",
+    "no_engine",
+    "constraints",
+    "fails",
+    "one_fails",
+    "nondeterministic",
+    "lost",
+]
+"""``no_difference``: every trial agreed, and `Refutation.trials` says how many. ``fails``: a query fails on every
+database that was tried, or both do. ``one_fails``: where the results could differ, one query fails. ``constraints``:
+no database was found that honours them. ``lost``: the worker ended in the middle of it."""
+
+AssumptionLevel = Literal["observed", "without_ranges", "without_never_null", "declared"]
+"""What a witness honours, the most first: all that was observed in the real data; all but the ranges of values; all but
+these and the columns that hold no NULL; the declared constraints alone."""
+
+ASSUMPTION_LEVELS: tuple[AssumptionLevel, ...] = ("observed", "without_ranges", "without_never_null", "declared")
+
+AssumptionKind = Literal["range", "never_null", "unique", "dependency", "inclusion", "not_empty", "selects"]
+
+WitnessTag = Literal[
+    "multiplicity_only", "order_only", "column_count", "needs_empty_result", "needs_empty_table", "needs_null", "typing"
+]
+"""``multiplicity_only``: both results have the same rows, some more often. ``typing``: the results agree but for the
+types of values, such as 1 and '1'. ``needs_null``: the witness holds a NULL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """A regularity of the real data that nothing declares, or one that a witness breaks."""
+
+    kind: AssumptionKind
+    table: str
+    columns: tuple[str, ...] = ()
+    text: str
+    """What holds in the real data, such as ``no two rows of singer share a Name``."""
+    broken: str = ""
+    """What the witness has in its place, as a clause: ``two rows of singer share a Name``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessTable:
+    """One table of a witness. Tables without a row are there too where a query reads them."""
+
+    name: str
+    """As a query writes it."""
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    hidden: tuple[str, ...] = ()
+    """Further columns, which no query reads and which are NULL in every row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """A small database on which two queries differ."""
+
+    tables: tuple[WitnessTable, ...]
+    statements: tuple[str, ...]
+    """What makes it in an empty database: CREATE and INSERT, without semicolons."""
+    first: Result
+    second: Result
+    only_first: tuple[int, ...] = ()
+    """The places of the first result's rows that the second lacks, counting from 0."""
+    only_second: tuple[int, ...] = ()
+    difference: str = ""
+    """How the results differ, in a clause."""
+
+    @property
+    def row_count(self) -> int:
+        """How many rows all its tables hold."""
+        return sum(len(table.rows) for table in self.tables)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refutation:
+    """The outcome of looking for a witness. The first query is the reference: its ORDER BY decides if order counts."""
+
+    kind: RefutationKind
+    reason: str
+    """A sentence for a reader."""
+    why: WhyUnknown | None = None
+    """Why it is unknown; None for the other kinds."""
+    witness: Witness | None = None
+    """The smallest database that was found; for a tie the one on which the choice shows, if any."""
+    level: AssumptionLevel | None = None
+    """What the witness honours; None where there is no real data to compare with, or no witness."""
+    broken: tuple[Assumption, ...] = ()
+    """The regularities of the real data that the witness breaks."""
+    tags: tuple[WitnessTag, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was left out of account, such as a constraint that is not understood."""
+    engine: str = ""
+    """The engine and its version, such as ``sqlite 3.45.1``."""
+    trials: int = 0
+    """On how many databases both queries were executed."""
+    seconds: float = 0.0
+    seed: int = 0
+
+    @property
+    def differs(self) -> bool:
+        """Whether a genuine difference was found, with or without a condition."""
+        return self.kind in ("refuted", "conditional")

@@ -1,0 +1,89 @@
+"""Small databases in memory on which untrusted queries are tried by the thousand, and what reads an answer's ties."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from assay.model import Comparison, ComparisonOptions, DatabaseSchema, Execution, Result, Row
+
+
+class TrialDatabase(Protocol):
+    """A database in memory whose rows are replaced for each trial. Used by one thread.
+
+    Its tables are those of a schema. Everything that a query could do beside reading is refused, and each query has
+    limits of time and rows.
+    """
+
+    dialect: str
+    has_boolean_type: bool
+    engine: str
+    """The engine's name and version."""
+    refused: tuple[str, ...]
+    """Tables, views or constraints that could not be made, a sentence each."""
+
+    def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
+        """What made these tables, by their names as a query writes them, and the views that the queries may name."""
+        ...
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The columns of a table that rows may be given for; none for a table that could not be made."""
+        ...
+
+    def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
+        """Say which columns of which tables `fill` will be given, by the tables' names as a query writes them."""
+        ...
+
+    def fill(self, rows: Sequence[Sequence[Row]]) -> bool:
+        """Replace every row, table by table as prepared. False where a constraint refused one: it is then left out."""
+        ...
+
+    def content(self) -> list[list[Row]]:
+        """The rows that the prepared tables hold now, with the prepared columns."""
+        ...
+
+    def rows(self, query: str) -> list[Row] | None:
+        """The rows of a query; None where it fails, takes too long or gives too many."""
+        ...
+
+    def execute(self, query: str) -> Execution:
+        """As `rows`, with the columns' names, or the reason of the failure."""
+        ...
+
+    def reverse(self, turned: bool) -> bool:  # noqa: FBT001 - a switch
+        """Have rows scanned in the opposite order where none is asked for. False where the engine cannot."""
+        ...
+
+    def close(self) -> None:
+        """Release it. Closing twice is harmless."""
+        ...
+
+
+class MakesTrials(Protocol):
+    """An optional ability of an engine's class: databases in memory of its own kind and version."""
+
+    def trial(self, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> TrialDatabase:
+        """An empty database with the schema's tables, views and constraints.
+
+        ``keyless``: without any constraint, so that rows are stored in the order in which they are given.
+        """
+        ...
+
+
+class PossibleAnswers(Protocol):
+    """All answers that a query's own text allows on one database."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the query leaves a choice to the engine that changes its answer: a LIMIT that cuts a tie."""
+        ...
+
+    def compare(self, other: Result, options: ComparisonOptions) -> Comparison:
+        """How another result relates to the answer that is closest to it."""
+        ...
+
+
+class ReadsAnswers(Protocol):
+    """Finds the answers that a query allows, by the verdict's own rules."""
+
+    def __call__(self, database: TrialDatabase, query: str, result: Result) -> PossibleAnswers: ...

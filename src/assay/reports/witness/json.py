@@ -1,0 +1,71 @@
+"""The outcome of looking for a witness as one JSON document.
+
+Top level: ``format`` (``assay-refutation``), ``version``, and the fields of `assay.model.witness.Refutation`. In
+``witness``, ``first`` and ``second`` are results (``columns`` and ``rows``), ``statements`` the SQL that makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.model import Result, Row
+from assay.model.cell_json import cell_to_json
+from assay.model.witness import Refutation, Witness
+from assay.reports.json.run import document
+
+FORMAT_VERSION = 1
+
+
+def refutation_json(outcome: Refutation, first_sql: str, second_sql: str) -> bytes:
+    """The whole outcome, UTF-8, ending in a line break."""
+    return document(
+        {
+            "format": "assay-refutation",
+            "version": FORMAT_VERSION,
+            "first_sql": first_sql,
+            "second_sql": second_sql,
+            "kind": outcome.kind,
+            "why": outcome.why,
+            "reason": outcome.reason,
+            "level": outcome.level,
+            "broken": [
+                {
+                    "kind": one.kind,
+                    "table": one.table,
+                    "columns": list(one.columns),
+                    "text": one.text,
+                    "broken": one.broken,
+                }
+                for one in outcome.broken
+            ],
+            "tags": list(outcome.tags),
+            "notes": list(outcome.notes),
+            "engine": outcome.engine,
+            "trials": outcome.trials,
+            "seconds": outcome.seconds,
+            "seed": outcome.seed,
+            "witness": None if outcome.witness is None else _witness(outcome.witness),
+        }
+    )
+
+
+def _witness(witness: Witness) -> dict[str, object]:
+    return {
+        "tables": [
+            {"name": table.name, "columns": list(table.columns), "rows": _rows(table.rows)} for table in witness.tables
+        ],
+        "statements": list(witness.statements),
+        "first": _result(witness.first),
+        "second": _result(witness.second),
+        "only_first": list(witness.only_first),
+        "only_second": list(witness.only_second),
+        "difference": witness.difference,
+    }
+
+
+def _result(result: Result) -> dict[str, object]:
+    return {"columns": list(result.columns), "rows": _rows(result.rows)}
+
+
+def _rows(rows: Sequence[Row]) -> list[list[object]]:
+    return [[cell_to_json(cell) for cell in row] for row in rows]

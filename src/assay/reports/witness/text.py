@@ -1,0 +1,85 @@
+"""The outcome of looking for a witness, for a person: the tables, both results with the rows that differ, the SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.model import Result, Row
+from assay.model.witness import Refutation, Witness
+from assay.reports.text.plain import cell_text, one_line, visible
+
+_TITLES = {"refuted": "REFUTED", "conditional": "CONDITIONAL", "tie": "A TIE", "unknown": "UNKNOWN"}
+_TAGS = {
+    "multiplicity_only": "the same rows, some more often",
+    "order_only": "the same rows in another order",
+    "column_count": "another number of columns",
+    "needs_empty_result": "one result is empty",
+    "needs_empty_table": "a table is empty",
+    "needs_null": "it takes a NULL",
+    "typing": "the values differ in type alone",
+}
+_WIDEST = 40
+
+
+def refutation_text(outcome: Refutation) -> str:
+    """The whole outcome."""
+    return "\n".join(_lines(outcome)) + "\n"
+
+
+def witness_sql(witness: Witness) -> str:
+    """The statements that make the witness."""
+    return "".join(f"{visible(statement)};\n" for statement in witness.statements)
+
+
+def _lines(outcome: Refutation) -> Iterator[str]:
+    yield f"{_TITLES[outcome.kind]}: {one_line(outcome.reason)}"
+    if outcome.witness is not None:
+        yield from _witness(outcome.witness)
+    if outcome.broken:
+        yield ""
+        yield "It assumes what the data never shows:"
+        for one in outcome.broken:
+            yield f"  {one_line(one.broken)}  (in the data, {one_line(one.text)})"
+    if outcome.tags and outcome.witness is not None:
+        yield ""
+        yield "Note: " + "; ".join(_TAGS[tag] for tag in outcome.tags)
+    for note in outcome.notes:
+        yield f"note: {one_line(note)}"
+    if outcome.engine:
+        yield f"({outcome.trials:,} databases tried on {outcome.engine}, seed {outcome.seed})"
+
+
+def _witness(witness: Witness) -> Iterator[str]:
+    for table in witness.tables:
+        yield ""
+        yield f"{one_line(table.name)}{'' if table.rows else ' (no rows)'}"
+        if table.rows:
+            yield from _grid(table.columns, table.rows, ())
+    for title, result, only in (
+        ("first", witness.first, witness.only_first),
+        ("second", witness.second, witness.only_second),
+    ):
+        yield ""
+        yield f"the {title} query gives {'no rows' if not result.rows else ''}".rstrip()
+        if result.rows:
+            yield from _of_result(result, only)
+
+
+def _of_result(result: Result, only: Sequence[int]) -> Iterator[str]:
+    columns = result.columns or tuple(f"column {place + 1}" for place in range(result.column_count))
+    yield from _grid(columns, result.rows, only)
+
+
+def _grid(columns: Sequence[str], rows: Sequence[Row], marked: Sequence[int]) -> Iterator[str]:
+    cells = [[one_line(name, limit=_WIDEST) for name in columns]]
+    cells += [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
+    for number, line in enumerate(cells):
+        mark = ">" if number - 1 in marked else " "
+        yield f"{mark} " + " | ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        if number == 0:
+            yield "  " + "-+-".join("-" * width for width in widths)
+
+
+def _cell(value: object) -> str:
+    return one_line(cell_text(value).whole, limit=_WIDEST)

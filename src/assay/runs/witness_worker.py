@@ -1,0 +1,191 @@
+"""The worker's side of looking for witnesses: untrusted queries run here, in memory and on the real database."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, cast
+
+from assay.engines.pool import heartbeat
+from assay.engines.pool.cache import ByteCache
+from assay.engines.pool.executor import Executor
+from assay.errors import DatabaseError
+from assay.model import DatabaseSchema, DatabaseUrl, Limits, quoted
+from assay.model.witness import Refutation
+from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
+from assay.scoring.queries.possible_answers import read_answers
+from assay.sql.ddl import with_declared
+from assay.witness import Budget, RealData, RealTable, Refuter
+from assay.witness.search import finds_nothing
+
+WITNESS_SETUP = "assay.runs.witness_worker:set_up"
+_REAL_ROWS = 20_000
+_TIMES = 10
+_GRACE_S = 60.0
+"""The process may take `_TIMES` the pair's time and this long beyond: then a query hangs, and it is ended. The
+time of a pair is what it computes, which takes many times as long on a busy machine."""
+_TRIALS = {"sqlite": 4_000, "duckdb": 250}
+"""Databases per second of the budget, by the engine's dialect: a few less than it can do."""
+_OF_SCHEMA = ("sqlite", "duckdb")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessWorkerSettings:
+    """What every worker needs to know."""
+
+    engines: dict[str, str]
+    """URL scheme to ``module:Class``."""
+    limits: Limits
+    cache_bytes: int = 128 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessTask:
+    """One pair of queries. Of ``url`` and ``schema`` exactly one is given."""
+
+    first: str
+    second: str
+    url: DatabaseUrl | None = None
+    schema: DatabaseSchema | None = None
+    dialect: str | None = None
+    """Of the queries, with ``schema``; None: SQLite's, or where SQLite cannot run them, DuckDB's."""
+    seconds: float = 1.0
+    seed: int = 0
+
+
+def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
+    """Set up one worker."""
+    from assay.sql import warm_up
+
+    warm_up()
+    return WitnessWorker(settings)
+
+
+class WitnessWorker:
+    """Looks for a witness for each task. Schemas and what was read of the real data are kept."""
+
+    def __init__(self, settings: WitnessWorkerSettings) -> None:
+        self._settings = settings
+        self._executor = Executor(
+            engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
+        )
+        self._refuters: dict[str, Refuter] = {}
+        self._schemas: dict[str, DatabaseSchema | None] = {}
+
+    def __call__(self, task: object) -> Refutation:
+        assert isinstance(task, WitnessTask)
+        digest = blake2b(digest_size=LABEL_BYTES)
+        for part in (task.url.text if task.url else "", task.first, task.second):
+            digest.update(f"{part}\0".encode("utf-8", "surrogatepass"))
+        label = digest.digest()
+        if (loss := heartbeat.lost(label)) is not None:
+            return Refutation(kind="unknown", why="lost", reason=f"a query hung or crashed: its process {loss.message}")
+        return self._of_schema(task, label) if task.url is None else self._of_database(task, task.url, label)
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is harmless."""
+        self._executor.close()
+        for refuter in self._refuters.values():
+            refuter.close()
+        self._refuters.clear()
+
+    def _of_schema(self, task: WitnessTask, label: bytes) -> Refutation:
+        assert task.schema is not None
+        names = (task.dialect,) if task.dialect is not None else _OF_SCHEMA
+        found: Refutation | None = None
+        for name in names:
+            tried = self._refute(task, task.schema, name, label, None)
+            if found is None or tried.why not in ("unreadable", "fails", "no_engine"):
+                found = tried
+            if found.why not in ("unreadable", "fails"):
+                break
+        assert found is not None
+        return found
+
+    def _of_database(self, task: WitnessTask, url: DatabaseUrl, label: bytes) -> Refutation:
+        try:
+            if url.text not in self._schemas:
+                schema = self._executor.schema(url)
+                self._schemas[url.text] = None if schema is None else with_declared(schema)
+            schema = self._schemas[url.text]
+        except DatabaseError as error:
+            return Refutation(kind="unknown", why="no_schema", reason=str(error))
+        if schema is None:
+            reason = f"the engine {url.scheme!r} cannot say which tables a database holds"
+            return Refutation(kind="unknown", why="no_schema", reason=reason)
+        return self._refute(task, schema, url.scheme, label, url)
+
+    def _refute(
+        self, task: WitnessTask, schema: DatabaseSchema, engine: str, label: bytes, url: DatabaseUrl | None
+    ) -> Refutation:
+        maker = self._maker(engine)
+        if maker is None:
+            return Refutation(
+                kind="unknown",
+                why="no_engine",
+                reason=f"databases to try queries on are made for SQLite and DuckDB, not for {engine!r}: "
+                "another engine's answers would prove nothing",
+            )
+        dialect = str(cast("Any", maker).dialect)
+        if engine not in self._refuters:
+
+            def make(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
+                return maker.trial(schema, keyless=keyless)
+
+            self._refuters[engine] = Refuter(make, read_answers)
+        budget = Budget(seconds=task.seconds, trials=max(1, int(_TRIALS.get(dialect, 250) * task.seconds)))
+        real = None
+        if url is not None:
+            real_url = url
+
+            def real(filled: Mapping[str, Sequence[str]]) -> RealData:
+                try:
+                    return self._real(real_url, filled, (task.first, task.second))
+                finally:
+                    heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
+
+        heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
+        try:
+            return self._refuters[engine].refute(
+                task.first, task.second, schema, dialect=dialect, read_real=real, budget=budget, seed=task.seed
+            )
+        finally:
+            heartbeat.end()
+
+    def _maker(self, scheme: str) -> MakesTrials | None:
+        reference = self._settings.engines.get(scheme)
+        if reference is None:
+            return None
+        module, _, name = reference.partition(":")
+        engine = getattr(importlib.import_module(module), name)
+        return cast("MakesTrials", engine) if callable(getattr(engine, "trial", None)) else None
+
+    def _real(self, url: DatabaseUrl, filled: Mapping[str, Sequence[str]], queries: tuple[str, str]) -> RealData:
+        tables: dict[str, RealTable] = {}
+        for table, columns in filled.items():
+            names = ", ".join(map(quoted, columns)) or "1"
+            result = self._executor.execute(url, f"SELECT {names} FROM {table} LIMIT {_REAL_ROWS + 1}").result
+            if result is not None:
+                tables[_plain(table)] = RealTable(
+                    columns=tuple(columns),
+                    rows=tuple(result.rows[:_REAL_ROWS]),
+                    complete=len(result.rows) <= _REAL_ROWS,
+                )
+        found = []
+        for query in queries:
+            result = self._executor.execute(url, query).result
+            found.append(result is not None and not finds_nothing(result.rows))
+        return RealData(tables=tables, selects=(found[0], found[1]))
+
+
+def _plain(name: str) -> str:
+    """A table's name without quotes and without its schema, in lower case."""
+    last = name.rpartition('."')[2] if '."' in name else name
+    return last.strip('"').replace('""', '"').lower()
+
+
+def with_notes(outcome: Refutation, notes: Sequence[str]) -> Refutation:
+    """The outcome with further notes in front."""
+    return replace(outcome, notes=(*notes, *outcome.notes)) if notes else outcome

@@ -1,0 +1,417 @@
+"""Read a database's schema from the statements that make it: CREATE TABLE, CREATE INDEX, ALTER TABLE.
+
+Other statements are passed over, and one that cannot be read is reported, never guessed: its table is then unknown.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
+
+if TYPE_CHECKING:
+    from sqlglot import Token, exp
+
+_DEFAULT_NAMESPACES = frozenset({"main", "public", "dbo"})
+_COPIED_ROWS = re.compile(
+    r"^[ \t]*COPY\b[^;]*\bFROM\s+stdin\b[^;]*;.*?^\\\.[ \t]*$", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_CLIENT_COMMAND = re.compile(r"^[ \t]*\\\w.*$", re.MULTILINE)
+_OPENS_SCHEMA = frozenset({"create", "alter"})
+_WITHOUT_ROWID = re.compile(r"(?:,\s*|\b)without\s+rowid\b(\s*,)?", re.IGNORECASE)
+_AFTER_TYPE = frozenset(
+    {"constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "generated", "as"}
+    | {"on", "autoincrement"}
+)
+_NEVER_NULL_TYPES = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DdlReading:
+    """What a text of DDL says."""
+
+    schema: DatabaseSchema
+    unread: tuple[str, ...] = ()
+    """What could not be read or cannot be expressed, a sentence each: the schema may lack tables or constraints."""
+
+
+def read_ddl(text: str, dialect: str) -> DdlReading:
+    """The tables, views and constraints that a text of SQL statements makes. Never raises for what the text says."""
+    from sqlglot import Dialect
+    from sqlglot.errors import SqlglotError
+
+    text = _CLIENT_COMMAND.sub("", _COPIED_ROWS.sub("", text))
+    found = _Found(dialect=dialect)
+    with _quietly():
+        try:
+            tokens = Dialect.get_or_raise(dialect).tokenize(text)
+        except SqlglotError as error:
+            return DdlReading(
+                schema=DatabaseSchema(dialect=dialect, tables=()),
+                unread=(f"the text cannot be cut into statements: {_first_line(error)}",),
+            )
+        for statement in _statements(tokens):
+            if statement[0].text.lower() in _OPENS_SCHEMA:
+                _read_statement(text[statement[0].start : statement[-1].end + 1], statement, found)
+    return DdlReading(
+        schema=DatabaseSchema(dialect=dialect, tables=tuple(table.schema() for table in found.tables.values())),
+        unread=tuple(found.unread),
+    )
+
+
+@dataclass(slots=True)
+class _Column:
+    name: str
+    type: str
+    not_null: bool = False
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table while it is read."""
+
+    name: str
+    namespace: str | None
+    ddl: str
+    kind: Literal["table", "view"] = "table"
+    columns: list[_Column] = field(default_factory=list)
+    primary_key: tuple[str, ...] = ()
+    unique: list[tuple[str, ...]] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
+
+    def spelt(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names as the table's columns are spelt."""
+        own = {column.name.lower(): column.name for column in self.columns}
+        return tuple(own.get(name.lower(), name) for name in names)
+
+    def schema(self) -> TableSchema:
+        return TableSchema(
+            name=self.name,
+            namespace=self.namespace,
+            kind=self.kind,
+            ddl=self.ddl,
+            columns=tuple(ColumnSchema(name=one.name, type=one.type, not_null=one.not_null) for one in self.columns),
+            primary_key=self.spelt(self.primary_key),
+            unique=tuple(dict.fromkeys(map(self.spelt, self.unique))),
+            checks=tuple(self.checks),
+            foreign_keys=tuple(
+                ForeignKey(columns=self.spelt(key.columns), table=key.table, referenced=key.referenced)
+                for key in self.foreign_keys
+            ),
+        )
+
+
+@dataclass(slots=True)
+class _Found:
+    dialect: str
+    tables: dict[tuple[str | None, str], _Table] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    enums: dict[str, list[str]] = field(default_factory=dict)
+    """The values of PostgreSQL's enumerated types, as SQL literals, by the type's name in lower case."""
+
+    def table(self, node: exp.Table) -> _Table | None:
+        return self.tables.get((_namespace(node), node.name.lower()))
+
+
+def _statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    statement: list[Token] = []
+    for token in tokens:
+        if token.token_type.name != "SEMICOLON":
+            statement.append(token)
+        elif statement:
+            yield statement
+            statement = []
+    if statement:
+        yield statement
+
+
+def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
+    from sqlglot import exp, parse_one
+    from sqlglot.errors import SqlglotError
+
+    plain = text
+    if found.dialect == "sqlite" and (last := text.rfind(")")) >= 0:
+        plain = text[:last] + _WITHOUT_ROWID.sub("", text[last:])
+    rowless = plain != text
+    try:
+        tree = parse_one(plain, read=found.dialect)
+    except (SqlglotError, RecursionError, ValueError) as error:
+        if _concerns_tables(tokens):
+            found.unread.append(f"{_shown(text)} cannot be read: {_first_line(error)}")
+        return
+    match tree:
+        case exp.Create(kind="TABLE") | exp.Create(kind="VIEW"):
+            _create(tree, text, tokens, found, rowless=rowless)
+        case exp.Create(kind="INDEX"):
+            _index(tree, text, found)
+        case exp.Create(kind="TYPE") if isinstance(tree.expression, exp.DataType):
+            values = [one.sql(found.dialect) for one in tree.expression.expressions]
+            found.enums[tree.this.name.lower()] = values
+        case exp.Alter():
+            _alter(tree, text, found)
+        case _ if _concerns_tables(tokens):
+            found.unread.append(f"{_shown(text)} is not understood")
+
+
+def _concerns_tables(tokens: Sequence[Token]) -> bool:
+    """Whether a statement may give or take tables, columns or constraints."""
+    words = {token.text.lower() for token in tokens}
+    makes = tokens[0].text.lower() == "create"
+    return "table" in words and (makes or not words.isdisjoint(("add", "drop", "rename", "modify", "change")))
+
+
+def _create(tree: exp.Create, text: str, tokens: Sequence[Token], found: _Found, *, rowless: bool) -> None:
+    from sqlglot import exp
+
+    declared = tree.this
+    named = declared.this if isinstance(declared, exp.Schema) else declared
+    is_view = tree.kind == "VIEW"
+    if not isinstance(named, exp.Table) or not named.name:
+        found.unread.append(f"{_shown(text)} is not understood")
+        return
+    table = _Table(name=named.name, namespace=_namespace(named), ddl=text.strip(), kind="view" if is_view else "table")
+    if is_view:
+        names = declared.expressions if isinstance(declared, exp.Schema) else ()
+        outputs = [one.name for one in names]
+        if not outputs and isinstance(tree.expression, exp.Query):
+            outputs = [one.alias_or_name for one in tree.expression.selects]
+        table.columns = [_Column(name=name, type="") for name in outputs if name and name != "*"]
+    elif not isinstance(declared, exp.Schema) or not declared.find(exp.ColumnDef):
+        found.unread.append(f"{_shown(text)} does not say which columns the table has")
+        return
+    else:
+        types = _raw_types(text, tokens) if found.dialect == "sqlite" else {}
+        for part in declared.expressions:
+            if isinstance(part, exp.ColumnDef):
+                _column(part, table, found, types)
+            elif isinstance(part, exp.Identifier) or (isinstance(part, exp.Literal) and part.is_string):
+                table.columns.append(_Column(name=part.name, type=""))  # SQLite: a column without a type
+            else:
+                _constraint(part, table, found, text)
+    _finish(table, found.dialect, rowless=rowless)
+    found.tables[table.namespace, table.name.lower()] = table
+
+
+def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, str]) -> None:
+    from sqlglot import exp
+
+    kind = node.args.get("kind")
+    declared = types.get(node.name.lower())
+    if declared is None:
+        declared = "" if kind is None else kind.sql(found.dialect)
+    column = _Column(name=node.name, type=declared)
+    table.columns.append(column)
+    if isinstance(kind, exp.DataType):
+        column.not_null = kind.this.name in _NEVER_NULL_TYPES if isinstance(kind.this, exp.DataType.Type) else False
+        values = [one.sql(found.dialect) for one in kind.expressions] if kind.is_type("enum") else None
+        values = found.enums.get(kind.sql(found.dialect).lower(), values)
+        if values:
+            name = exp.to_identifier(node.name, quoted=True).sql(found.dialect)
+            table.checks.append(f"{name} IN ({', '.join(values)})")
+    for constraint in node.args.get("constraints") or ():
+        match constraint.args.get("kind"):
+            case exp.PrimaryKeyColumnConstraint():
+                table.primary_key = (node.name,)
+            case exp.NotNullColumnConstraint() as one:
+                column.not_null = column.not_null or not one.args.get("allow_null")
+            case exp.GeneratedAsIdentityColumnConstraint():
+                column.not_null = True
+            case exp.UniqueColumnConstraint():
+                table.unique.append((node.name,))
+            case exp.CheckColumnConstraint() as one:
+                table.checks.append(one.this.sql(found.dialect))
+            case exp.Reference() as one:
+                _refer((node.name,), one, table)
+
+
+def _constraint(part: exp.Expr, table: _Table, found: _Found, text: str) -> None:
+    from sqlglot import exp
+
+    match part:
+        case exp.Constraint():
+            kinds = part.expressions
+            clustered = next((one for one in kinds if isinstance(one, exp.ClusteredColumnConstraint)), None)
+            if clustered is not None:  # SQL Server: PRIMARY KEY CLUSTERED (a, b), in two nodes
+                listed = clustered.this if isinstance(clustered.this, list) else clustered.this.expressions
+                names = _plain_names(listed)
+                if names and any(isinstance(one, exp.PrimaryKeyColumnConstraint) for one in kinds):
+                    table.primary_key = names
+                elif names and any(isinstance(one, exp.UniqueColumnConstraint) for one in kinds):
+                    table.unique.append(names)
+                return
+            for one in kinds:
+                _constraint(one, table, found, text)
+        case exp.PrimaryKey():
+            table.primary_key = _plain_names(part.expressions) or table.primary_key
+        case exp.UniqueColumnConstraint():
+            names = _plain_names(part.this.expressions if isinstance(part.this, exp.Schema) else ())
+            if names:
+                table.unique.append(names)
+            else:
+                found.unread.append(f"a UNIQUE constraint of {table.name} is not on plain columns: it is left out")
+        case exp.CheckColumnConstraint():
+            table.checks.append(part.this.sql(found.dialect))
+        case exp.ForeignKey():
+            reference = part.args.get("reference")
+            if isinstance(reference, exp.Reference):
+                _refer(tuple(one.name for one in part.expressions), reference, table)
+        case exp.IndexColumnConstraint() | exp.Identifier():
+            pass
+        case _:
+            found.unread.append(f"{part.sql(found.dialect)} in the table {table.name} is not understood: left out")
+
+
+def _refer(columns: tuple[str, ...], reference: exp.Reference, table: _Table) -> None:
+    from sqlglot import exp
+
+    target = reference.this
+    named = target.this if isinstance(target, exp.Schema) else target
+    referenced = tuple(one.name for one in target.expressions) if isinstance(target, exp.Schema) else ()
+    table.foreign_keys.append(ForeignKey(columns=columns, table=named.name, referenced=referenced))
+
+
+def _plain_names(nodes: Sequence[exp.Expr]) -> tuple[str, ...]:
+    """The columns that these nodes name; none where one is more than a whole column."""
+    from sqlglot import exp
+
+    names: list[str] = []
+    for node in nodes:
+        bare = node.this if isinstance(node, exp.Ordered) else node
+        if not isinstance(bare, exp.Column | exp.Identifier) and not (isinstance(bare, exp.Literal) and bare.is_string):
+            return ()
+        names.append(bare.name)
+    return tuple(names)
+
+
+def _finish(table: _Table, dialect: str, *, rowless: bool) -> None:
+    """The columns of a primary key hold no NULL, except by a quirk of SQLite's that keys of one INTEGER lack."""
+    key = {name.lower() for name in table.primary_key}
+    for column in table.columns:
+        if column.name.lower() in key:
+            by_number = len(key) == 1 and column.type.upper() == "INTEGER"
+            column.not_null = column.not_null or dialect != "sqlite" or rowless or by_number
+
+
+def _index(tree: exp.Create, text: str, found: _Found) -> None:
+    from sqlglot import exp
+
+    index = tree.this
+    if not tree.args.get("unique") or not isinstance(index, exp.Index):
+        return
+    named = index.args.get("table")
+    table = found.table(named) if isinstance(named, exp.Table) else None
+    parameters = index.args.get("params")
+    names = _plain_names(parameters.args.get("columns") or ()) if parameters is not None else ()
+    partial = parameters is not None and parameters.args.get("where") is not None
+    if table is None or not names or partial:
+        found.unread.append(f"{_shown(text)} is not a unique index on plain columns of a known table: it is left out")
+        return
+    table.unique.append(names)
+
+
+def _alter(tree: exp.Alter, text: str, found: _Found) -> None:
+    from sqlglot import exp
+
+    table = found.table(tree.this) if isinstance(tree.this, exp.Table) else None
+    if table is None:
+        found.unread.append(f"{_shown(text)} changes a table that is not known: it is left out")
+        return
+    for action in tree.args.get("actions") or ():
+        match action:
+            case exp.AddConstraint():
+                for part in action.expressions:
+                    _constraint(part, table, found, text)
+            case exp.ColumnDef():
+                _column(action, table, found, {})
+            case exp.AlterColumn():
+                column = next((one for one in table.columns if one.name.lower() == action.name.lower()), None)
+                if column is not None and "allow_null" in action.args:
+                    column.not_null = not action.args["allow_null"]
+            case exp.Identifier():
+                pass  # OWNER TO, and the like
+            case _:
+                found.unread.append(f"{_shown(text)} is not understood: it is left out")
+    _finish(table, found.dialect, rowless=False)
+
+
+def _raw_types(text: str, tokens: Sequence[Token]) -> dict[str, str]:
+    """The columns' types as they are written, which decide in SQLite how values are stored; by the lower-case name."""
+    start = tokens[0].start
+    types: dict[str, str] = {}
+    depth = 0
+    name: str | None = None
+    words: list[Token] = []
+    ended = False
+    for token in tokens:
+        if depth == 1 and (token.text == "," or (token.text == ")" and token.token_type.name == "R_PAREN")):
+            if name is not None:
+                types[name] = text[words[0].start - start : words[-1].end + 1 - start] if words else ""
+            name, words, ended = None, [], False
+        kind = token.token_type.name
+        if kind == "L_PAREN":
+            depth += 1
+        elif kind == "R_PAREN":
+            depth -= 1
+        if depth == 0 or (depth == 1 and (token.text == "," or (kind == "L_PAREN" and not words))):
+            continue
+        if name is None:
+            name = token.text.lower()
+        elif depth == 1 and kind not in ("IDENTIFIER", "STRING") and _ends_type(token.text):
+            ended = True
+        elif not ended:
+            words.append(token)
+    return types
+
+
+def _ends_type(word: str) -> bool:
+    return word.lower().partition(" ")[0] in _AFTER_TYPE  # "PRIMARY KEY" is one token
+
+
+def _namespace(node: exp.Table) -> str | None:
+    name: str = node.db
+    return name if name and name.lower() not in _DEFAULT_NAMESPACES else None
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].partition("\x1b")[0].strip() or type(error).__name__
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without sqlglot's log, which reports each statement that it only half understands."""
+    log = logging.getLogger("sqlglot")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def with_declared(schema: DatabaseSchema) -> DatabaseSchema:
+    """The schema with the constraints of each table's own statement, where whoever read it left these out."""
+    tables = []
+    for table in schema.tables:
+        told = table.unique or table.checks or any(column.not_null for column in table.columns)
+        read = () if told or table.kind == "view" else read_ddl(table.ddl, schema.dialect).schema.tables
+        own = read[0] if len(read) == 1 else None
+        if own is not None:
+            never_null = {column.name.lower() for column in own.columns if column.not_null}
+            columns = tuple(
+                replace(column, not_null=True) if column.name.lower() in never_null else column
+                for column in table.columns
+            )
+            table = replace(table, columns=columns, unique=own.unique, checks=own.checks)  # noqa: PLW2901
+        tables.append(table)
+    return replace(schema, tables=tuple(tables))

@@ -1,0 +1,311 @@
+"""Read a pair of queries: the tables and columns they read, which columns they equate, with what they compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assay.model import DatabaseSchema, TableSchema
+from assay.sql.facts import SchemaNames
+from assay.sql.facts.scopes import Scope, Scopes
+from assay.sql.shape import is_nondeterministic, parse_query, read_shape
+from assay.sql.witness_facts.constants import constants_of, counted_numbers
+from assay.sql.witness_facts.doubts import doubts_of, takes_any
+from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts, QueryReading
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+MOST_CHARACTERS = 50_000
+
+
+def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | None:
+    """The facts of two queries on one schema; None where one cannot be parsed or is not one query. Never raises."""
+    from sqlglot.errors import SqlglotError
+
+    if max(len(first), len(second)) > MOST_CHARACTERS:
+        return None
+    found = _Found(names=SchemaNames(schema), dialect=dialect)
+    readings = []
+    for query in (first, second):
+        parsed = parse_query(query, dialect)
+        if parsed is None:
+            return None
+        try:
+            found.read(parsed.tree)
+            readings.append(
+                QueryReading(
+                    doubts=doubts_of(parsed.tree),
+                    by_luck=is_nondeterministic(query, dialect) or takes_any(parsed.tree),
+                    ordered=read_shape(query, dialect).ordered,
+                )
+            )
+        except (RecursionError, SqlglotError, ValueError):
+            return None
+    read = frozenset(found.tables)
+    found.read_checks(schema)
+    found.equate_keys(schema)
+    return PairFacts(
+        first=readings[0],
+        second=readings[1],
+        tables=tuple(table.name.lower() for table in schema.tables if table.name.lower() in found.tables),
+        read=read,
+        columns=frozenset(found.columns),
+        classes=found.classes(),
+        constants={key: tuple(dict.fromkeys(values)) for key, values in sorted(found.constants.items())},
+        loose=tuple(dict.fromkeys(found.loose)),
+        counts=tuple(sorted(set(found.counts))),
+        unknown=tuple(sorted(found.unknown)),
+    )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read so far, of both queries and of the views they use."""
+
+    names: SchemaNames
+    dialect: str
+    tables: set[str] = field(default_factory=set)
+    columns: set[ColumnKey] = field(default_factory=set)
+    constants: dict[ColumnKey, list[Constant]] = field(default_factory=dict)
+    loose: list[Constant] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    unknown: set[str] = field(default_factory=set)
+    _above: dict[ColumnKey, ColumnKey] = field(default_factory=dict)
+    """Union-find: each column's representative, or one nearer to it."""
+    _views: dict[str, Scopes | None] = field(default_factory=dict)
+
+    def read(self, tree: exp.Query) -> Scopes:
+        """One query, or a view's."""
+        scopes = Scopes(tree, self.names, self.dialect)
+        reader = _Reader(self, scopes)
+        reader.read_tables()
+        reader.read_columns()
+        reader.read_equated()
+        for constant, nodes in constants_of(tree, is_text=lambda node: scopes.column(node) is None):
+            keys = [key for node in nodes for key in reader.keys_of(node)]
+            for key in keys:
+                self.constants.setdefault(key, []).append(constant)
+            if not keys:
+                self.loose.append(constant)
+        self.counts += counted_numbers(tree)
+        return scopes
+
+    def root(self, key: ColumnKey) -> ColumnKey:
+        while (above := self._above.get(key, key)) != key:
+            key = above
+        return key
+
+    def equate(self, keys: Iterable[ColumnKey]) -> None:
+        """The columns belong to one class."""
+        roots = sorted({self.root(key) for key in keys})
+        for other in roots[1:]:
+            self._above[other] = roots[0]
+
+    def equate_keys(self, schema: DatabaseSchema) -> None:
+        """Columns that foreign keys tie, of the tables that are read and of those that these refer to."""
+        waiting = [table for table in schema.tables if table.name.lower() in self.tables]
+        while waiting:
+            table = waiting.pop()
+            for key in table.foreign_keys:
+                other = self.names.table(key.table)
+                if other is None:
+                    continue
+                if other.name.lower() not in self.tables:
+                    self.tables.add(other.name.lower())
+                    waiting.append(other)
+                for ours, theirs in zip(key.columns, key.referenced or other.primary_key, strict=False):
+                    self.equate([(table.name.lower(), ours.lower()), (other.name.lower(), theirs.lower())])
+
+    def read_checks(self, schema: DatabaseSchema) -> None:
+        """The constants of CHECK constraints: values near them meet these."""
+        for table in schema.tables:
+            for check in table.checks if table.name.lower() in self.tables else ():
+                parsed = parse_query(f"SELECT 1 FROM {table.quoted_name} WHERE {check}", self.dialect)
+                if parsed is not None:
+                    columns, counts = set(self.columns), list(self.counts)
+                    self.read(parsed.tree)
+                    self.columns, self.counts = columns, counts
+
+    def classes(self) -> tuple[frozenset[ColumnKey], ...]:
+        groups: dict[ColumnKey, set[ColumnKey]] = {}
+        for key in self._above:
+            groups.setdefault(self.root(key), {self.root(key)}).add(key)
+        return tuple(frozenset(groups[root]) for root in sorted(groups))
+
+    def through_view(self, table: TableSchema, column: str) -> list[ColumnKey]:
+        """The stored columns behind a view's column; every one that the view reads where that is not plain."""
+        name = table.name.lower()
+        if name not in self._views:
+            self._views[name] = None  # a view that names itself ends here
+            tree = _query_of_view(table, self.dialect)
+            self._views[name] = None if tree is None else self.read(tree)
+        scopes = self._views[name]
+        if scopes is None:
+            return []
+        reader = _Reader(self, scopes)
+        names = [one.name.lower() for one in table.columns]
+        outputs = scopes.tree.selects
+        if column in names and len(names) == len(outputs):
+            return list(reader.carried(outputs[names.index(column)]))
+        return []
+
+
+class _Reader:
+    """Reads one tree."""
+
+    def __init__(self, found: _Found, scopes: Scopes) -> None:
+        self._found = found
+        self._scopes = scopes
+
+    def read_tables(self) -> None:
+        for scope in self._scopes.all:
+            for source in scope.sources.values():
+                if source.table is None:
+                    continue
+                stored = self._found.names.table(source.table)
+                if stored is None:
+                    self._found.unknown.add(source.table)
+                elif stored.kind == "view":
+                    self._found.through_view(stored, "")
+                else:
+                    self._found.tables.add(stored.name.lower())
+
+    def read_columns(self) -> None:
+        from sqlglot import exp
+
+        for scope in self._scopes.all:
+            select = scope.select
+            for output in select.expressions:
+                bare = output.unalias()
+                if isinstance(bare, exp.Star) and not isinstance(select.parent, exp.Exists):
+                    self._all_of(scope, None)
+                elif isinstance(bare, exp.Column) and isinstance(bare.this, exp.Star):
+                    self._all_of(scope, bare.table.lower())
+        for node in self._scopes.tree.find_all(exp.Column):
+            if not isinstance(node.this, exp.Star):
+                self._found.columns.update(self.keys_of(node))
+
+    def _all_of(self, scope: Scope, alias: str | None) -> None:
+        for name, source in scope.sources.items():
+            if source.table is not None and alias in (None, name):
+                stored = self._found.names.table(source.table)
+                for column in stored.columns if stored is not None else ():
+                    self._found.columns.update(self._key(source.table, column.name))
+
+    def _key(self, table: str, column: str) -> list[ColumnKey]:
+        stored = self._found.names.table(table)
+        if stored is None:
+            return []
+        if stored.kind == "view":
+            return self._found.through_view(stored, column.lower())
+        if self._found.names.column(table, column) is None:
+            return []
+        return [(stored.name.lower(), column.lower())]
+
+    def keys_of(self, node: exp.Column) -> list[ColumnKey]:
+        """The stored columns that a column's name stands for; none where it is a text, or computed."""
+        ref = self._scopes.column(node)
+        if ref is None:
+            return []
+        if ref.table is not None:
+            return self._key(ref.table, ref.column)
+        # Not traced: any column of that name that is read.
+        return [
+            (name, ref.column.lower())
+            for name in sorted(self._found.tables)
+            if self._found.names.column(name, ref.column) is not None
+        ]
+
+    def carried(self, node: exp.Expr) -> Iterator[ColumnKey]:
+        """The columns whose values an expression passes on, at least sometimes."""
+        from sqlglot import exp
+
+        match node:
+            case exp.Column():
+                yield from self.keys_of(node)
+            case exp.Subquery() | exp.SetOperation() | exp.Select():
+                query = node.unnest() if isinstance(node, exp.Subquery) else node
+                for output in query.selects[:1] if isinstance(query, exp.Query) else ():
+                    yield from self.carried(output)
+            case exp.Alias() | exp.Paren() | exp.Cast() | exp.Max() | exp.Min() | exp.Lower() | exp.Upper():
+                yield from self.carried(node.this)
+            case exp.Trim() | exp.Ordered() | exp.Distinct() | exp.All() | exp.Any() | exp.Window():
+                if isinstance(node.this, exp.Expr):
+                    yield from self.carried(node.this)
+            case exp.Coalesce() | exp.Case() | exp.If() | exp.Add() | exp.Sub():
+                for child in node.iter_expressions():
+                    yield from self.carried(child)
+
+    def read_equated(self) -> None:
+        from sqlglot import exp
+
+        tree = self._scopes.tree
+        for node in tree.find_all(exp.Binary, exp.In, exp.Between, exp.SetOperation, exp.Join):
+            match node:
+                case exp.SetOperation():
+                    self._equate_outputs(node)
+                case exp.In():
+                    self._equate_members(node)
+                case exp.Between():
+                    self._equate(node.this, node.args["low"], node.args["high"])
+                case exp.Join():
+                    self._equate_join(node)
+                case exp.Predicate() | exp.Add() | exp.Sub():
+                    self._equate(node.this, node.expression)
+
+    def _equate(self, *nodes: exp.Expr) -> None:
+        from sqlglot import exp
+
+        if all(isinstance(node, exp.Tuple) for node in nodes):
+            for parts in zip(*(node.expressions for node in nodes), strict=False):
+                self._equate(*parts)
+            return
+        self._found.equate([key for node in nodes for key in self.carried(node)])
+
+    def _equate_outputs(self, node: exp.SetOperation) -> None:
+        sides = [side.selects for side in (node.left, node.right)]
+        for outputs in zip(*sides, strict=False):
+            self._equate(*outputs)
+
+    def _equate_members(self, node: exp.In) -> None:
+        from sqlglot import exp
+
+        query = node.args.get("query")
+        inner = query.unnest() if isinstance(query, exp.Subquery) else query
+        ours = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        for member in node.expressions:
+            self._equate(node.this, member)
+        if isinstance(inner, exp.Query):
+            for left, right in zip(ours, inner.selects, strict=False):
+                self._equate(left, right)
+
+    def _equate_join(self, node: exp.Join) -> None:
+        scope = self._scopes.of(node)
+        if scope is None:
+            return
+        names = {one.name.lower() for one in node.args.get("using") or ()}
+        natural = str(node.args.get("method") or "").upper() == "NATURAL"
+        by_name: dict[str, list[ColumnKey]] = {}
+        for source in scope.sources.values():
+            stored = None if source.table is None else self._found.names.table(source.table)
+            for column in stored.columns if stored is not None else ():
+                if stored is not None and (natural or column.name.lower() in names):
+                    by_name.setdefault(column.name.lower(), []).extend(self._key(stored.name, column.name))
+        for keys in by_name.values():
+            if len(keys) > 1:
+                self._found.columns.update(keys)
+                self._found.equate(keys)
+
+
+def _query_of_view(table: TableSchema, dialect: str) -> exp.Query | None:
+    from sqlglot import exp, parse_one
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tree = parse_one(table.ddl, read=dialect)
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+    query = tree.args.get("expression") if isinstance(tree, exp.Create) else None
+    return query if isinstance(query, exp.Query) else None

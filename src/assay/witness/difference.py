@@ -1,0 +1,255 @@
+"""Whether two queries differ on one small database: quickly for thousands of them, surely for the one that is shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import factorial
+from random import Random
+from typing import Literal
+
+from assay.comparison import Answer, compare
+from assay.model import Cell, Comparison, ComparisonOptions, Execution, Result, Row
+from assay.ports import PossibleAnswers, ReadsAnswers, TrialDatabase
+from assay.sql.witness_facts import PairFacts
+from assay.witness.clock import Clock
+
+Finding = Literal["genuine", "tie", "same", "fails"]
+
+_UNSURE = frozenset({"inner_limit", "window", "distinct_on", "limit"})
+"""Choices that trying orders of rows may not show: an index, or a ranking within, may decide them."""
+_MOST_ORDERS = 60
+_FEW_ORDERS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What came of looking closely at one database."""
+
+    finding: Finding
+    first: Result | None = None
+    second: Result | None = None
+    comparison: Comparison | None = None
+    failed: tuple[str | None, str | None] = (None, None)
+    """Why each query failed, where it did."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bag:
+    """An answer that a query leaves no choice in."""
+
+    answer: Answer
+    open: bool = False
+
+    def compare(self, other: Result, options: ComparisonOptions) -> Comparison:
+        """How another result relates to it."""
+        return compare(other, self.answer, options)
+
+
+class Difference:
+    """Compares the two queries by the verdict's own rules. The first is gold: its ORDER BY decides if order counts."""
+
+    def __init__(
+        self,
+        queries: tuple[str, str],
+        facts: PairFacts,
+        *,
+        trial: TrialDatabase,
+        keyless: TrialDatabase,
+        reads_answers: ReadsAnswers,
+        options: ComparisonOptions,
+        seed: int,
+        clock: Clock,
+    ) -> None:
+        self._queries = queries
+        self._facts = facts
+        self._trial = trial
+        self._keyless = keyless
+        self._reads_answers = reads_answers
+        self._options = replace(options, boolean_is_integer=not trial.has_boolean_type, sample_rows=0)
+        self._quick = replace(self._options, near_misses=False)
+        self._seed = seed
+        self._clock = clock
+        self._mapping: tuple[int, ...] | None = None
+        """The second query's columns in the first's order, where that made them agree last time."""
+        self._ordered = facts.first.ordered
+        self.doubtful = bool(facts.first.doubts or facts.second.doubts)
+
+    def seen(self, first: Sequence[Row], second: Sequence[Row]) -> Literal["none", "order", "rows"]:
+        """How two results differ at first sight: not at all, in row order where it counts, or in their rows.
+
+        Ties are not looked at.
+        """
+        if len(first) != len(second):
+            return "rows"
+        if self._mapping is not None and second and len(second[0]) == len(self._mapping):
+            second = [tuple([row[place] for place in self._mapping]) for row in second]
+            if first == second:
+                return "none"
+        same: Literal["none", "order"] = "order" if self._ordered and len(first) > 1 else "none"
+        try:
+            if Counter(first) == Counter(second) and not _mixes(first):
+                return same
+        except TypeError:  # a list or a map of DuckDB's
+            pass
+        comparison = compare(_result(second), Answer.bag(_result(first)), self._quick)
+        if not comparison.equal:
+            return "rows" if comparison.decided else "none"
+        mapping = [place for place in comparison.column_mapping if place is not None]
+        if self._mapping is None and len(mapping) == len(comparison.column_mapping) and mapping != sorted(mapping):
+            self._mapping = tuple(mapping)
+            return self.seen(first, second)
+        if same == "order":
+            moved = [tuple([row[place] for place in mapping]) for row in second]
+            return "none" if moved == list(first) else "order"
+        return "none"
+
+    def judge(self, database: Sequence[Sequence[Row]]) -> Judged:
+        """Look closely: ties, rows in other orders, the scan turned round."""
+        trial = self._trial
+        trial.fill(database)
+        one, two = (trial.execute(query) for query in self._queries)
+        if one.result is None or two.result is None:
+            return Judged(finding="fails", failed=(_why(one), _why(two)))
+        first = self._answers(self._facts.first.doubts, 0, one.result)
+        comparison = first.compare(two.result, self._options)
+        judged = Judged(finding="same", first=one.result, second=two.result, comparison=comparison)
+        if not comparison.decided:
+            return judged
+        if comparison.equal:
+            return replace(judged, finding="tie") if first.open else judged
+        second = self._answers(self._facts.second.doubts, 1, two.result)
+        if second.open and self._within(second, one.result):
+            return replace(judged, finding="tie")
+        pairs = self._rearranged(trial.content(), one.result, two.result)
+        trial.fill(database)
+        if pairs is None and self._clock.is_over:
+            return judged  # there is no time left to find out
+        if pairs is None or self._is_tie(pairs, first, is_open=first.open or second.open):
+            return replace(judged, finding="tie")
+        return replace(judged, finding="genuine")
+
+    def _answers(self, doubts: frozenset[str], number: int, result: Result) -> PossibleAnswers:
+        ordered = self._ordered if number == 0 else self._facts.second.ordered
+        if not doubts and not ordered:
+            return _Bag(Answer.bag(result))
+        return self._reads_answers(self._trial, self._queries[number], result)
+
+    def _within(self, second: PossibleAnswers, first: Result) -> bool:
+        return second.compare(first, self._quick).equal
+
+    def _rearranged(
+        self, contents: Sequence[Sequence[Row]], first: Result, second: Result
+    ) -> list[tuple[Result, Result]] | None:
+        """The results with the rows stored in other orders, these first; None where too few could be had."""
+        pairs = [(first, second)]
+        for arranged in _arrangements(contents, self._seed, _MOST_ORDERS if self.doubtful else _FEW_ORDERS):
+            if self._clock.is_over:
+                return None if len(pairs) <= _FEW_ORDERS else pairs
+            self._keyless.fill(arranged)
+            for turned in (False, True):
+                if turned and not self._keyless.reverse(turned=True):
+                    continue
+                found = [self._keyless.execute(query).result for query in self._queries]
+                if turned:
+                    self._keyless.reverse(turned=False)
+                if found[0] is None or found[1] is None:
+                    return None  # what fails on the same rows in another order is no evidence
+                pairs.append((found[0], found[1]))
+        return pairs
+
+    def _is_tie(self, pairs: Sequence[tuple[Result, Result]], first: PossibleAnswers, *, is_open: bool) -> bool:
+        """Whether another order of stored rows may make the results agree, or changes either of them."""
+        if compare(pairs[0][1], Answer.bag(pairs[0][0]), self._quick).equal:
+            # Only the order differs. What the first query asks for is known if it keeps to that itself.
+            return is_open or not all(first.compare(one, self._quick).equal for one, _ in pairs)
+        if any(compare(two, Answer.bag(one), self._quick).equal for one, two in pairs[1:]):
+            return True
+        steady = not is_open and all(_alike(one, pairs[0][0]) and _alike(two, pairs[0][1]) for one, two in pairs)
+        return not steady and not self._apart(pairs)
+
+    def _apart(self, pairs: Sequence[tuple[Result, Result]]) -> bool:
+        """Whether no choice can make the results agree: their row counts or their columns never do."""
+        ours, theirs = {len(one.rows) for one, _ in pairs}, {len(two.rows) for _, two in pairs}
+        if ours.isdisjoint(theirs):
+            return True
+        widths = {one.column_count for one, _ in pairs if one.rows}, {two.column_count for _, two in pairs if two.rows}
+        if all(widths) and widths[0].isdisjoint(widths[1]):
+            return True
+        if _UNSURE & (self._facts.first.doubts | self._facts.second.doubts):
+            return False
+        return _steady_column_is_missing(pairs) or _steady_column_is_missing([(two, one) for one, two in pairs])
+
+
+def _steady_column_is_missing(pairs: Sequence[tuple[Result, Result]]) -> bool:
+    """Whether a column that is the same in every order has no counterpart in any of the other results."""
+    first = pairs[0][0]
+    others = [_column(two, place) for _, two in pairs for place in range(two.column_count)]
+    for place in range(first.column_count):
+        own = _column(first, place)
+        if all(one.column_count > place and _column(one, place) == own for one, _ in pairs) and own not in others:
+            return True
+    return False
+
+
+def _column(result: Result, place: int) -> Counter[str]:
+    return Counter(value_key(row[place]) for row in result.rows)
+
+
+def value_key(value: Cell) -> str:
+    """A value as text, numbers of one value alike."""
+    if isinstance(value, bool | int | float):
+        return f"{float(value):.9g}" if abs(value) < 2**53 else str(int(value))
+    return repr(value)
+
+
+def _alike(one: Result, two: Result) -> bool:
+    """Whether two results of one query have the same rows, but for what floating-point sums lose."""
+    if len(one.rows) != len(two.rows):
+        return False
+    return Counter(tuple(map(value_key, row)) for row in one.rows) == Counter(
+        tuple(map(value_key, row)) for row in two.rows
+    )
+
+
+def _arrangements(contents: Sequence[Sequence[Row]], seed: int, most: int) -> Iterator[list[list[Row]]]:
+    """The same rows in other orders: all orders where these are few, else some."""
+    yield [list(reversed(rows)) for rows in contents]
+    number = 1
+    for rows in contents:
+        number *= factorial(min(len(rows), 12))
+    if number <= most:
+        yield from _all_orders(contents)
+        return
+    rng = Random(seed)
+    yield [sorted(rows, key=repr) for rows in contents]
+    yield [sorted(rows, key=repr, reverse=True) for rows in contents]
+    for _ in range(most - 3):
+        shuffled = [list(rows) for rows in contents]
+        for rows in shuffled:
+            rng.shuffle(rows)
+        yield shuffled
+
+
+def _all_orders(contents: Sequence[Sequence[Row]]) -> Iterator[list[list[Row]]]:
+    if not contents:
+        yield []
+        return
+    for rows in permutations(contents[0]):
+        for rest in _all_orders(contents[1:]):
+            yield [list(rows), *rest]
+
+
+def _mixes(rows: Sequence[Row]) -> bool:
+    """Whether Python's equality may take values for equal that the verdict tells apart: True and 1."""
+    return any(isinstance(cell, bool) for row in rows for cell in row)
+
+
+def _result(rows: Sequence[Row]) -> Result:
+    return Result(columns=("",) * len(rows[0]) if rows else (), rows=tuple(rows))
+
+
+def _why(execution: Execution) -> str | None:
+    return None if execution.failure is None else execution.failure.message

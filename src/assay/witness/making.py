@@ -1,0 +1,288 @@
+"""Make small databases at random that honour keys and links: the same seed makes the same databases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from assay.model import Cell, Row
+from assay.witness.plan import Link, Plan, PlanTable
+from assay.witness.pools import Pool
+
+_TRIES = 4
+_MOST_ROWS = 220
+_ROUNDS = 3
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Style:
+    """What the databases of one trial look like."""
+
+    null: float
+    empty: int
+    """The place of a column that is NULL in most rows, over all tables; -1: none."""
+    near: float
+    """How likely a row is a copy of another, but for a cell or two."""
+    hit: float
+    """How likely a value is one that a condition lets pass."""
+    skew: float
+    """How likely a row refers to the first parent."""
+    narrow: int
+    """At most this many different values per column; 0: any number."""
+
+
+class Maker:
+    """Makes databases for one plan. Each is a list of rows per table of the plan, with the plan's columns."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        pools: Sequence[Sequence[Pool]],
+        counts: Sequence[int],
+        real: Sequence[Sequence[Row]],
+        rng: Random,
+    ) -> None:
+        self._plan = plan
+        self._pools = pools
+        self._counts = [count for count in counts if count + 2 <= _MOST_ROWS]
+        self._real = real
+        """Rows of the real data by table, for databases that are parts of it; empty where there are none."""
+        self._rng = rng
+        self._narrowed: dict[tuple[Cell, ...], Sequence[Cell]] = {}
+        self._style = _Style(null=0, empty=-1, near=0, hit=0, skew=0, narrow=0)
+        self._alone = {
+            table.name: frozenset(places[0] for places in table.unique if len(places) == 1) for table in plan.tables
+        }
+        """The columns of each table that are unique by themselves."""
+        self._first: dict[str, int] = {}
+        """The place of each table's first column among all columns."""
+        self._nullable: list[int] = []
+        count = 0
+        for table in plan.tables:
+            self._first[table.name] = count
+            self._nullable += [
+                count + place for place, column in enumerate(table.columns) if column.used and not column.never_null
+            ]
+            count += len(table.columns)
+        self._late = [
+            (number, link) for number, table in enumerate(plan.tables) for link in table.links if link.table >= number
+        ]
+
+    def make(self) -> list[list[Row]] | None:
+        """One database; None where the links could not be honoured this time."""
+        rng = self._rng
+        self._narrowed.clear()
+        kind = rng.random()
+        real = bool(self._real) and kind < 0.25
+        self._style = _Style(
+            null=_pick(rng, (0.0, 0.0, 0.0, 0.15, 0.15, 0.5)),
+            empty=_pick(rng, self._nullable) if self._nullable and rng.random() < 0.25 else -1,
+            near=_pick(rng, (0.0, 0.0, 0.5, 0.5, 0.85)),
+            hit=_pick(rng, (0.2, 0.6, 0.6, 0.9)),
+            skew=_pick(rng, (0.0, 0.0, 0.7, 0.9)),
+            narrow=_pick(rng, (0, 2, 2, 3)),
+        )
+        sizes = self._sizes()
+        database: list[list[Row]] = []
+        for number, table in enumerate(self._plan.tables):
+            source = self._real[number] if real else ()
+            database.append(self._rows(table, self._pools[number], sizes[number], database, source))
+        return database if self._settle(database) else None
+
+    def _sizes(self) -> list[int]:
+        rng = self._rng
+        kind = rng.random()
+        tables = self._plan.tables
+        if not tables:
+            return []
+        if self._counts and kind > 0.8:
+            wanted = _pick(rng, self._counts) + _pick(rng, (0, 1, 1, 2, -1))
+            large = rng.randrange(len(tables)) if tables else 0
+            both = rng.random() < 0.3
+            return [max(wanted, 1) if both or number == large else rng.randrange(1, 4) for number in range(len(tables))]
+        low, high = (0, 2) if kind < 0.12 else (1, 4) if kind < 0.55 else (1, 6)
+        sizes = [rng.randrange(low, high + 1) for _ in tables]
+        if kind > 0.7:  # many children to few parents
+            sizes = [min(size, 2) if table.links == () else size + 2 for size, table in zip(sizes, tables, strict=True)]
+        if rng.random() < 0.1:
+            sizes[rng.randrange(len(sizes))] = 0
+        sizes = [size if table.read else min(size, 2) for size, table in zip(sizes, tables, strict=True)]
+        return [max(size, 1) if table.filled else size for size, table in zip(sizes, tables, strict=True)]
+
+    def _rows(
+        self, table: PlanTable, pools: Sequence[Pool], size: int, database: Sequence[Sequence[Row]], real: Sequence[Row]
+    ) -> list[Row]:
+        rows: list[Row] = []
+        taken: list[set[object]] = [set() for _ in table.unique]
+        for _ in range(size):
+            for attempt in range(_TRIES):
+                row = self._row(table, pools, rows, database, real, attempt)
+                if row is None:
+                    continue
+                keys = [_key(row, places) for places in table.unique]
+                if all(key is None or key not in seen for key, seen in zip(keys, taken, strict=True)):
+                    for key, seen in zip(keys, taken, strict=True):
+                        seen.add(key)
+                    rows.append(tuple(row))
+                    break
+        return rows
+
+    def _row(  # noqa: PLR0917 - the innermost step, called a hundred thousand times a second
+        self,
+        table: PlanTable,
+        pools: Sequence[Pool],
+        rows: Sequence[Row],
+        database: Sequence[Sequence[Row]],
+        real: Sequence[Row],
+        attempt: int,
+    ) -> list[Cell] | None:
+        rng, style = self._rng, self._style
+        near = rows and rng.random() < style.near
+        if near:
+            row = list(_pick(rng, rows))
+            changed = {rng.randrange(len(row)) for _ in range(1 + (rng.random() < 0.4))} if row else set()
+        elif real and rng.random() < 0.85:
+            row = list(_pick(rng, real))
+            changed = {rng.randrange(len(row))} if row and rng.random() < 0.25 else set()
+        else:
+            row = [None] * len(table.columns)
+            changed = set(range(len(row)))
+        if near:
+            for places in table.unique:  # a copy would repeat the key: some column of it changes
+                if changed.isdisjoint(places):
+                    changed.add(_pick(rng, places))
+        for place in changed:
+            row[place] = self._cell(table, pools, place, len(rows), attempt)
+        for link in table.links:
+            if link.table < len(database) and not self._refer(row, link, database[link.table], table, changed):
+                return None
+        for first, second in table.dependencies:
+            if row[first] is not None:
+                row[second] = next((other[second] for other in rows if other[first] == row[first]), row[second])
+        return row
+
+    def _cell(self, table: PlanTable, pools: Sequence[Pool], place: int, number: int, attempt: int) -> Cell:
+        rng, style = self._rng, self._style
+        column, pool = table.columns[place], pools[place]
+        if not column.never_null:
+            if style.null and rng.random() < style.null:
+                return None
+            if style.empty == self._first[table.name] + place and rng.random() < 0.7:
+                return None
+        alone = place in self._alone[table.name]
+        if alone and (attempt == _TRIES - 1 or not (column.used or pool.hits) or rng.random() < 0.4):
+            return pool.fresh(number + (attempt * 7 if attempt else 0))
+        if pool.hits and rng.random() < style.hit:
+            return _pick(rng, pool.hits)
+        values = pool.values
+        if not values:
+            return None if not column.never_null else pool.fresh(number)
+        if style.narrow and len(values) > style.narrow and not alone:
+            if (few := self._narrowed.get(values)) is None:
+                few = self._narrowed[values] = [_pick(rng, values) for _ in range(style.narrow)]
+            values = tuple(few)
+        return _pick(rng, values)
+
+    def _refer(self, row: list[Cell], link: Link, parents: Sequence[Row], table: PlanTable, changed: set[int]) -> bool:
+        """Make the row refer to one of the parents, or to none where it may. False where it must and cannot."""
+        rng = self._rng
+        if changed.isdisjoint(link.columns) and None not in [row[place] for place in link.columns]:
+            wanted = tuple(row[place] for place in link.columns)
+            if any(tuple(parent[place] for place in link.others) == wanted for parent in parents):
+                return True
+        if any(row[place] is None for place in link.columns) and rng.random() < 0.8:
+            return True
+        fitting = [parent for parent in parents if all(parent[place] is not None for place in link.others)]
+        if not fitting:
+            free = [place for place in link.columns if not table.columns[place].never_null]
+            if not free:
+                return False
+            row[free[0]] = None
+            return True
+        parent = fitting[0] if rng.random() < self._style.skew else _pick(rng, fitting)
+        for ours, theirs in zip(link.columns, link.others, strict=True):
+            row[ours] = parent[theirs]
+        return True
+
+    def _settle(self, database: list[list[Row]]) -> bool:
+        """Honour the links to the table itself and to tables that come later. False where that fails."""
+        for _ in range(_ROUNDS):
+            broken = False
+            for number, link in self._late:
+                broken = self._mend(database, number, link) or broken
+            if not broken:
+                break
+        else:
+            return False
+        return all(not table.filled or rows for table, rows in zip(self._plan.tables, database, strict=True))
+
+    def _mend(self, database: list[list[Row]], number: int, link: Link) -> bool:
+        """Change rows that refer to nothing. Whether any did."""
+        there = {key for row in database[link.table] if (key := _key(row, link.others)) is not None}
+        table = self._plan.tables[number]
+        broken = False
+        for place, row in enumerate(database[number]):
+            key = _key(row, link.columns)
+            if key is None or key in there:
+                continue
+            broken = True
+            if not link.declared and self._add_child(database, link, row, link.columns):
+                there.add(key)
+                continue
+            cells = list(row)
+            free = [one for one in link.columns if not table.columns[one].never_null]
+            if there and (not free or self._rng.random() < 0.7):
+                chosen = _pick(self._rng, sorted(there, key=repr))
+                for one, cell in zip(link.columns, chosen if isinstance(chosen, tuple) else (chosen,), strict=True):
+                    cells[one] = cell
+            elif free:
+                cells[free[0]] = None
+            else:
+                cells = []
+            database[number][place] = tuple(cells)
+        database[number] = self._sound(table, database[number])
+        return broken
+
+    def _add_child(self, database: list[list[Row]], link: Link, parent: Row, columns: Sequence[int]) -> bool:
+        """Add a row to the other table that bears the values looked for there."""
+        table, rows = self._plan.tables[link.table], database[link.table]
+        if len(rows) >= _MOST_ROWS or not rows:
+            return False
+        row = list(_pick(self._rng, rows))
+        for theirs, ours in zip(link.others, columns, strict=True):
+            row[theirs] = parent[ours]
+        for places in table.unique:
+            if len(places) == 1 and places[0] not in link.others:
+                row[places[0]] = self._pools[link.table][places[0]].fresh(len(rows) + 50)
+        rows.append(tuple(row))
+        return len(self._sound(table, rows)) == len(rows) or bool(rows.pop() and False)
+
+    @staticmethod
+    def _sound(table: PlanTable, rows: Sequence[Row]) -> list[Row]:
+        """The rows without those that repeat a key."""
+        taken: list[set[object]] = [set() for _ in table.unique]
+        kept = []
+        for row in rows:
+            if not row and table.columns:
+                continue
+            keys = [_key(row, places) for places in table.unique]
+            if all(key is None or key not in seen for key, seen in zip(keys, taken, strict=True)):
+                kept.append(row)
+                for key, seen in zip(keys, taken, strict=True):
+                    seen.add(key)
+        return kept
+
+
+def _key(row: Sequence[Cell], places: Sequence[int]) -> object:
+    """The values at these places; None where one is NULL."""
+    if len(places) == 1:
+        return row[places[0]]
+    key = tuple([row[place] for place in places])
+    return None if None in key else key
+
+
+def _pick(rng: Random, values: Sequence[_T]) -> _T:
+    return values[int(rng.random() * len(values))]

@@ -1,0 +1,218 @@
+"""The tables that a witness may fill, in an order in which parents come before children."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
+from assay.ports import TrialDatabase
+from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
+from assay.sql.witness_facts import ColumnKey, PairFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanColumn:
+    """A column that gets values."""
+
+    name: str
+    key: ColumnKey
+    type: str
+    family: TypeFamily
+    never_null: bool
+    used: bool
+    """A query reads it; otherwise it is filled only because it must be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Columns whose values must occur in another table's, unless one is NULL."""
+
+    columns: tuple[int, ...]
+    table: int
+    others: tuple[int, ...]
+    declared: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanTable:
+    """A table that may get rows."""
+
+    name: str
+    """As a query writes it."""
+    schema: TableSchema
+    columns: tuple[PlanColumn, ...]
+    unique: tuple[tuple[int, ...], ...] = ()
+    links: tuple[Link, ...] = ()
+    dependencies: tuple[tuple[int, int], ...] = ()
+    """Pairs of columns of which the first determines the second."""
+    read: bool = True
+    """A query reads it; otherwise rows are there only for the tables that refer to them."""
+    filled: bool = False
+    """It may not be empty."""
+
+    @property
+    def title(self) -> str:
+        """The name for a reader."""
+        return self.schema.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All that may be filled."""
+
+    tables: tuple[PlanTable, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def filled(self) -> dict[str, tuple[str, ...]]:
+        """The columns that get values, by the tables' names as a query writes them."""
+        return {table.name: tuple(column.name for column in table.columns) for table in self.tables}
+
+    def place(self, key: ColumnKey) -> tuple[int, int] | None:
+        """The table's and the column's place; None where the column gets no values."""
+        for number, table in enumerate(self.tables):
+            for place, column in enumerate(table.columns):
+                if column.key == key:
+                    return number, place
+        return None
+
+
+def loosely(value: Cell) -> Cell:
+    """A value as keys compare it: numbers and their texts are one, since SQLite stores them as a column's type says."""
+    if isinstance(value, int | float) and value == value // 1:
+        return str(int(value))
+    return str(value) if isinstance(value, float) else value
+
+
+def make_plan(
+    schema: DatabaseSchema, facts: PairFacts, trial: TrialDatabase, *, untrue: Collection[ForeignKey] = ()
+) -> Plan:
+    """The plan for a pair of queries. ``untrue`` are foreign keys that the real data violates: not assumed."""
+    names = SchemaNames(schema)
+    ordered = _parents_first([names.tables[name].schema for name in facts.tables])
+    places = {table.name.lower(): number for number, table in enumerate(ordered)}
+    tables = [_table(table, facts, trial, schema) for table in ordered]
+    notes: list[str] = []
+    linked = []
+    for table in tables:
+        links = []
+        for key in table.schema.foreign_keys:
+            if key in untrue:
+                continue
+            link = _link(table, key, tables, places, names)
+            if link is None:
+                notes.append(f"a foreign key of {table.title} to {key.table} is left out: its columns are not known")
+            elif link.columns:
+                links.append(link)
+        linked.append(replace(table, links=tuple(links)))
+    return Plan(tables=tuple(linked), notes=tuple(notes))
+
+
+def _parents_first(tables: Sequence[TableSchema]) -> list[TableSchema]:
+    """Parents before children, as far as keys do not run in a circle; else in the schema's order."""
+    waiting = list(tables)
+    there = {table.name.lower() for table in tables}
+    done: dict[str, TableSchema] = {}
+    while waiting:
+        free = next(
+            (
+                table
+                for table in waiting
+                if all(
+                    (name := key.table.lower()) in done or name == table.name.lower() or name not in there
+                    for key in table.foreign_keys
+                )
+            ),
+            waiting[0],
+        )
+        waiting.remove(free)
+        done[free.name.lower()] = free
+    return list(done.values())
+
+
+def _table(table: TableSchema, facts: PairFacts, trial: TrialDatabase, schema: DatabaseSchema) -> PlanTable:
+    name = table.name.lower()
+    used = {column for of, column in facts.columns if of == name}
+    keys = {column.lower() for columns in (table.primary_key, *table.unique) for column in columns}
+    referred = {
+        column.lower()
+        for other in schema.tables
+        if other.name.lower() in facts.tables
+        for key in other.foreign_keys
+        if key.table.lower() == name
+        for column in key.referenced or table.primary_key
+    }
+    fillable = {column.lower() for column in trial.columns(table.quoted_name)}
+    own_key = {column.lower() for column in table.primary_key}
+    columns = tuple(
+        PlanColumn(
+            name=column.name,
+            key=(name, column.name.lower()),
+            type=column.type,
+            family=type_family(column.type) if column.type else "other",
+            never_null=column.not_null or column.name.lower() in own_key,
+            used=column.name.lower() in used,
+        )
+        for column in table.columns
+        if column.name.lower() in fillable
+        and (column.name.lower() in used or column.not_null or column.name.lower() in own_key | (keys & referred))
+    )
+    if not columns:  # its rows are only counted, and a row needs some column
+        columns = (_filler(table, name, min(fillable)),) if fillable else ()
+    places = {column.name.lower(): place for place, column in enumerate(columns)}
+    unique = []
+    for group in (table.primary_key, *table.unique):
+        found = [places.get(column.lower()) for column in group]
+        if group and None not in found:
+            unique.append(tuple(place for place in found if place is not None))
+    return PlanTable(
+        name=table.quoted_name,
+        schema=table,
+        columns=columns,
+        unique=tuple(dict.fromkeys(unique)),
+        read=bool(used) or name not in _parents_only(facts, schema),
+    )
+
+
+def _filler(table: TableSchema, name: str, chosen: str) -> PlanColumn:
+    column = next(one for one in table.columns if one.name.lower() == chosen)
+    family = type_family(column.type) if column.type else "other"
+    return PlanColumn(
+        name=column.name, key=(name, chosen), type=column.type, family=family, never_null=False, used=False
+    )
+
+
+def _parents_only(facts: PairFacts, schema: DatabaseSchema) -> set[str]:
+    """Tables of which no query reads a column: they may still be counted, so only parents of others are left out."""
+    parents = {
+        key.table.lower() for table in schema.tables if table.name.lower() in facts.tables for key in table.foreign_keys
+    }
+    return {name for name in parents if name not in facts.read}
+
+
+def _link(
+    table: PlanTable,
+    key: ForeignKey,
+    tables: Sequence[PlanTable],
+    places: Mapping[str, int],
+    names: SchemaNames,
+) -> Link | None:
+    """The key as a link; one of no columns where these are NULL in every row; None where it is not understood."""
+    other = names.table(key.table)
+    if other is None:
+        return None
+    ours = {column.key[1]: place for place, column in enumerate(table.columns)}
+    columns = [ours.get(column.lower()) for column in key.columns]
+    if None in columns:
+        return Link(columns=(), table=0, others=())
+    number = places[other.name.lower()]
+    theirs = {column.key[1]: place for place, column in enumerate(tables[number].columns)}
+    others = [theirs.get(column.lower()) for column in key.referenced or other.primary_key]
+    if None in others or len(others) != len(columns):
+        return None
+    return Link(
+        columns=tuple(place for place in columns if place is not None),
+        table=number,
+        others=tuple(place for place in others if place is not None),
+    )

@@ -1,0 +1,164 @@
+"""Try databases one after the other until the queries differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from assay.model import Row
+from assay.ports import TrialDatabase
+from assay.sql.witness_facts import PairFacts
+from assay.witness.clock import Clock
+from assay.witness.difference import Difference, Judged
+from assay.witness.making import Maker
+from assay.witness.observed import Held
+from assay.witness.plan import Plan
+from assay.witness.pools import Pool
+from assay.witness.shrinking import Shrinker, keys_hold, links_hold
+
+Database = list[list[Row]]
+_MOST_JUDGED = 60
+_MOST_BY_ORDER = 20
+_CLOCK_EVERY = 32
+_FAILING = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the databases of a search must keep."""
+
+    plan: Plan
+    pools: Sequence[Sequence[Pool]]
+    held: Sequence[Held] = ()
+    selects: tuple[bool, bool] = (False, False)
+    """Whether each query must find something."""
+
+    def kept_by(self, database: Sequence[Sequence[Row]]) -> bool:
+        """Whether a database keeps links, keys and every regularity."""
+        return (
+            links_hold(self.plan, database)
+            and keys_hold(self.plan, database)
+            and all(one.broken_by(database) is None for one in self.held)
+        )
+
+    def kept_by_results(self, first: Sequence[Row], second: Sequence[Row]) -> bool:
+        """Whether the queries find what they must."""
+        return not (self.selects[0] and finds_nothing(first)) and not (self.selects[1] and finds_nothing(second))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What all searches of a pair came across."""
+
+    trials: int = 0
+    failed: list[int] = field(default_factory=lambda: [0, 0])
+    """On how many databases each query failed."""
+    tie: Database | None = None
+    """A database on which only a choice of the engine makes a difference."""
+    failing: Database | None = None
+    """A database on which exactly one query fails."""
+    stored: set[int] = field(default_factory=set)
+    """The tables that some database had rows in."""
+    out_of_time: bool = False
+
+
+class Search:
+    """Searches for one pair of queries."""
+
+    def __init__(
+        self, queries: tuple[str, str], facts: PairFacts, *, trial: TrialDatabase, difference: Difference, clock: Clock
+    ) -> None:
+        self._queries = queries
+        self._facts = facts
+        self._trial = trial
+        self._difference = difference
+        self._clock = clock
+        self.tally = Tally()
+
+    def find(self, rules: Rules, real: Sequence[Sequence[Row]], *, trials: int, seed: int) -> Database | None:
+        """A database on which the queries genuinely differ; None where none was found."""
+        rng = Random(seed)
+        maker = Maker(rules.plan, rules.pools, self._facts.counts, real, rng)
+        judged = by_order = 0
+        for number in range(trials if rules.plan.tables else 1):
+            if number % _CLOCK_EVERY == 0 and self._clock.is_over:
+                self.tally.out_of_time = True
+                return None
+            if number == _FAILING and max(self.tally.failed) == self.tally.trials > 0:
+                return None  # it fails on whatever it is given
+            made = maker.make()
+            if made is None or not self._fits(rules, made):
+                continue
+            self._trial.fill(made)
+            seen, kept = self._differ(rules)
+            if seen == "none" or not kept:
+                self._note_stored(made)
+                continue
+            database = self._trial.content()
+            if not rules.kept_by(database):
+                continue
+            if seen == "order":
+                by_order += 1
+                if by_order > _MOST_BY_ORDER:
+                    continue
+            judged += 1
+            if judged > _MOST_JUDGED:
+                return None
+            found = self._difference.judge(database)
+            if found.finding == "genuine":
+                return database
+            if found.finding == "tie" and self.tally.tie is None:
+                self.tally.tie = database
+        return None
+
+    def shrink(self, rules: Rules, database: Database) -> Database:
+        """The database, smaller, with the same difference under the same rules."""
+        closely = self._difference.doubtful or self._facts.first.ordered
+
+        def keeps(smaller: Database) -> bool:
+            if self._clock.is_over or not keys_hold(rules.plan, smaller) or not self._fits(rules, smaller):
+                return False
+            if not self._trial.fill(smaller):
+                return False
+            seen, kept = self._differ(rules)
+            if seen == "none" or not kept:
+                return False
+            return not closely or self._difference.judge(smaller).finding == "genuine"
+
+        smaller = Shrinker(rules.plan, rules.pools, keeps).shrink(database)
+        if smaller != database and self.judge(smaller).finding != "genuine":
+            return database
+        return smaller
+
+    def judge(self, database: Database) -> Judged:
+        """Look closely at one database."""
+        return self._difference.judge(database)
+
+    def _differ(self, rules: Rules) -> tuple[str, bool]:
+        tally, trial = self.tally, self._trial
+        tally.trials += 1
+        first = trial.rows(self._queries[0])
+        second = trial.rows(self._queries[1])
+        if first is None or second is None:
+            tally.failed[0] += first is None
+            tally.failed[1] += second is None
+            if tally.failing is None and (first is None) != (second is None):
+                tally.failing = trial.content()
+            return "none", False
+        if first == second:
+            return "none", True
+        return self._difference.seen(first, second), rules.kept_by_results(first, second)
+
+    @staticmethod
+    def _fits(rules: Rules, database: Database) -> bool:
+        return all(one.broken_by(database) is None for one in rules.held)
+
+    def _note_stored(self, made: Database) -> None:
+        if len(self.tally.stored) < len(made):
+            self.tally.stored |= {number for number, rows in enumerate(self._trial.content()) if rows}
+
+
+def finds_nothing(rows: Sequence[Row]) -> bool:
+    """Whether a result says that nothing was found: no row, or one row of NULLs and zeros alone."""
+    return not rows or (len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]))

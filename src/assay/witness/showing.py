@@ -1,0 +1,135 @@
+"""A database on which two queries differ, as a reader sees it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from assay.model import Cell, Comparison, Result, Row, quoted
+from assay.model.witness import Witness, WitnessTable, WitnessTag
+from assay.ports import TrialDatabase
+from assay.witness.difference import Judged, value_key
+from assay.witness.plan import Plan
+
+
+def make_witness(plan: Plan, trial: TrialDatabase, judged: Judged, queries: Sequence[str]) -> Witness:
+    """The witness that the trial database holds now."""
+    assert judged.first is not None
+    assert judged.second is not None
+    tables = []
+    for table, rows in zip(plan.tables, trial.content(), strict=True):
+        if not table.read and not rows:
+            continue
+        columns = tuple(column.name for column in table.columns)
+        hidden = tuple(name for name in trial.columns(table.name) if name not in columns)
+        tables.append(WitnessTable(name=table.name, columns=columns, rows=tuple(map(tuple, rows)), hidden=hidden))
+    only_first, only_second = _unshared(judged.first, judged.second, judged.comparison)
+    return Witness(
+        tables=tuple(tables),
+        statements=_statements(trial, tables, queries),
+        first=judged.first,
+        second=judged.second,
+        only_first=only_first,
+        only_second=only_second,
+        difference=told_difference(judged),
+    )
+
+
+def told_difference(judged: Judged) -> str:
+    """How the results differ, in a clause."""
+    if judged.first is None or judged.second is None:
+        return "a query fails"
+    first, second = judged.first, judged.second
+    if len(first.rows) == len(second.rows) == 1 and first.column_count == second.column_count == 1:
+        return f"the first gives {_short(first.rows[0][0])}, the second {_short(second.rows[0][0])}"
+    if judged.comparison is not None and judged.comparison.equal:
+        return "another choice of tied rows gives another result"
+    if len(first.rows) != len(second.rows):
+        return f"the first gives {_rows(first)}, the second {_rows(second)}"
+    reason = "" if judged.comparison is None else judged.comparison.reason
+    return reason or "the rows differ"
+
+
+def tags_of(witness: Witness, judged: Judged) -> tuple[WitnessTag, ...]:
+    """What kind of difference it is."""
+    first, second = witness.first, witness.second
+    tags: list[WitnessTag] = []
+    ours, theirs = Counter(map(_row_key, first.rows)), Counter(map(_row_key, second.rows))
+    if first.rows and second.rows and first.column_count != second.column_count:
+        tags.append("column_count")
+    elif ours == theirs:
+        tags.append("order_only")
+    elif set(ours) == set(theirs):
+        tags.append("multiplicity_only")
+    if judged.comparison is not None and any(miss.kind == "type_only" for miss in judged.comparison.near_misses):
+        tags.append("typing")
+    if not first.rows or not second.rows:
+        tags.append("needs_empty_result")
+    if any(not table.rows for table in witness.tables):
+        tags.append("needs_empty_table")
+    if any(cell is None for table in witness.tables for row in table.rows for cell in row):
+        tags.append("needs_null")
+    return tuple(tags)
+
+
+def _row_key(row: Row) -> tuple[str, ...]:
+    return tuple(map(value_key, row))
+
+
+def _unshared(first: Result, second: Result, comparison: Comparison | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The places of rows that the other result lacks, with columns paired as the comparison paired them."""
+    mapping = list(comparison.column_mapping) if comparison is not None else []
+    if first.column_count != second.column_count or None in mapping or len(mapping) != first.column_count:
+        mapping = list(range(second.column_count))
+    theirs = [tuple(row[place] for place in mapping if place is not None) for row in second.rows]
+    left = Counter(map(_row_key, theirs))
+    only_first = []
+    for place, row in enumerate(first.rows):
+        key = _row_key(row)
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            only_first.append(place)
+    only_second = []
+    for place in reversed(range(len(theirs))):
+        key = _row_key(theirs[place])
+        if left[key] > 0:
+            left[key] -= 1
+            only_second.append(place)
+    return tuple(only_first), tuple(reversed(only_second))
+
+
+def _statements(trial: TrialDatabase, tables: Sequence[WitnessTable], queries: Sequence[str]) -> tuple[str, ...]:
+    made = trial.statements_for({table.name for table in tables}, queries)
+    inserts = []
+    for table in tables:
+        if table.rows:
+            names = ", ".join(map(quoted, table.columns))
+            rows = ", ".join(f"({', '.join(map(sql_literal, row))})" for row in table.rows)
+            inserts.append(f"INSERT INTO {table.name} ({names}) VALUES {rows}")
+    return (*made, *inserts)
+
+
+def sql_literal(value: Cell) -> str:
+    """A value as SQLite and DuckDB read it."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int() | float():
+            return repr(value)
+        case bytes():
+            return f"X'{value.hex()}'"
+        case _:
+            return "'" + str(value).replace("'", "''") + "'"
+
+
+def _short(value: Cell) -> str:
+    text = sql_literal(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _rows(result: Result) -> str:
+    count = len(result.rows)
+    return "no row" if not count else "one row" if count == 1 else f"{count} rows"

@@ -1,0 +1,184 @@
+"""Schemas read from DDL: held to what SQLite itself makes of the same text."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from assay.sql.ddl import read_ddl
+
+TEXTS = {
+    "column constraints": """
+        CREATE TABLE a (id INTEGER PRIMARY KEY AUTOINCREMENT, b varchar(20) NOT NULL DEFAULT 'x, y' COLLATE NOCASE,
+            c int UNIQUE CHECK (c > 0), d REFERENCES z(q) ON DELETE CASCADE, e double precision);
+        CREATE TABLE z (q text PRIMARY KEY)""",
+    "table constraints": """
+        CREATE TABLE "t t" ("a b" int, [c] numeric(10, 2), `d` text, e, PRIMARY KEY ("a b", [c]),
+            CONSTRAINT u UNIQUE (d, e), FOREIGN KEY (d, e) REFERENCES other, CHECK (e <> ','));
+        CREATE TABLE other (x text, y, PRIMARY KEY (x, y)) WITHOUT ROWID""",
+    "names in single quotes": "CREATE TABLE 'q r' ('a b' int, 'c' text primary key, 'd')",
+    "comments": """-- a table
+        CREATE TABLE t ( -- its first column
+            a int /* , b int */, c text -- the last
+        );
+        INSERT INTO t VALUES (1, ';');""",
+    "unique indexes": """
+        CREATE TABLE t (a int, b int, c int);
+        CREATE UNIQUE INDEX one ON t (b DESC, a);
+        CREATE INDEX two ON t (a, c)""",
+    "strict": "CREATE TABLE t (a INT PRIMARY KEY, b TEXT) STRICT, WITHOUT ROWID; CREATE TABLE u (a INT) STRICT",
+    "temporary and if not exists": "CREATE TABLE IF NOT EXISTS t (a int); CREATE TABLE main.u (b int)",
+}
+
+
+def _by_sqlite(text: str) -> dict[str, object]:
+    """Names, types, keys and foreign keys as SQLite reads them; unique sets without the primary key."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(text)
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name.lower(): _table_by_sqlite(connection, name) for name in tables if not name.startswith("sqlite_")}
+    finally:
+        connection.close()
+
+
+def _table_by_sqlite(connection: sqlite3.Connection, name: str) -> object:
+    columns = connection.execute("SELECT name, type, pk FROM pragma_table_xinfo(?) ORDER BY cid", (name,)).fetchall()
+    indexes = connection.execute(
+        "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND origin <> 'pk' AND NOT partial", (name,)
+    ).fetchall()
+    unique = set()
+    for (index,) in indexes:
+        names = connection.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (index,)).fetchall()
+        if all(one is not None for (one,) in names):
+            unique.add(tuple(one for (one,) in names))
+    keys = connection.execute(
+        'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq', (name,)
+    ).fetchall()
+    foreign: dict[int, list[tuple[str, str, str | None]]] = {}
+    for number, table, column, referenced in keys:
+        foreign.setdefault(number, []).append((table.lower(), column.lower(), referenced and referenced.lower()))
+    return (
+        [(column, type_.upper()) for column, type_, _ in columns],
+        tuple(column for _, column in sorted((place, column) for column, _, place in columns if place)),
+        unique,
+        list(foreign.values()),
+    )
+
+
+def _by_assay(text: str) -> dict[str, object]:
+    return {
+        table.name.lower(): (
+            [(column.name, column.type.upper()) for column in table.columns],
+            table.primary_key,
+            set(table.unique),
+            [
+                [
+                    (key.table.lower(), column.lower(), key.referenced[place].lower() if key.referenced else None)
+                    for place, column in enumerate(key.columns)
+                ]
+                for key in table.foreign_keys
+            ],
+        )
+        for table in read_ddl(text, "sqlite").schema.tables
+    }
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_reads_what_sqlite_reads(name: str) -> None:
+    """Columns with their types as declared, keys, unique sets, foreign keys."""
+    assert _by_assay(TEXTS[name]) == _by_sqlite(TEXTS[name])
+    assert read_ddl(TEXTS[name], "sqlite").unread == ()
+
+
+def test_reads_published_schemas_as_sqlite_does(shared_data: Path) -> None:
+    """Every table of the benchmark's twenty databases."""
+    looked_at = 0
+    for path in sorted((shared_data / "spider-dev").rglob("*.sqlite")):
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+            statements = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+        connection.close()
+        text = ";\n".join(one for one in statements if "sqlite_sequence" not in one)
+        assert _by_assay(text) == _by_sqlite(text), path.name
+        looked_at += 1
+    assert looked_at
+
+
+def test_constraints_of_columns_and_tables() -> None:
+    """NOT NULL and CHECK, which SQLite does not list."""
+    first, second = read_ddl(TEXTS["table constraints"], "sqlite").schema.tables
+    assert first.checks == ("e <> ','",)
+    assert [column.not_null for column in first.columns] == [False] * 4, "SQLite lets NULL into such a key"
+    assert [column.not_null for column in second.columns] == [True, True]
+    (table, _) = read_ddl(TEXTS["column constraints"], "sqlite").schema.tables
+    assert [column.not_null for column in table.columns] == [True, True, False, False, False]
+    assert table.checks == ("c > 0",)
+
+
+def test_a_dump_of_postgresql() -> None:
+    """Constraints come after the tables; rows and the client's own commands are passed over."""
+    text = """
+\\connect shop
+CREATE TYPE public.mood AS ENUM ('sad', 'it''s fine');
+CREATE TABLE public.person (id integer NOT NULL, boss integer, feels mood, at shop.thing);
+ALTER TABLE public.person OWNER TO postgres;
+CREATE TABLE sales.item (number bigserial, label text);
+COPY public.person (id) FROM stdin;
+1\tit's
+\\.
+ALTER TABLE ONLY public.person ADD CONSTRAINT person_key PRIMARY KEY (id);
+ALTER TABLE ONLY public.person ADD CONSTRAINT bosses FOREIGN KEY (boss) REFERENCES public.person(id);
+ALTER TABLE ONLY sales.item ADD CONSTRAINT labels UNIQUE (label);
+ALTER TABLE sales.item ALTER COLUMN label SET NOT NULL;
+"""
+    read = read_ddl(text, "postgres")
+    person, item = read.schema.tables
+    assert (person.namespace, item.namespace) == (None, "sales")
+    assert person.primary_key == ("id",)
+    assert [column.not_null for column in person.columns] == [True, False, False, False]
+    assert person.foreign_keys[0].columns == ("boss",)
+    assert person.checks == ("\"feels\" IN ('sad', 'it''s fine')",)
+    assert item.unique == (("label",),)
+    assert [column.not_null for column in item.columns] == [True, True]
+    assert read.unread == ()
+
+
+def test_other_servers() -> None:
+    """MySQL's keys within the table and SQL Server's clustered ones."""
+    (table,) = read_ddl(
+        "CREATE TABLE `a` (`id` int(11) NOT NULL AUTO_INCREMENT, b enum('x','y'), PRIMARY KEY (`id`), "
+        "UNIQUE KEY k2 (id, b), KEY `z` (b), CONSTRAINT `fk` FOREIGN KEY (`b`) REFERENCES `t` (`x`)) ENGINE=InnoDB",
+        "mysql",
+    ).schema.tables
+    assert (table.primary_key, table.unique, table.checks) == (("id",), (("id", "b"),), ("`b` IN ('x', 'y')",))
+    (table,) = read_ddl(
+        "CREATE TABLE [dbo].[t] ([a] [int] NOT NULL, CONSTRAINT [k] PRIMARY KEY CLUSTERED ([a] ASC))", "tsql"
+    ).schema.tables
+    assert table.primary_key == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("create table (", "cannot be read"),
+        ("'", "cannot be cut into statements"),
+        ("create table q as select 1 as x", "does not say which columns"),
+        ("create table t (a int); create unique index i on t (lower(a))", "left out"),
+        ("create table t (a int); create unique index i on t (a) where a > 0", "left out"),
+        ("alter table nobody add constraint k primary key (a)", "not known"),
+    ],
+)
+def test_what_cannot_be_read_is_said(text: str, said: str) -> None:
+    """Nothing is guessed, and nothing raises."""
+    unread = read_ddl(text, "sqlite").unread
+    assert len(unread) == 1
+    assert said in unread[0]
+
+
+def test_nothing_to_read() -> None:
+    """An empty text and one of other statements give no tables, and no complaint."""
+    for text in ("", "  ;; ", "insert into t values (1); select 1"):
+        assert read_ddl(text, "sqlite").schema.tables == ()
+        assert read_ddl(text, "sqlite").unread == ()

@@ -1,0 +1,83 @@
+"""Looking for witnesses in this process: the queries of these tests are the tests' own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import lru_cache
+
+from assay.engines.duckdb import DuckdbEngine
+from assay.engines.sqlite import SqliteEngine
+from assay.model import DatabaseSchema, Row
+from assay.model.witness import Refutation
+from assay.ports import TrialDatabase
+from assay.scoring.queries.possible_answers import read_answers
+from assay.sql.ddl import read_ddl
+from assay.witness import Budget, RealData, RealTable, Refuter
+from assay.witness.search import finds_nothing
+
+
+def _sqlite(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
+    return SqliteEngine.trial(schema, keyless=keyless)
+
+
+def _duckdb(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
+    return DuckdbEngine.trial(schema, keyless=keyless)
+
+
+@lru_cache
+def schema_of(ddl: str, dialect: str = "sqlite") -> DatabaseSchema:
+    """The schema that a text of DDL makes."""
+    return read_ddl(ddl, dialect).schema
+
+
+def look(
+    first: str,
+    second: str,
+    ddl: str,
+    *,
+    rows: str | None = None,
+    engine: str = "sqlite",
+    trials: int = 1500,
+    seed: int = 0,
+) -> Refutation:
+    """What the search says of two queries; ``rows`` are the statements that fill the real database."""
+
+    def real(filled: Mapping[str, Sequence[str]]) -> RealData:
+        with sqlite3.connect(":memory:") as connection:
+            connection.executescript(f"{ddl};{rows}")
+            tables = {}
+            for table, columns in filled.items():
+                names = ", ".join(f'"{name}"' for name in columns) or "1"
+                found: list[Row] = connection.execute(f"SELECT {names} FROM {table}").fetchall()
+                tables[table.strip('"').lower()] = RealTable(columns=tuple(columns), rows=tuple(found))
+            selects = [not finds_nothing(connection.execute(query).fetchall()) for query in (first, second)]
+        connection.close()
+        return RealData(tables=tables, selects=(selects[0], selects[1]))
+
+    with closing(Refuter(_sqlite if engine == "sqlite" else _duckdb, read_answers)) as refuter:
+        return refuter.refute(
+            first,
+            second,
+            schema_of(ddl, engine),
+            dialect=engine,
+            read_real=None if rows is None else real,
+            budget=Budget(seconds=20.0, trials=trials),
+            seed=seed,
+        )
+
+
+def made_by_sqlite(outcome: Refutation, queries: Sequence[str]) -> list[list[Row]]:
+    """The results of queries on the witness as plain sqlite3 makes it from the witness's own statements."""
+    assert outcome.witness is not None
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        for statement in outcome.witness.statements:
+            connection.execute(statement)
+        connection.commit()
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        return [connection.execute(query).fetchall() for query in queries]
+    finally:
+        connection.close()

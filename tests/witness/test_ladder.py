@@ -1,0 +1,150 @@
+"""How much a witness means: what of the real data it keeps, and the sentence that says what it breaks."""
+
+from __future__ import annotations
+
+import pytest
+from looking import look, made_by_sqlite
+
+DDL = """CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, country TEXT, age INT);
+CREATE TABLE song (id INTEGER PRIMARY KEY, singer_id INT REFERENCES singer(id), title TEXT)"""
+ROWS = """
+INSERT INTO singer VALUES (1, 'Ann', 'France', 20), (2, 'Bob', 'France', 31), (3, 'Cid', 'Spain', 42),
+  (4, 'Dan', 'Spain', 53), (5, 'Eve', 'Spain', 20), (6, 'Fay', 'France', 31), (7, 'Gus', 'Spain', 42);
+INSERT INTO song VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd'), (5, 5, 'e'), (6, 6, 'f'), (7, 7, 'g'),
+  (8, 1, 'h'), (9, 2, 'i')"""
+
+AT_THE_TOP = {
+    "a filter is missing": ("SELECT name FROM singer WHERE age > 20", "SELECT name FROM singer"),
+    "strict and not": ("SELECT name FROM singer WHERE age > 31", "SELECT name FROM singer WHERE age >= 31"),
+    "duplicates": ("SELECT country FROM singer", "SELECT DISTINCT country FROM singer"),
+    "a join multiplies": (
+        "SELECT country FROM singer WHERE id IN (SELECT singer_id FROM song)",
+        "SELECT country FROM singer JOIN song ON singer.id = singer_id",
+    ),
+    "another column": ("SELECT max(age) FROM singer", "SELECT min(age) FROM singer"),
+    "another group": (
+        "SELECT country, count(*) FROM singer GROUP BY country",
+        "SELECT age, count(*) FROM singer GROUP BY age",
+    ),
+}
+
+CONDITIONAL = {
+    "unique": (
+        "SELECT count(*) FROM singer",
+        "SELECT count(DISTINCT name) FROM singer WHERE name IS NOT NULL OR 1 = 1",
+        ("unique", "never_null"),
+    ),
+    "grouped by a name": (
+        "SELECT name, count(*) FROM singer JOIN song ON singer.id = singer_id GROUP BY singer.id",
+        "SELECT name, count(*) FROM singer JOIN song ON singer.id = singer_id GROUP BY name",
+        ("unique", "never_null"),
+    ),
+    "never null": ("SELECT count(*) FROM singer", "SELECT count(age) FROM singer", ("never_null",)),
+    "a parent without a child": (
+        "SELECT name FROM singer",
+        "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM song)",
+        ("inclusion",),
+    ),
+    "beyond the range": (
+        "SELECT name FROM singer WHERE age < 60",
+        "SELECT name FROM singer WHERE age < 70",
+        ("range",),
+    ),
+    "letter case": (
+        "SELECT name FROM singer WHERE country = 'France'",
+        "SELECT name FROM singer WHERE country LIKE 'france'",
+        ("range",),
+    ),
+    "nothing found": (
+        "SELECT max(age) FROM singer WHERE country = 'France'",
+        "SELECT age FROM singer WHERE country = 'France' ORDER BY age DESC LIMIT 1",
+        ("selects", "not_empty"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AT_THE_TOP)
+def test_what_differs_on_plausible_data_is_refuted(name: str) -> None:
+    """The witness keeps all that was observed."""
+    one, two = AT_THE_TOP[name]
+    outcome = look(one, two, DDL, rows=ROWS)
+    assert (outcome.kind, outcome.level, outcome.broken) == ("refuted", "observed", ()), outcome
+    first, second = made_by_sqlite(outcome, (one, two))
+    assert sorted(map(repr, first)) != sorted(map(repr, second))
+
+
+@pytest.mark.parametrize("name", CONDITIONAL)
+def test_what_needs_implausible_data_is_conditional(name: str) -> None:
+    """It names a single regularity, which its own sentence repeats."""
+    one, two, kinds = CONDITIONAL[name]
+    outcome = look(one, two, DDL, rows=ROWS)
+    assert outcome.kind == "conditional", outcome
+    assert len(outcome.broken) == 1, outcome
+    assert outcome.broken[0].kind in kinds
+    assert outcome.broken[0].broken in outcome.reason
+    assert outcome.level != "observed"
+
+
+def test_without_real_data_nothing_is_assumed() -> None:
+    """What the ladder would call conditional is refuted under the declared constraints alone."""
+    one, two, _ = CONDITIONAL["never null"]
+    outcome = look(one, two, DDL)
+    assert (outcome.kind, outcome.level) == ("refuted", None)
+
+
+def test_few_rows_say_little_about_uniqueness() -> None:
+    """In a table of four rows every column looks unique: that is no regularity."""
+    ddl = "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL)"
+    few = "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')"
+    more = f"{few}, (5, 'e'), (6, 'f')"
+    pair = ("SELECT name FROM t", "SELECT DISTINCT name FROM t")
+    assert look(*pair, ddl, rows=few).kind == "refuted"
+    assert look(*pair, ddl, rows=more).kind == "conditional"
+
+
+def test_a_foreign_key_that_the_data_violates_is_not_assumed() -> None:
+    """The join loses rows in the real data: it may lose them in a witness."""
+    pair = ("SELECT title FROM song", "SELECT title FROM song JOIN singer ON singer_id = singer.id")
+    sound = "SELECT title FROM song WHERE singer_id IS NOT NULL"
+    assert look(sound, pair[1], DDL, rows=ROWS).why == "no_difference"
+    stray = f"{ROWS}; INSERT INTO song VALUES (10, 99, 'stray')"
+    assert look(sound, pair[1], DDL, rows=stray).kind == "refuted"
+
+
+def test_witnesses_are_small() -> None:
+    """No row and no table is left that the difference does without."""
+    outcome = look(*AT_THE_TOP["duplicates"], DDL)
+    assert outcome.witness is not None
+    assert [(table.name, len(table.rows)) for table in outcome.witness.tables] == [('"singer"', 2)]
+    outcome = look(*AT_THE_TOP["a join multiplies"], DDL)
+    assert outcome.witness is not None
+    assert {table.name: len(table.rows) for table in outcome.witness.tables} == {'"singer"': 1, '"song"': 2}
+    assert all(cell is not None for table in outcome.witness.tables for row in table.rows for cell in row)
+
+
+@pytest.mark.parametrize("rows", [None, ROWS])
+def test_one_seed_gives_one_outcome(rows: str | None) -> None:
+    """Every part of it but the time it took; another seed may give another witness, and the same verdict."""
+    pair = AT_THE_TOP["a join multiplies"]
+    told = [look(*pair, DDL, rows=rows, seed=seed) for seed in (3, 3, 4)]
+    assert (told[0].witness, told[0].reason, told[0].trials) == (told[1].witness, told[1].reason, told[1].trials)
+    assert told[2].kind == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "tag"),
+    [
+        ("SELECT country FROM singer", "SELECT DISTINCT country FROM singer", "multiplicity_only"),
+        ("SELECT id FROM singer ORDER BY age", "SELECT id FROM singer", "order_only"),
+        ("SELECT id, age FROM singer", "SELECT id FROM singer", "column_count"),
+        ("SELECT count(*) FROM singer", "SELECT count(age) FROM singer", "needs_null"),
+        ("SELECT id FROM singer", "SELECT CAST(id AS TEXT) FROM singer", "typing"),
+        ("SELECT max(age) FROM singer", "SELECT age FROM singer ORDER BY age DESC LIMIT 1", "needs_empty_result"),
+        ("SELECT id FROM singer WHERE age > 3", "SELECT id FROM singer WHERE age > 4", None),
+    ],
+)
+def test_tags(one: str, two: str, tag: str | None) -> None:
+    """What kind of difference a witness shows; an empty result only where it takes one."""
+    outcome = look(one, two, DDL)
+    assert outcome.kind == "refuted"
+    assert tag in outcome.tags or (tag is None and "needs_empty_result" not in outcome.tags), outcome
