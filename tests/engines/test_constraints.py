@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -54,31 +55,37 @@ def _of_file(scheme: str, connect: Callable[[str], Any]) -> Callable[[pytest.Fix
     return read
 
 
+def _own_name() -> str:
+    """Of a database on a server that other processes' tests use at the same time."""
+    return f"assay_{secrets.token_hex(6)}"
+
+
 def _of_postgres(scheme: str) -> Callable[[pytest.FixtureRequest, Sequence[str]], Any]:
     def read(request: pytest.FixtureRequest, script: Sequence[str]) -> Iterator[DatabaseSchema]:
         server: servers.PostgresServer = request.getfixturevalue("postgres")
-        url = server.create("assay_schema", ";".join(script))
+        name = _own_name()
+        url = server.create(name, ";".join(script))
         try:
             yield _schema(url.replace("postgresql:", f"{scheme}:"))
         finally:
-            server.drop("assay_schema")
+            server.drop(name)
 
     return read
 
 
 def _mariadb(request: pytest.FixtureRequest, script: Sequence[str]) -> Iterator[DatabaseSchema]:
-    server = request.getfixturevalue("mariadb")
+    server, name = request.getfixturevalue("mariadb"), _own_name()
     with closing(server.connect()) as connection, connection.cursor() as cursor:
-        for statement in ("CREATE DATABASE assay_schema", "USE assay_schema", *script):
+        for statement in (f"CREATE DATABASE {name}", f"USE {name}", *script):
             cursor.execute(statement)
-        cursor.execute("CREATE USER reader IDENTIFIED BY 'r'")
-        cursor.execute("GRANT SELECT ON assay_schema.* TO reader")
+        cursor.execute(f"CREATE USER {name} IDENTIFIED BY 'r'")
+        cursor.execute(f"GRANT SELECT ON {name}.* TO {name}")
     try:
-        yield _schema(f"mysql://reader:r@{server.host}:{server.port}/assay_schema")
+        yield _schema(f"mysql://{name}:r@{server.host}:{server.port}/{name}")
     finally:
         with closing(server.connect()) as connection, connection.cursor() as cursor:
-            cursor.execute("DROP DATABASE assay_schema")
-            cursor.execute("DROP USER reader")
+            cursor.execute(f"DROP DATABASE {name}")
+            cursor.execute(f"DROP USER {name}")
 
 
 ENGINES = {

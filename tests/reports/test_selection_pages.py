@@ -185,7 +185,15 @@ def test_json_holds_every_turn_and_reads_back_as_the_model(run: Run) -> None:
     document = json.loads(JsonReporter().render(run))
     assert document["headline"]["metric"] == "exact_match"
     assert msgspec.convert(document["aggregates"], Aggregates) == run.aggregates
-    assert set(document["cases"][0]) == {"case", "prediction", "verdict", "scores", "turns", "cause"}
+    assert set(document["cases"][0]) == {
+        "case",
+        "prediction",
+        "verdict",
+        "scores",
+        "turns",
+        "cause",
+        "diagnosis",
+    }
     for item, case in zip(run.evidence, document["cases"], strict=True):
         assert msgspec.convert(case["turns"], tuple[TurnScore, ...]) == item.turns
         assert case["prediction"]["turns"] == json.loads(msgspec.json.encode(item.prediction.turns))

@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
-from assay.sql.clauses import SchemaNames, differences, read_pair, repaired_queries, unknown_names
+from assay.sql.clauses import SchemaNames, differences, place_of, read_pair, read_parts, repaired_queries, unknown_names
 from assay.sql.clauses.writing import plain_text
 
 
@@ -180,3 +180,33 @@ def test_writing_a_tree_as_text_gives_what_sqlglot_gives_and_changes_nothing() -
             assert repr(tree) == before, node
     resolved = sqlglot.exp.column("a", table="^t#2")
     assert plain_text(resolved) == resolved.sql()
+
+
+@pytest.mark.parametrize(
+    ("column", "place"),
+    [
+        ("singer.name", ("singer", "name")),
+        ('"singer#2".name', ("singer", "name")),
+        ('"^^singer".name', ("singer", "name")),
+        ('"^order details#12"."unit.price"', ("order details", "unit.price")),
+        ('"say ""a.b"""."c#1"', ('say "a.b"', "c#1")),
+        ("name", ("", "name")),
+    ],
+)
+def test_the_place_of_a_column_is_that_of_its_table_in_every_use(column: str, place: tuple[str, str]) -> None:
+    assert place_of(column) == place
+
+
+def test_columns_of_further_uses_and_of_outer_queries_are_their_tables() -> None:
+    query = (
+        "SELECT a.name FROM singer a JOIN singer b ON a.id = b.id WHERE b.age > 2 AND EXISTS "
+        "(SELECT 1 FROM song WHERE song.singer_id = a.id AND b.age > 3)"
+    )
+    parts = read_parts(query, "sqlite", NAMES)
+    assert parts is not None
+    inner = [one for select in parts.all_selects() for term in select.where for one in term.inner]
+    terms = [term for query in (parts, *inner) for select in query.all_selects() for term in select.where]
+    columns = {column for term in terms for column in term.columns}
+    assert any("^" in column for column in columns), columns
+    assert any("#2" in column for column in columns), columns
+    assert {place_of(column)[0] for column in columns} == {"singer", "song"}

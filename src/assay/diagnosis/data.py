@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from assay.model import Cell, Comparison, DatabaseSchema, Row
 from assay.model.diagnosis import Cause, Repair
 from assay.model.schema import TableSchema
-from assay.sql.clauses import Difference, Term, count_of_joined_rows, quoted_for
+from assay.sql.clauses import Difference, Term, count_of_joined_rows, place_of, quoted_for
 
 _MOST_VALUES = 2_000
 _SHOWN = 3
@@ -77,11 +77,11 @@ class DataWitness:
         return ""
 
     def _column(self, column: str) -> tuple[TableSchema, str] | None:
-        table, _, name = column.rpartition(".")
-        found = self._tables.get(table.partition("#")[0].lstrip("^"))
+        table, name = place_of(column)
+        found = self._tables.get(table)
         if found is None:
             return None
-        own = next((one.name for one in found.columns if one.name.lower() == name.strip('"')), None)
+        own = next((one.name for one in found.columns if one.name.lower() == name), None)
         return None if own is None else (found, own)
 
     def _fanned_out(self, cause: Cause, comparison: Comparison | None, repair: Repair | None, predicted: str) -> Cause:
@@ -110,10 +110,10 @@ def _placed(cause: Cause, difference: Difference) -> Cause:
     """The cause with the table and the column that it is about."""
     term = difference.gold_term or difference.predicted_term
     column = next(iter(term.columns), "") if term is not None else ""
-    table, _, name = column.rpartition(".")
+    table, name = place_of(column)
     if difference.kind.startswith("table_"):
-        table, name = difference.gold or difference.predicted, ""
-    return replace(cause, table=table.partition("#")[0].lstrip("^"), column=name)
+        table, name = place_of(f"{difference.gold or difference.predicted}.*")[0], ""
+    return replace(cause, table=table, column=name)
 
 
 def _which_do(literal: str, values: tuple[Row, ...] | None, gold: Term | None) -> str:

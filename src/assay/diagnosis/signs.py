@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.sql.clauses import Difference, QueryParts, Term
+from assay.sql.clauses import Difference, QueryParts, Term, place_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class _Around:
 
     def _used(self, query: QueryParts) -> set[str]:
         """The tables whose columns a query selects, filters, groups or orders by."""
-        return {column.partition(".")[0].partition("#")[0].lstrip("^") for column in _columns(query)}
+        return {place_of(column)[0] for column in _columns(query)}
 
     def _has_having(self) -> bool:
         return any(select.having for select in self._predicted.all_selects())

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.diagnosis.signs import Sign
-from assay.sql.clauses import QueryParts, SchemaNames, SelectParts, Term
+from assay.sql.clauses import QueryParts, SchemaNames, SelectParts, Term, place_of
 
 _MANY_JOINS = 3
 _SEVERAL, _MANY = 3, 5
@@ -93,8 +93,7 @@ def _names(terms: Iterator[Term] | list[Term]) -> frozenset[str]:
 
 def _bare(column: str) -> str:
     """A column under its table's name, whichever use of the table it is of."""
-    table, _, name = column.rpartition(".")
-    return table.partition("#")[0].lstrip("^") + "." + name.strip('"`')
+    return ".".join(place_of(column))
 
 
 def _unlikely(select: SelectParts, names: SchemaNames) -> int:

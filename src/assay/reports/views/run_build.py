@@ -461,7 +461,7 @@ _GROUP_KINDS: Mapping[CauseGroupKind, str] = {
     "database": "database",
     "table": "table",
     "column": "column",
-    "feature": "SQL of gold",
+    "feature": "gold uses",
 }
 _MOST_CAUSES = 3
 

@@ -1,7 +1,7 @@
 """Queries clause by clause: their parts, what two of them say differently, and one with clauses of the other."""
 
 from assay.sql.clauses.difference import Clause, Difference, differences
-from assay.sql.clauses.parts import QueryParts, SelectParts, Term
+from assay.sql.clauses.parts import QueryParts, SelectParts, Term, place_of
 from assay.sql.clauses.probes import count_of_joined_rows, quoted_for
 from assay.sql.clauses.reading import read_pair, read_parts
 from assay.sql.clauses.repairs import ClauseRepair, RepairedQuery, repaired_queries
@@ -20,6 +20,7 @@ __all__ = [
     "UnknownNames",
     "count_of_joined_rows",
     "differences",
+    "place_of",
     "quoted_for",
     "read_pair",
     "read_parts",

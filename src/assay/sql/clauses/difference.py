@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from assay.sql.clauses.condition_pairs import condition_differences
-from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries
+from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries, place_of
 from assay.sql.clauses.terms import text_of
 
 Clause = Literal[
@@ -378,7 +378,7 @@ def _over(joins: set[frozenset[str]], tables: set[str]) -> bool:
 
 
 def _table(column: str) -> str:
-    return column.partition(".")[0].partition("#")[0]
+    return place_of(column)[0]
 
 
 def _join_kinds(query: QueryParts) -> list[str]:

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+_NAME = re.compile(r'"((?:[^"]|"")*)"|([^".]+)')
+_USE = re.compile(r"#\d+\Z")
+
+
+def place_of(column: str) -> tuple[str, str]:
+    """The table and the name of one of `Term.columns`, without quotes, whichever use of the table it is of.
+
+    A further use of a table is marked by its number (``singer#2``), one of an outer query by its depth (``^singer``).
+    The table is empty where none is known.
+    """
+    names = [(found[1] or found[2] or "").replace('""', '"') for found in _NAME.finditer(column)]
+    table = names[-2] if len(names) > 1 else ""
+    return _USE.sub("", table).lstrip("^"), names[-1] if names else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
