@@ -292,7 +292,7 @@ def _cause_groups(view: RunView) -> Section:
     for kind in kinds:
         titles = columns(kind, Column(title="wrong", strong=True), "causes")
         made = rows(
-            (Name(text=row.name), count(row.count, link=(row.facet, ("show", "incorrect"))), row.said)
+            (Name(text=row.name), count(row.count, link=_wrong(row.facet)), row.said)
             for row in view.cause_groups
             if row.kind == kind
         )
@@ -388,6 +388,11 @@ def _slowest(view: RunView) -> Section:
 def count(number: int, *, link: Link = ()) -> Number:
     """A number of cases; 0 has no link."""
     return Number(value=number, text=f"{number:,}", link=link if number else ())
+
+
+def _wrong(facet: tuple[str, str]) -> Link:
+    """To the wrong cases of a group. What a cause is about is known of wrong cases alone."""
+    return (facet, ("show", "incorrect")) if facet[0] in ("difficulty", "database") else (facet,)
 
 
 def _link(facet: str, value: str) -> Link:

@@ -461,7 +461,7 @@ _GROUP_KINDS: Mapping[CauseGroupKind, str] = {
     "database": "database",
     "table": "table",
     "column": "column",
-    "feature": "gold uses",
+    "feature": "gold's SQL",
 }
 _MOST_CAUSES = 3
 

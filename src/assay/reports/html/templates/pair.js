@@ -3,7 +3,8 @@ const pairView = (() => {
   const { make } = page;
   const { section, side, clauseChips, whatAndWhy, results, turn } = caseView;
 
-  const compared = (gold, query) => gold && gold.query !== null && query && query.query !== null ? sql.compare(gold.query, query.query) : null;
+  const compared = (gold, query, alike) => gold && gold.query !== null && query && query.query !== null
+    ? sql.compare(gold.query, query.query, alike) : null;
   const tokens = (query) => query && query.query !== null ? sql.tokens(query.query) : [];
   const halves = (parts) => make("div", { class: "sides" }, parts.map((part) => make("div", {}, part)));
 
@@ -13,7 +14,7 @@ const pairView = (() => {
     const golds = second.golds || [];
     const judged = golds.find((gold) => gold.label.includes("judged")) || golds[0];
     const drawn = detail.sides.map((one) => {
-      const difference = one.outcome === "correct" ? null : compared(judged, one.predicted);
+      const difference = one.outcome === "correct" ? null : compared(judged, one.predicted, one.alike);
       return one.predicted ? side({ ...one.predicted, label: one.label }, difference ? difference.predicted : tokens(one.predicted), "ins") : null;
     });
     const between = compared(first.predicted, second.predicted);
