@@ -97,6 +97,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_asks_little_again(
     assert [one.scores for one in resumed.evidence] == [one.scores for one in at_once.evidence]
 
 
+@pytest.mark.slow
 def test_the_first_ctrl_c_says_so_asks_no_more_and_keeps_what_arrived(
     folder: Path, server: Answering, tmp_path: Path
 ) -> None:

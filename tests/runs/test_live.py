@@ -133,6 +133,7 @@ def test_judging_begins_while_questions_wait(judge: Callable[..., Run]) -> None:
     assert all(state.finished >= (state.judged or 0) for state in asking)
 
 
+@pytest.mark.slow
 def test_a_fast_system_does_not_run_ahead_of_slow_queries(judge: Callable[..., Run]) -> None:
     """What was asked and is not judged is bounded, whatever the queries take."""
     asked: list[str] = []
@@ -207,7 +208,10 @@ def test_what_a_listener_raises_ends_the_asking_and_keeps_the_answers(
         assert held <= asked.total() <= held + 5, "no question is begun once nobody wants the answers"
         judge(system, cases, run)
         system.close()
-        assert server.asked.total() <= asked.total() + 40 - held
+        twice = [question for question, times in server.asked.items() if times > 1]
+        assert len(twice) <= 5, "only questions that were in flight are asked again"
+        assert len(server.asked) == 40
+        assert max(server.asked.values()) <= 2
 
 
 def test_failures_that_come_again_leave_a_finished_run_as_it_was(judge: Callable[..., Run], tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_no_database_parts_what_is_called_equal(kind: str, one: str, other: str,
         assert next(differences(dialect, SCHEMA, one, other, SCHEMAS["sqlite"], seeds), None) is None
 
 
+@pytest.mark.slow
 def test_most_twins_are_parted_by_some_small_database() -> None:
     parted = [
         next(differences("sqlite", SCHEMA, one, twin, SCHEMAS["sqlite"], range(150)), None) is not None
