@@ -1,4 +1,4 @@
-"""Looking for witnesses in this process: the queries of these tests are the tests' own."""
+"""Looking for witnesses and proofs in this process: the queries of these tests are the tests' own."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def look(
     engine: str = "sqlite",
     trials: int = 1500,
     seed: int = 0,
+    proves: bool = False,
 ) -> Refutation:
-    """What the search says of two queries; ``rows`` are the statements that fill the real database."""
+    """What the search says of two queries, alone unless it ``proves``; ``rows`` are statements that fill the real database."""
 
     def real(filled: Mapping[str, Sequence[str]]) -> RealData:
         with sqlite3.connect(":memory:") as connection:
@@ -65,6 +66,7 @@ def look(
             read_real=None if rows is None else real,
             budget=Budget(seconds=20.0, trials=trials),
             seed=seed,
+            proves=proves,
         )
 
 

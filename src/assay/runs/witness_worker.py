@@ -17,7 +17,7 @@ from assay.model.witness import Refutation
 from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql.ddl import with_declared
-from assay.witness import Budget, RealData, RealTable, Refuter
+from assay.witness import Budget, RealData, RealTable, Refuter, prove_alone
 from assay.witness.search import finds_nothing
 
 WITNESS_SETUP = "assay.runs.witness_worker:set_up"
@@ -122,12 +122,12 @@ class WitnessWorker:
     ) -> Refutation:
         maker = self._maker(engine)
         if maker is None:
-            return Refutation(
-                kind="unknown",
-                why="no_engine",
-                reason=f"databases to try queries on are made for SQLite and DuckDB, not for {engine!r}: "
-                "another engine's answers would prove nothing",
+            why = (
+                f"databases to try queries on are made for SQLite and DuckDB, not for {engine!r}: "
+                "another engine's answers would prove nothing"
             )
+            dialect = schema.dialect if url is not None else engine
+            return prove_alone(task.first, task.second, schema, dialect=dialect, trusted=url is None, why=why)
         dialect = str(cast("Any", maker).dialect)
         if engine not in self._refuters:
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from assay.model import Cell, ForeignKey, Row
+from assay.model import Cell, Row
 from assay.model.witness import Assumption, AssumptionKind
 from assay.sql.witness_facts import ColumnKey, PairFacts
 from assay.witness.plan import Link, Plan, PlanTable, loosely
@@ -252,32 +252,8 @@ class RangeHeld:
         return plan  # the pools keep it
 
 
-def violated_keys(
-    real: Mapping[str, RealTable], tables: Collection[PlanTable], referenced: Mapping[str, tuple[str, ...]]
-) -> frozenset[ForeignKey]:
-    """The declared foreign keys that the real data does not keep. ``referenced``: primary keys by the lower-case name.
-
-    Tables are named in lower case. A key to a table of which not all rows were read counts as kept.
-    """
-    found = set()
-    for table in tables:
-        ours = real.get(table.schema.name.lower())
-        for key in table.schema.foreign_keys:
-            theirs = real.get(key.table.lower())
-            others = key.referenced or referenced.get(key.table.lower(), ())
-            if ours is None or theirs is None or not theirs.complete or len(others) != len(key.columns):
-                continue
-            mine, there = _places(ours, key.columns), _places(theirs, others)
-            if mine is None or there is None:
-                continue
-            values = {tuple(loosely(row[place]) for place in there) for row in theirs.rows}
-            wanted = (tuple(loosely(row[place]) for place in mine) for row in ours.rows)
-            if any(None not in one and one not in values for one in wanted):
-                found.add(key)
-    return frozenset(found)
-
-
-def _places(table: RealTable, names: Sequence[str]) -> tuple[int, ...] | None:
+def places_of(table: RealTable, names: Sequence[str]) -> tuple[int, ...] | None:
+    """The places of columns, by their names in any case; None where one was not read."""
     there = {name.lower(): place for place, name in enumerate(table.columns)}
     found = [there.get(name.lower()) for name in names]
     return None if None in found else tuple(place for place in found if place is not None)
@@ -297,7 +273,7 @@ def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[He
         cells: list[list[Cell] | None] = []
         for column in table.columns:
             # What holds of a column that no query reads says nothing about their results.
-            found = _places(rows, (column.name,)) if column.used else None
+            found = places_of(rows, (column.name,)) if column.used else None
             cells.append(None if found is None else [row[found[0]] for row in rows.rows])
         for place, values in enumerate(cells):
             if values is not None:

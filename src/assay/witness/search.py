@@ -135,6 +135,13 @@ class Search:
         """Look closely at one database."""
         return self._difference.judge(database)
 
+    def stands(self, rules: Rules, database: Database) -> bool:
+        """Whether a database keeps the rules, and the queries genuinely differ on it."""
+        if not self._fits(rules, database) or not self._trial.fill(database):
+            return False
+        seen, kept = self._differ(rules)
+        return seen != "none" and kept and rules.kept_by(database) and self.judge(database).finding == "genuine"
+
     def _differ(self, rules: Rules) -> tuple[str, bool]:
         tally, trial = self.tally, self._trial
         tally.trials += 1
