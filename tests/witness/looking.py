@@ -43,7 +43,7 @@ def look(
     seed: int = 0,
     proves: bool = False,
 ) -> Refutation:
-    """What the search says of two queries, alone unless it ``proves``; ``rows`` are statements that fill the real database."""
+    """What the search says, alone unless it ``proves``; ``rows`` are statements that fill the real database."""
 
     def real(filled: Mapping[str, Sequence[str]]) -> RealData:
         with sqlite3.connect(":memory:") as connection:

@@ -53,6 +53,8 @@ class WitnessTask:
     """Of the queries, with ``schema``; None: SQLite's, or where SQLite cannot run them, DuckDB's."""
     seconds: float = 1.0
     seed: int = 0
+    max_rows: int = 2
+    """What no rule decides is checked on all tables of so many rows."""
 
 
 def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
@@ -64,7 +66,7 @@ def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
 
 
 class WitnessWorker:
-    """Looks for a witness for each task. Schemas and what was read of the real data are kept."""
+    """Looks for a witness and a proof for each task. Schemas and what was read of the real data are kept."""
 
     def __init__(self, settings: WitnessWorkerSettings) -> None:
         self._settings = settings
@@ -149,7 +151,14 @@ class WitnessWorker:
         heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
         try:
             return self._refuters[engine].refute(
-                task.first, task.second, schema, dialect=dialect, read_real=real, budget=budget, seed=task.seed
+                task.first,
+                task.second,
+                schema,
+                dialect=dialect,
+                read_real=real,
+                budget=budget,
+                seed=task.seed,
+                max_rows=task.max_rows,
             )
         finally:
             heartbeat.end()

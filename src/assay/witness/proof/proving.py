@@ -14,7 +14,6 @@ from assay.sql.normal.world import World
 from assay.witness.proof.matching import Matching
 from assay.witness.proof.oracle import available, row_oracle
 
-
 REWRITTEN = "The same tables, conditions, groups and outputs, written in another way"
 
 
