@@ -205,3 +205,23 @@ def test_a_proof_of_queries_that_fail_says_so() -> None:
     found = look(*pair, SCHEMA, proves=True)
     assert (found.kind, found.why) == ("unknown", "fails")
     assert "frobnicate" in found.reason
+
+
+VIEWS = """CREATE TABLE t (id INTEGER PRIMARY KEY, a INT);
+CREATE VIEW plain AS SELECT id AS n, a FROM t WHERE a > 3;
+CREATE VIEW twice (x) AS SELECT a FROM t UNION ALL SELECT a FROM t;
+CREATE VIEW lucky AS SELECT id, random() AS x FROM t;
+CREATE VIEW cut AS SELECT a FROM t LIMIT 1"""
+
+
+def test_views_are_read_as_they_are_defined() -> None:
+    """With their keys and conditions; what they leave to chance or to the engine is left open."""
+    one, other = "SELECT n FROM plain", "SELECT id FROM t WHERE NOT a <= 3"
+    assert look(one, other, VIEWS, proves=True).kind == "proved"
+    assert look("SELECT DISTINCT n FROM plain", other, VIEWS, proves=True).kind == "proved"
+    assert look("SELECT n FROM plain", "SELECT id FROM t", VIEWS, proves=True).kind == "refuted"
+    assert look("SELECT x FROM twice", "SELECT DISTINCT x FROM twice", VIEWS, proves=True).kind == "refuted"
+    assert look("SELECT x FROM lucky", "SELECT v.x FROM lucky v WHERE 1 = 1", VIEWS, proves=True).proof is None
+    cut = look("SELECT a FROM cut", "SELECT a FROM (SELECT a FROM cut) AS c WHERE 1 = 1", VIEWS, proves=True)
+    assert not cut.differs
+    assert cut.proof is None or cut.proof.up_to_choice

@@ -105,6 +105,8 @@ class World:
     schema: DatabaseSchema
     dialect: str
     tables: dict[str, TableFacts] = field(default_factory=dict)
+    views: dict[str, TableSchema] = field(default_factory=dict)
+    """By their names in lower case; they are read as their definition says."""
     sources: dict[int, Source] = field(default_factory=dict)
     open_choice: bool = False
     """Whether a query leaves open which rows it takes."""
@@ -113,6 +115,9 @@ class World:
 
     def __post_init__(self) -> None:
         for table in self.schema.tables:
+            if table.kind == "view":
+                self.views.setdefault(table.name.lower(), table)
+                continue
             self.tables.setdefault(table.name.lower(), table_facts(table, self.dialect))
 
     def source(self, *, table: str = "", query: Query | None = None) -> Source:
