@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from functools import lru_cache
 
 from assay.engines.duckdb import DuckdbEngine
@@ -24,6 +23,18 @@ def _sqlite(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
 
 def _duckdb(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
     return DuckdbEngine.trial(schema, keyless=keyless)
+
+
+@lru_cache
+def _refuter(engine: str) -> Refuter:
+    """One for all pairs, as in a worker."""
+    return Refuter(_sqlite if engine == "sqlite" else _duckdb, read_answers)
+
+
+def close() -> None:
+    """Release the databases that `look` has made."""
+    for engine in ("sqlite", "duckdb"):
+        _refuter(engine).close()
 
 
 @lru_cache
@@ -57,17 +68,16 @@ def look(
         connection.close()
         return RealData(tables=tables, selects=(selects[0], selects[1]))
 
-    with closing(Refuter(_sqlite if engine == "sqlite" else _duckdb, read_answers)) as refuter:
-        return refuter.refute(
-            first,
-            second,
-            schema_of(ddl, engine),
-            dialect=engine,
-            read_real=None if rows is None else real,
-            budget=Budget(seconds=20.0, trials=trials),
-            seed=seed,
-            proves=proves,
-        )
+    return _refuter(engine).refute(
+        first,
+        second,
+        schema_of(ddl, engine),
+        dialect=engine,
+        read_real=None if rows is None else real,
+        budget=Budget(seconds=20.0, trials=trials),
+        seed=seed,
+        proves=proves,
+    )
 
 
 def made_by_sqlite(outcome: Refutation, queries: Sequence[str]) -> list[list[Row]]:

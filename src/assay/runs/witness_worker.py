@@ -16,7 +16,7 @@ from assay.model import DatabaseSchema, DatabaseUrl, Limits, quoted
 from assay.model.witness import Refutation
 from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
-from assay.sql.ddl import with_declared
+from assay.sql.declared import with_declared
 from assay.witness import Budget, RealData, RealTable, Refuter, prove_alone
 from assay.witness.search import finds_nothing
 

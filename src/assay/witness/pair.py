@@ -13,7 +13,8 @@ from assay.sql.witness_facts import ColumnKey, PairFacts
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
-from assay.witness.observed import Held, RangeHeld, RealTable, mine
+from assay.witness.mining import mine
+from assay.witness.observed import Held, RangeHeld, RealTable
 from assay.witness.plan import Plan, make_plan
 from assay.witness.pools import distinct_values, make_pools
 from assay.witness.search import Database, Rules, Search, finds_nothing
