@@ -121,6 +121,12 @@ class PairSearch:
         )
         self._search = Search(self._queries, self._facts, trial=self._trial, difference=difference, clock=self._clock)
 
+    @property
+    def may_leave_choice(self) -> bool:
+        """Whether something in the queries, or a view that they may read, can leave an answer to the engine."""
+        doubts = self._facts.first.doubts | self._facts.second.doubts
+        return bool(doubts) or any(table.kind == "view" for table in self._schema.tables)
+
     def look(self, *, trials: int) -> Refutation:
         """Try so many databases at each step of the ladder."""
         if self._unmade:

@@ -165,7 +165,8 @@ def _decided(pair: PairSearch, budget: Budget, prover: _Prover) -> Refutation:
     proof = prover.prove()
     if isinstance(proof, Proof):
         attack = pair.look(trials=max(1, budget.trials // _ATTACKED))
-        if (attack.differs and not proof.up_to_choice) or attack.why == "fails":
+        explained = proof.up_to_choice and pair.may_leave_choice
+        if (attack.differs and not explained) or attack.why == "fails":
             return attack  # what was executed is believed, and not what was reasoned
         return replace(_proved(proof), notes=attack.notes, trials=attack.trials)
     found = pair.look(trials=budget.trials)
