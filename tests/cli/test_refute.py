@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -111,6 +112,43 @@ def test_no_test_of_what_is_not_refuted(folder: Path) -> None:
     assert shown.returncode == 0
     assert not (folder / "x.py").exists()
     assert "no test is written" in shown.stderr
+
+
+def test_a_proof_is_told_with_its_rules(folder: Path) -> None:
+    """As text and as JSON; nothing is left to make a test or a database of."""
+    pair = (PAIR[0], "SELECT a.name FROM t a JOIN t b ON a.id = b.id")
+    shown = _refute(folder, *pair, "--db", "sqlite:///real.sqlite")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("PROVED EQUIVALENT: the queries give the same answer on every database")
+    assert "\n  A table joined with itself over a key is the table once\n" in shown.stdout
+    document = json.loads(_refute(folder, *pair, "--schema", "schema.sql", "--json").stdout)
+    assert (document["kind"], document["why"], document["witness"]) == ("proved", None, None)
+    assert document["proof"]["rules"] == ["A table joined with itself over a key is the table once"]
+    assert document["trials"] > 0
+    assert "no database to make: the queries give" in _refute(folder, *pair, "--schema", "schema.sql", "--sql").stderr
+
+
+def test_neither_found_nor_proved(folder: Path) -> None:
+    """What stopped the proof is said, and how many databases were tried."""
+    pair = ("SELECT name FROM t WHERE age * 2 > 10", "SELECT name FROM t WHERE age > 5")
+    shown = _refute(folder, *pair, "--schema", "schema.sql", "--rows", "0")
+    assert shown.stdout.startswith("UNKNOWN: no difference on any of ")
+    assert "not proved either: conditions, groups" in shown.stdout
+    document = json.loads(_refute(folder, *pair, "--schema", "schema.sql", "--rows", "0", "--json").stdout)
+    assert (document["kind"], document["why"], document["proof"]) == ("unknown", "no_difference", None)
+    assert document["not_proved"].startswith("conditions, groups")
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_other_engines_queries_may_be_proved(folder: Path, dialect: str) -> None:
+    """Though nothing can be executed."""
+    pair = ("SELECT name FROM t WHERE NOT age > 10", "SELECT name FROM t WHERE age <= 10")
+    shown = _refute(folder, *pair, "--schema", "schema.sql", "--dialect", dialect)
+    assert shown.stdout.startswith("PROVED EQUIVALENT")
+    assert "databases tried" not in shown.stdout
+    shown = _refute(folder, *PAIR, "--schema", "schema.sql", "--dialect", dialect)
+    assert shown.stdout.startswith("UNKNOWN: databases to try queries on are made for SQLite and DuckDB")
+    assert re.search(r"^not proved either: .*DISTINCT", shown.stdout, re.MULTILINE)
 
 
 def test_hostile_text_does_not_steer_a_terminal(folder: Path) -> None:

@@ -1,10 +1,9 @@
-"""Looking for witnesses in this process: the queries of these tests are the tests' own."""
+"""Looking for witnesses and proofs in this process: the queries of these tests are the tests' own."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from functools import lru_cache
 
 from assay.engines.duckdb import DuckdbEngine
@@ -27,6 +26,18 @@ def _duckdb(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
 
 
 @lru_cache
+def _refuter(engine: str) -> Refuter:
+    """One for all pairs, as in a worker."""
+    return Refuter(_sqlite if engine == "sqlite" else _duckdb, read_answers)
+
+
+def close() -> None:
+    """Release the databases that `look` has made."""
+    for engine in ("sqlite", "duckdb"):
+        _refuter(engine).close()
+
+
+@lru_cache
 def schema_of(ddl: str, dialect: str = "sqlite") -> DatabaseSchema:
     """The schema that a text of DDL makes."""
     return read_ddl(ddl, dialect).schema
@@ -41,8 +52,9 @@ def look(
     engine: str = "sqlite",
     trials: int = 1500,
     seed: int = 0,
+    proves: bool = False,
 ) -> Refutation:
-    """What the search says of two queries; ``rows`` are the statements that fill the real database."""
+    """What the search says, alone unless it ``proves``; ``rows`` are statements that fill the real database."""
 
     def real(filled: Mapping[str, Sequence[str]]) -> RealData:
         with sqlite3.connect(":memory:") as connection:
@@ -56,16 +68,16 @@ def look(
         connection.close()
         return RealData(tables=tables, selects=(selects[0], selects[1]))
 
-    with closing(Refuter(_sqlite if engine == "sqlite" else _duckdb, read_answers)) as refuter:
-        return refuter.refute(
-            first,
-            second,
-            schema_of(ddl, engine),
-            dialect=engine,
-            read_real=None if rows is None else real,
-            budget=Budget(seconds=20.0, trials=trials),
-            seed=seed,
-        )
+    return _refuter(engine).refute(
+        first,
+        second,
+        schema_of(ddl, engine),
+        dialect=engine,
+        read_real=None if rows is None else real,
+        budget=Budget(seconds=20.0, trials=trials),
+        seed=seed,
+        proves=proves,
+    )
 
 
 def made_by_sqlite(outcome: Refutation, queries: Sequence[str]) -> list[list[Row]]:

@@ -20,7 +20,6 @@ DDL = "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b TEXT)"
         ("SELECT a FROM t", "SELECT a FROM t; SELECT 1", "unreadable", "one query"),
         ("SELECT a FROM t", "DELETE FROM t", "unreadable", "one query"),
         ("SELECT a FROM t", "", "unreadable", "one query"),
-        ("SELECT a FROM t", "SELECT  a\nFROM t ;", "same_text", "same text"),
         ("SELECT a FROM t", "SELECT a FROM u", "no_schema", "no table u"),
         ("SELECT a FROM t", "SELECT zz FROM t", "fails", "no such column: zz"),
         ("SELECT a FROM t", "SELECT abs(-9223372036854775808) FROM t", "one_fails", "integer overflow"),
@@ -125,7 +124,7 @@ def test_rows_that_are_only_counted() -> None:
 def test_no_tables_are_needed() -> None:
     """Queries that read none are simply executed."""
     assert assay.refute("SELECT 1", "SELECT 2", schema=DDL).kind == "refuted"
-    assert assay.refute("SELECT 1", "SELECT 2 - 1", schema=DDL).why == "no_difference"
+    assert look("SELECT 1", "SELECT 2 - 1", DDL).why == "no_difference"
 
 
 def test_views() -> None:

@@ -1,4 +1,4 @@
-"""Do two queries differ on some database? Look for a small one."""
+"""Do two queries differ on some database? Look for a small one, and for a proof that there is none."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerS
 from assay.sql.ddl import read_ddl
 from assay.sql.dialects import closest_dialect, is_dialect
 
+_MOST_ROWS = 4
+
 
 def refute(
     first_sql: str,
@@ -28,15 +30,18 @@ def refute(
     dialect: str | None = None,
     seconds: float = 1.0,
     seed: int = 0,
+    max_rows: int = 2,
     limits: Limits | None = None,
 ) -> Refutation:
-    """Look for a small database on which two queries differ, and say under which assumptions it stands.
+    """Look for a small database on which two queries differ, or for a proof that there is none.
 
     The first query is the reference: row order counts where its outermost level has ORDER BY. Give one of ``database``
     (a URL: its schema is taken, and its data says what is plausible) and ``schema`` (a text of CREATE statements, a
     path to a file with such, or a `DatabaseSchema`: nothing but the declared constraints is assumed). ``dialect`` is
     the queries', with ``schema``: ``sqlite`` or ``duckdb``; by default SQLite's, or DuckDB's where SQLite cannot run
-    them. ``seconds`` bounds the computing, and the same ``seed`` gives the same outcome.
+    them. ``seconds`` bounds the search's computing, and the same ``seed`` gives the same outcome. What neither the
+    search nor a rule decides is checked on all tables of at most ``max_rows`` rows (0 to 4), where the extra ``prove``
+    is installed.
 
     Both queries are executed in a worker process, on databases in memory; on ``database`` read-only and under
     ``limits``. Their failures are never raised: they are part of the outcome.
@@ -48,6 +53,8 @@ def refute(
         raise UsageError("give either a database, or the schema of one")
     if not (math.isfinite(seconds) and seconds > 0):
         raise UsageError(f"seconds is {seconds}: give a positive number")
+    if not 0 <= max_rows <= _MOST_ROWS:
+        raise UsageError(f"max_rows is {max_rows}: give 0 to {_MOST_ROWS}")
     url: DatabaseUrl | None = None
     made: DatabaseSchema | None = None
     notes: tuple[str, ...] = ()
@@ -62,7 +69,14 @@ def refute(
         made, notes = _schema(schema, dialect)
         dialect = dialect or ("duckdb" if made.dialect == "duckdb" else None)
     task = WitnessTask(
-        first=first_sql, second=second_sql, url=url, schema=made, dialect=dialect, seconds=seconds, seed=seed
+        first=first_sql,
+        second=second_sql,
+        url=url,
+        schema=made,
+        dialect=dialect,
+        seconds=seconds,
+        seed=seed,
+        max_rows=max_rows,
     )
     outcome = _POOLS.run(limits or Limits(), task)
     if not isinstance(outcome, TaskDone) or not isinstance(outcome.outcome, Refutation):

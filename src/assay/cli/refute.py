@@ -1,4 +1,4 @@
-"""`assay refute`: a small database on which two queries differ."""
+"""`assay refute`: a small database on which two queries differ, or a proof that there is none."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def refute(
     ] = None,
     seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="Computing time to look for one.")] = 1.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed tries other databases.")] = 0,
+    rows: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, max=4, help="Check all tables of so many rows where nothing else decides (z3)."
+        ),
+    ] = 2,
     test: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a pytest that fails while they differ; - prints it."),
@@ -34,7 +40,7 @@ def refute(
     sql: Annotated[bool, typer.Option("--sql", help="Print only the statements that make the database.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look for a small database on which two queries differ, and say what it assumes about the data.
+    """Look for a small database on which two queries differ, and say what it assumes; or prove that there is none.
 
     Example:  assay refute 'SELECT name FROM t' 'SELECT DISTINCT name FROM t' --schema schema.sql
 
@@ -50,7 +56,9 @@ def refute(
     if as_json and (sql or test == Path("-")):
         raise UsageError("--json, --sql and --test - would be mixed on standard output: give one of them")
     first, second = _query(sql_a), _query(sql_b)
-    outcome = look(first, second, database=db, schema=schema, dialect=dialect, seconds=seconds, seed=seed)
+    outcome = look(
+        first, second, database=db, schema=schema, dialect=dialect, seconds=seconds, seed=seed, max_rows=rows
+    )
     if test is not None:
         if outcome.witness is None or not outcome.differs:
             typer.echo(f"no test is written: {visible(outcome.reason)}", err=True)

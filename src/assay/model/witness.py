@@ -1,22 +1,24 @@
-"""What a search for a database on which two queries differ has found."""
+"""What came of two queries: a database on which they differ, a proof that there is none, or neither."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.model.proof import Proof
 from assay.model.result import Result, Row
 
-RefutationKind = Literal["refuted", "conditional", "tie", "unknown"]
+RefutationKind = Literal["refuted", "conditional", "tie", "proved", "bounded", "unknown"]
 """``refuted``: they differ on data like the real data (without real data: under the declared constraints).
 ``conditional``: they differ only on data that the real data's regularities rule out; `Refutation.broken` names these.
 ``tie``: they differ, and all that was found is explained by a choice that a query leaves to the engine.
-``unknown``: no difference was found, or none could be looked for; `Refutation.why` says which."""
+``proved``: they give the same answer on every database; ``bounded``: on every one of at most so many rows a table;
+`Refutation.proof` says by which rules.
+``unknown``: no difference was found and no proof, or none could be looked for; `Refutation.why` says which."""
 
 WhyUnknown = Literal[
     "no_difference",
     "out_of_time",
-    "same_text",
     "unreadable",
     "no_schema",
     "no_engine",
@@ -107,6 +109,10 @@ class Refutation:
     broken: tuple[Assumption, ...] = ()
     """The regularities of the real data that the witness breaks."""
     tags: tuple[WitnessTag, ...] = ()
+    proof: Proof | None = None
+    """Why they are equivalent, for the kinds ``proved`` and ``bounded``."""
+    not_proved: str = ""
+    """What stopped the proof, where one was tried and nothing was decided."""
     notes: tuple[str, ...] = ()
     """What was left out of account, such as a constraint that is not understood."""
     engine: str = ""
@@ -120,3 +126,8 @@ class Refutation:
     def differs(self) -> bool:
         """Whether a genuine difference was found, with or without a condition."""
         return self.kind in ("refuted", "conditional")
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether they are proved to give the same answer, whatever the size of the tables."""
+        return self.kind == "proved"

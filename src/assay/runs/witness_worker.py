@@ -16,8 +16,8 @@ from assay.model import DatabaseSchema, DatabaseUrl, Limits, quoted
 from assay.model.witness import Refutation
 from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
-from assay.sql.ddl import with_declared
-from assay.witness import Budget, RealData, RealTable, Refuter
+from assay.sql.declared import with_declared
+from assay.witness import Budget, RealData, RealTable, Refuter, prove_alone
 from assay.witness.search import finds_nothing
 
 WITNESS_SETUP = "assay.runs.witness_worker:set_up"
@@ -53,6 +53,8 @@ class WitnessTask:
     """Of the queries, with ``schema``; None: SQLite's, or where SQLite cannot run them, DuckDB's."""
     seconds: float = 1.0
     seed: int = 0
+    max_rows: int = 2
+    """What no rule decides is checked on all tables of so many rows."""
 
 
 def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
@@ -64,7 +66,7 @@ def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
 
 
 class WitnessWorker:
-    """Looks for a witness for each task. Schemas and what was read of the real data are kept."""
+    """Looks for a witness and a proof for each task. Schemas and what was read of the real data are kept."""
 
     def __init__(self, settings: WitnessWorkerSettings) -> None:
         self._settings = settings
@@ -122,12 +124,12 @@ class WitnessWorker:
     ) -> Refutation:
         maker = self._maker(engine)
         if maker is None:
-            return Refutation(
-                kind="unknown",
-                why="no_engine",
-                reason=f"databases to try queries on are made for SQLite and DuckDB, not for {engine!r}: "
-                "another engine's answers would prove nothing",
+            why = (
+                f"databases to try queries on are made for SQLite and DuckDB, not for {engine!r}: "
+                "another engine's answers would prove nothing"
             )
+            dialect = schema.dialect if url is not None else engine
+            return prove_alone(task.first, task.second, schema, dialect=dialect, trusted=url is None, why=why)
         dialect = str(cast("Any", maker).dialect)
         if engine not in self._refuters:
 
@@ -149,7 +151,14 @@ class WitnessWorker:
         heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
         try:
             return self._refuters[engine].refute(
-                task.first, task.second, schema, dialect=dialect, read_real=real, budget=budget, seed=task.seed
+                task.first,
+                task.second,
+                schema,
+                dialect=dialect,
+                read_real=real,
+                budget=budget,
+                seed=task.seed,
+                max_rows=task.max_rows,
             )
         finally:
             heartbeat.end()

@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
@@ -397,21 +397,3 @@ def _quietly() -> Iterator[None]:
         yield
     finally:
         log.setLevel(level)
-
-
-def with_declared(schema: DatabaseSchema) -> DatabaseSchema:
-    """The schema with the constraints of each table's own statement, where whoever read it left these out."""
-    tables = []
-    for table in schema.tables:
-        told = table.unique or table.checks or any(column.not_null for column in table.columns)
-        read = () if told or table.kind == "view" else read_ddl(table.ddl, schema.dialect).schema.tables
-        own = read[0] if len(read) == 1 else None
-        if own is not None:
-            never_null = {column.name.lower() for column in own.columns if column.not_null}
-            columns = tuple(
-                replace(column, not_null=True) if column.name.lower() in never_null else column
-                for column in table.columns
-            )
-            table = replace(table, columns=columns, unique=own.unique, checks=own.checks)  # noqa: PLW2901
-        tables.append(table)
-    return replace(schema, tables=tuple(tables))

@@ -1,6 +1,7 @@
 """Evidence beyond one database: a small database on which two queries differ, or a proof that there is none."""
 
 from assay.witness.observed import RealTable
-from assay.witness.refuter import Budget, RealData, Refuter
+from assay.witness.pair import Budget, RealData
+from assay.witness.refuter import Refuter, prove_alone
 
-__all__ = ["Budget", "RealData", "RealTable", "Refuter"]
+__all__ = ["Budget", "RealData", "RealTable", "Refuter", "prove_alone"]

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from assay.model import Cell, ForeignKey, Row
+from assay.model import Cell, Row
 from assay.model.witness import Assumption, AssumptionKind
-from assay.sql.witness_facts import ColumnKey, PairFacts
 from assay.witness.plan import Link, Plan, PlanTable, loosely
 
-LEAST_ROWS = 5
-"""In a table of fewer rows everything looks unique."""
-_CLOSED_VALUES = 20
-_SHAPES = ("text", "number", "date")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Database = Sequence[Sequence[Row]]
@@ -219,7 +214,7 @@ class RangeHeld:
             there = self.spellings.get(value.casefold())
             if there is not None:
                 return value in there
-            if self.shape != "text" and _shape(value) != self.shape:
+            if self.shape != "text" and shape_of(value) != self.shape:
                 return False
             if self.shape == "number":
                 return float(self.low or 0) <= float(value) <= float(self.high or 0)
@@ -252,114 +247,8 @@ class RangeHeld:
         return plan  # the pools keep it
 
 
-def violated_keys(
-    real: Mapping[str, RealTable], tables: Collection[PlanTable], referenced: Mapping[str, tuple[str, ...]]
-) -> frozenset[ForeignKey]:
-    """The declared foreign keys that the real data does not keep. ``referenced``: primary keys by the lower-case name.
-
-    Tables are named in lower case. A key to a table of which not all rows were read counts as kept.
-    """
-    found = set()
-    for table in tables:
-        ours = real.get(table.schema.name.lower())
-        for key in table.schema.foreign_keys:
-            theirs = real.get(key.table.lower())
-            others = key.referenced or referenced.get(key.table.lower(), ())
-            if ours is None or theirs is None or not theirs.complete or len(others) != len(key.columns):
-                continue
-            mine, there = _places(ours, key.columns), _places(theirs, others)
-            if mine is None or there is None:
-                continue
-            values = {tuple(loosely(row[place]) for place in there) for row in theirs.rows}
-            wanted = (tuple(loosely(row[place]) for place in mine) for row in ours.rows)
-            if any(None not in one and one not in values for one in wanted):
-                found.add(key)
-    return frozenset(found)
-
-
-def _places(table: RealTable, names: Sequence[str]) -> tuple[int, ...] | None:
-    there = {name.lower(): place for place, name in enumerate(table.columns)}
-    found = [there.get(name.lower()) for name in names]
-    return None if None in found else tuple(place for place in found if place is not None)
-
-
-def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[Held]:
-    """What holds in the real data, as far as the plan's columns are concerned. Tables are named in lower case."""
-    columns: dict[ColumnKey, tuple[int, int, list[Cell]]] = {}
-    held: list[Held] = []
-    for number, table in enumerate(plan.tables):
-        name = table.schema.name.lower()
-        rows = real.get(name)
-        if rows is None or not rows.rows:
-            continue
-        if table.read:
-            held.append(FilledHeld(number, table.title))
-        cells: list[list[Cell] | None] = []
-        for column in table.columns:
-            # What holds of a column that no query reads says nothing about their results.
-            found = _places(rows, (column.name,)) if column.used else None
-            cells.append(None if found is None else [row[found[0]] for row in rows.rows])
-        for place, values in enumerate(cells):
-            if values is not None:
-                columns[table.columns[place].key] = (number, place, values)
-                held += _of_column(table, number, place, values)
-        if len(rows.rows) >= LEAST_ROWS:
-            held += _of_pairs(table, number, cells, {key for group in facts.classes for key in group})
-    held += _inclusions(plan, facts, columns, real)
-    return held
-
-
-def _of_column(table: PlanTable, number: int, place: int, values: Sequence[Cell]) -> list[Held]:
-    column = table.columns[place]
-    held: list[Held] = []
-    there = [value for value in values if value is not None]
-    if len(there) == len(values) and not column.never_null:
-        held.append(NeverNullHeld(number, place, table.title, column.name))
-    declared = any(set(places) <= {place} for places in table.unique)
-    linked = any(place in link.columns for link in table.links)
-    # A new row has a new key: no range bounds it.
-    if there and not declared and not linked:
-        found = _range(table, number, place, there)
-        if found is not None:
-            held.append(found)
-    if len(there) >= LEAST_ROWS and not declared and len(set(there)) == len(there):
-        held.append(UniqueHeld(number, (place,), table.title, (column.name,)))
-    return held
-
-
-def _range(table: PlanTable, number: int, place: int, values: Sequence[Cell]) -> RangeHeld | None:
-    name = table.columns[place].name
-    distinct = set(values)
-    if all(isinstance(value, int | float) for value in distinct):
-        numbers = [value for value in distinct if isinstance(value, int | float)]
-        return RangeHeld(number, place, table.title, name, low=min(numbers), high=max(numbers))
-    if not all(isinstance(value, str) for value in distinct):
-        return RangeHeld(number, place, table.title, name, closed=frozenset(distinct))
-    texts = [value for value in distinct if isinstance(value, str)]
-    if len(texts) <= _CLOSED_VALUES and len(values) >= 3 * len(texts):
-        return RangeHeld(number, place, table.title, name, closed=frozenset(texts))
-    # A few that are unlike the rest, such as 'null' among numbers, may occur again; others like them may not.
-    shape, same = max(((kind, [one for one in texts if _shape(one) == kind]) for kind in _SHAPES), key=_size)
-    if len(same) < 0.8 * len(texts):
-        shape = "text"
-    low: float | str | None = None
-    high: float | str | None = None
-    if shape == "number":
-        low, high = min(map(float, same)), max(map(float, same))
-    elif shape == "date":
-        low, high = min(same), max(same)
-    spellings: dict[str, set[str]] = {}
-    for text in texts:
-        spellings.setdefault(text.casefold(), set()).add(text)
-    frozen = {folded: frozenset(there) for folded, there in spellings.items()}
-    return RangeHeld(number, place, table.title, name, low=low, high=high, spellings=frozen, shape=shape)
-
-
-def _size(found: tuple[str, list[str]]) -> int:
-    return len(found[1])
-
-
-def _shape(text: str) -> str:
+def shape_of(text: str) -> str:
+    """Whether a text is a date, a number, or neither."""
     if _DATE.match(text):
         return "date"
     try:
@@ -369,72 +258,11 @@ def _shape(text: str) -> str:
     return "number" if abs(number) < 1e300 else "text"
 
 
-def _of_pairs(
-    table: PlanTable, number: int, cells: Sequence[list[Cell] | None], linked: Collection[ColumnKey]
-) -> list[Held]:
-    """What pairs of columns keep: dependencies, and uniqueness of columns that refer to other tables."""
-    held: list[Held] = []
-    alone = [
-        values is None or len(set(values)) == len(values) or any(places == (place,) for places in table.unique)
-        for place, values in enumerate(cells)
-    ]
-    names = [column.name for column in table.columns]
-    for first, ours in enumerate(cells):
-        if ours is None or alone[first]:
-            continue
-        for second, theirs in enumerate(cells):
-            if theirs is None or second == first or not table.columns[second].used:
-                continue
-            pairs = set(zip(ours, theirs, strict=True))
-            repeated = len(ours) - len(set(ours))
-            if len(pairs) == len(set(ours)) and repeated >= 2 and len(set(theirs)) > 1:
-                held.append(DependencyHeld(number, first, second, table.title, (names[first], names[second])))
-            both = all(table.columns[place].key in linked for place in (first, second))
-            if first < second and both and not alone[second] and len(pairs) == len(ours) and None not in ours:
-                held.append(UniqueHeld(number, (first, second), table.title, (names[first], names[second])))
-    rows = list(zip(*[values for values in cells if values is not None], strict=True))
-    places = tuple(place for place, values in enumerate(cells) if values is not None)
-    if rows and not any(alone[place] for place in places) and len(set(rows)) == len(rows) and _is_all(table, places):
-        held.append(UniqueHeld(number, places, table.title, tuple(names[place] for place in places)))
-    return held
-
-
-def _is_all(table: PlanTable, places: Sequence[int]) -> bool:
-    """Whether these are all the columns that the table gets values for: rows with further ones are never equal."""
-    return len(places) == len(table.columns)
-
-
-def _inclusions(
-    plan: Plan,
-    facts: PairFacts,
-    columns: Mapping[ColumnKey, tuple[int, int, list[Cell]]],
-    real: Mapping[str, RealTable],
-) -> list[Held]:
-    held: list[Held] = []
-    for group in facts.classes:
-        mates = sorted(key for key in group if key in columns)
-        for key in mates:
-            number, place, values = columns[key]
-            ours = {loosely(value) for value in values if value is not None}
-            for other in mates:
-                theirs, their_place, other_values = columns[other]
-                declared = any(
-                    link.columns == (place,) and link.table == theirs and link.others == (their_place,)
-                    for link in plan.tables[number].links
-                )
-                complete = real[other[0]].complete
-                if (
-                    other == key
-                    or declared
-                    or not complete
-                    or len(ours) < 3
-                    or not ours <= set(map(loosely, other_values))
-                ):
-                    continue
-                titles = (plan.tables[number].title, plan.tables[theirs].title)
-                names = (plan.tables[number].columns[place].name, plan.tables[theirs].columns[their_place].name)
-                held.append(InclusionHeld(number, place, theirs, their_place, titles, names))
-    return held
+def places_of(table: RealTable, names: Sequence[str]) -> tuple[int, ...] | None:
+    """The places of columns, by their names in any case; None where one was not read."""
+    there = {name.lower(): place for place, name in enumerate(table.columns)}
+    found = [there.get(name.lower()) for name in names]
+    return None if None in found else tuple(place for place in found if place is not None)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
@@ -85,10 +85,8 @@ def loosely(value: Cell) -> Cell:
     return str(value) if isinstance(value, float) else value
 
 
-def make_plan(
-    schema: DatabaseSchema, facts: PairFacts, trial: TrialDatabase, *, untrue: Collection[ForeignKey] = ()
-) -> Plan:
-    """The plan for a pair of queries. ``untrue`` are foreign keys that the real data violates: not assumed."""
+def make_plan(schema: DatabaseSchema, facts: PairFacts, trial: TrialDatabase) -> Plan:
+    """The plan for a pair of queries, under the constraints of `assay.witness.assumed.Assumed.schema`."""
     names = SchemaNames(schema)
     ordered = _parents_first([names.tables[name].schema for name in facts.tables])
     places = {table.name.lower(): number for number, table in enumerate(ordered)}
@@ -98,8 +96,6 @@ def make_plan(
     for table in tables:
         links = []
         for key in table.schema.foreign_keys:
-            if key in untrue:
-                continue
             link = _link(table, key, tables, places, names)
             if link is None:
                 notes.append(f"a foreign key of {table.title} to {key.table} is left out: its columns are not known")
@@ -151,7 +147,7 @@ def _table(table: TableSchema, facts: PairFacts, trial: TrialDatabase, schema: D
             key=(name, column.name.lower()),
             type=column.type,
             family=type_family(column.type) if column.type else "other",
-            never_null=column.not_null or column.name.lower() in own_key,
+            never_null=column.not_null,
             used=column.name.lower() in used,
         )
         for column in table.columns

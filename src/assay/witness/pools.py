@@ -211,6 +211,8 @@ def _around(constant: Constant, family: TypeFamily) -> Iterator[tuple[Cell, bool
             number = None if isinstance(value, str) and family == "text" else _number(value)
             if number is not None:
                 yield from _near_number(number, use)
+                if family == "real" and number == int(number):
+                    yield number + 0.5, use == "above"  # what > 20 lets pass and >= 21 does not
             else:
                 yield from _near_text(str(value), use)
 

@@ -1,27 +1,22 @@
-"""The entry: look for a database on which two queries differ, and say how much it means."""
+"""The entry: do two queries differ on some database, or is it proved that they do not?"""
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import replace
 from typing import Protocol
 
-from assay.model import Cell, ComparisonOptions, DatabaseSchema, Row
-from assay.model.witness import Assumption, AssumptionKind, AssumptionLevel, Refutation, WhyUnknown, Witness
+from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
+from assay.model.witness import Refutation
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql import same_text
-from assay.sql.witness_facts import ColumnKey, PairFacts, read_pair
+from assay.sql.witness_facts import PairFacts, read_pair
+from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
-from assay.witness.difference import Difference, Judged
-from assay.witness.observed import Held, RangeHeld, RealTable, mine, violated_keys
-from assay.witness.plan import Plan, make_plan
-from assay.witness.pools import distinct_values, make_pools
-from assay.witness.search import Database, Rules, Search, finds_nothing
-from assay.witness.showing import make_witness, tags_of, told_difference
-from assay.witness.wording import conditional_sentence, not_found_sentence, refuted_sentence, unknown_sentence
+from assay.witness.pair import Budget, PairSearch, ReadReal, unknown
+from assay.witness.proof import prove
+from assay.witness.wording import not_proved_sentence, proved_sentence
 
 
 class MakeTrial(Protocol):
@@ -31,55 +26,12 @@ class MakeTrial(Protocol):
 
 
 _KEPT = 4
-_REAL_VALUES = 8
-_REAL_ROWS = 200
-_MOST_EXPLAINED = 6
-_LEVELS: tuple[tuple[AssumptionLevel, frozenset[AssumptionKind]], ...] = (
-    ("observed", frozenset()),
-    ("without_ranges", frozenset({"range"})),
-    ("without_never_null", frozenset({"range", "never_null"})),
-)
-_STEPS: tuple[frozenset[AssumptionKind], ...] = (
-    frozenset({"range"}),
-    frozenset({"never_null"}),
-    frozenset({"unique"}),
-    frozenset({"selects"}),
-    frozenset({"not_empty", "selects"}),
-    frozenset({"inclusion"}),
-    frozenset({"unique", "dependency"}),
-    frozenset({"range", "never_null"}),
-    frozenset({"unique", "dependency", "never_null"}),
-    frozenset({"unique", "dependency", "inclusion", "not_empty", "selects"}),
-)
-"""What is given up, one kind after the other: a witness that breaks one kind alone says most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """How long to look for one pair."""
-
-    seconds: float = 1.0
-    """Of this process's computing, so that a busy machine finds no less."""
-    trials: int = 4_000
-    """Databases at each step of the ladder. This ends most searches, so that equal inputs give equal outcomes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RealData:
-    """What is known of the real database."""
-
-    tables: Mapping[str, RealTable] = field(default_factory=dict)
-    """By name, in lower case."""
-    selects: tuple[bool, bool] = (False, False)
-    """Whether each query finds something there."""
-
-
-ReadReal = Callable[[Mapping[str, Sequence[str]]], RealData]
-"""Reads these columns of these tables, given by their names as a query writes them."""
+_ATTACKED = 20
+"""A proof is attacked with this part of the budget: rules may err, and the engine may refuse what the proof read."""
 
 
 class Refuter:
-    """Looks for witnesses. It keeps the empty databases of the last few schemas. Used by one thread."""
+    """Decides pairs of queries. It keeps the empty databases of the last few schemas. Used by one thread."""
 
     def __init__(
         self, make_trial: MakeTrial, reads_answers: ReadsAnswers, *, options: ComparisonOptions | None = None
@@ -99,36 +51,36 @@ class Refuter:
         read_real: ReadReal | None = None,
         budget: Budget | None = None,
         seed: int = 0,
+        proves: bool = True,
+        max_rows: int = 2,
     ) -> Refutation:
-        """Look for a database on which the queries differ. Never raises for what a query says or does.
+        """Look for a database on which the queries differ, and for a proof that there is none.
 
-        ``first`` is the reference: its ORDER BY decides whether row order counts. Without ``read_real`` nothing is
-        assumed but the declared constraints.
+        Never raises for what a query says or does. ``first`` is the reference: its ORDER BY decides whether row order
+        counts. Without ``read_real`` nothing is assumed but the declared constraints. ``proves`` is off where the
+        search alone is asked. What no rule decides is checked on all tables of ``max_rows`` rows.
         """
         began = time.monotonic()
         budget = budget or Budget()
-        refused = self._refused(first, second, schema, dialect)
-        if refused is not None:
-            return refused
-        facts = read_pair(first, second, schema, dialect)
-        if facts is None:
-            return _unknown("unreadable")
-        if facts.unknown:
-            return _unknown("no_schema", f"the schema has no table {', '.join(facts.unknown)}")
-        if facts.first.by_luck or facts.second.by_luck:
-            return _unknown("nondeterministic")
+        facts = _readable(first, second, schema, dialect)
+        if isinstance(facts, Refutation):
+            return facts
         trial, keyless = self._databases(schema)
-        pair = _Pair(
+        pair = PairSearch(
             queries=(first, second),
             facts=facts,
             schema=schema,
             trial=trial,
             keyless=keyless,
-            budget=budget,
             clock=Clock(budget.seconds),
             seed=seed,
         )
-        found = pair.refute(self._reads_answers, self._options, read_real)
+        pair.prepare(self._reads_answers, self._options, read_real)
+        found = (
+            _decided(pair, budget, _Prover(first, second, pair, facts, dialect, max_rows))
+            if proves
+            else pair.look(trials=budget.trials)
+        )
         return replace(found, engine=trial.engine, seconds=time.monotonic() - began, seed=seed)
 
     def close(self) -> None:
@@ -136,14 +88,6 @@ class Refuter:
         while self._trials:
             for trial in self._trials.popitem()[1]:
                 trial.close()
-
-    @staticmethod
-    def _refused(first: str, second: str, schema: DatabaseSchema, dialect: str) -> Refutation | None:
-        if same_text(first, second, dialect):
-            return _unknown("same_text")
-        if not schema.tables and "from" in f"{first}{second}".lower():
-            return _unknown("no_schema", "the schema has no table")
-        return None
 
     def _databases(self, schema: DatabaseSchema) -> tuple[TrialDatabase, TrialDatabase]:
         found = self._trials.pop(schema, None)
@@ -156,235 +100,88 @@ class Refuter:
         return found
 
 
-class _Pair:
-    """One pair of queries while a witness is looked for."""
+def prove_alone(
+    first: str, second: str, schema: DatabaseSchema, *, dialect: str, trusted: bool, why: str
+) -> Refutation:
+    """What can be said without executing anything, for engines without databases in memory; ``why`` there are none.
 
-    def __init__(
-        self,
-        *,
-        queries: tuple[str, str],
-        facts: PairFacts,
-        schema: DatabaseSchema,
-        trial: TrialDatabase,
-        keyless: TrialDatabase,
-        budget: Budget,
-        clock: Clock,
-        seed: int,
+    ``trusted``: the foreign keys are known to hold, or nothing but the schema is there.
+    """
+    facts = _readable(first, second, schema, dialect)
+    if isinstance(facts, Refutation):
+        return facts if facts.kind == "proved" or facts.why != "unreadable" else unknown("no_engine", why)
+    known = assume(schema, {}).schema if trusted else without_references(schema)
+    found = prove(first, second, known, dialect=dialect, ordered=facts.first.ordered)
+    if isinstance(found, Unproved):
+        return replace(unknown("no_engine", why), not_proved=not_proved_sentence(found))
+    notes = () if trusted else ("foreign keys are not assumed: nobody has looked whether the data keeps them",)
+    return replace(_proved(found), notes=notes)
+
+
+def _readable(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | Refutation:
+    """What the queries do; an outcome where that says all, or nothing can be said."""
+    if not schema.tables and "from" in f"{first}{second}".lower():
+        return unknown("no_schema", "the schema has no table")
+    facts = read_pair(first, second, schema, dialect)
+    if facts is None:
+        return unknown("unreadable")
+    if facts.unknown:
+        return unknown("no_schema", f"the schema has no table {', '.join(facts.unknown)}")
+    if facts.first.by_luck or facts.second.by_luck:
+        return unknown("nondeterministic")
+    if same_text(first, second, dialect):
+        return _proved(Proof(rules=("same text",), up_to_choice=True))
+    return facts
+
+
+class _Prover:
+    """Proves one pair under what its search assumes."""
+
+    def __init__(  # noqa: PLR0917 - one caller
+        self, first: str, second: str, pair: PairSearch, facts: PairFacts, dialect: str, max_rows: int
     ) -> None:
-        self._queries = queries
-        self._facts = facts
-        self._schema = schema
-        self._trial = trial
-        self._keyless = keyless
-        self._budget = budget
-        self._clock = clock
-        self._seed = seed
-        self._real = RealData()
-        self._held: list[Held] = []
-        self._values: dict[ColumnKey, list[Cell]] = {}
-        self._rows: list[list[Row]] = []
+        self._queries = first, second
+        self._pair = pair
+        self._ordered = facts.first.ordered
+        self._dialect = dialect
+        self._max_rows = max_rows
 
-    def refute(self, reads_answers: ReadsAnswers, options: ComparisonOptions, read_real: ReadReal | None) -> Refutation:
-        absent = [name for name in self._facts.tables if not self._columns_of(name)]
-        if absent:
-            return _unknown("constraints", "; ".join(self._trial.refused) or f"no rows can be given to {absent[0]}")
-        plan = self._planned(read_real)
-        for database in (self._trial, self._keyless):
-            database.prepare(plan.filled)
-        difference = Difference(
-            self._queries,
-            self._facts,
-            trial=self._trial,
-            keyless=self._keyless,
-            reads_answers=reads_answers,
-            options=options,
-            seed=self._seed,
-            clock=self._clock,
-        )
-        self._search = Search(self._queries, self._facts, trial=self._trial, difference=difference, clock=self._clock)
-        notes = (*self._trial.refused, *plan.notes)
-        declared = self._rules(plan, ())
-        found = self._find(declared, self._budget.trials)
-        if found is None:
-            return replace(self._nothing(plan), notes=notes, trials=self._search.tally.trials)
-        outcome = self._climb(plan, declared, found)
-        if self._clock.is_over:
-            notes = (*notes, "the time was up: a smaller witness, or one that assumes less, may exist")
-        return replace(outcome, notes=notes, trials=self._search.tally.trials)
-
-    def _columns_of(self, name: str) -> tuple[str, ...]:
-        """The columns of a table, by its name in lower case, that rows may be given for."""
-        names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
-        return self._trial.columns(names[0]) if names else ()
-
-    def _planned(self, read_real: ReadReal | None) -> Plan:
-        plan = make_plan(self._schema, self._facts, self._trial)
-        if read_real is None:
-            self._values = {
-                (table.schema.name.lower(), column.name.lower()): [_literal(value) for value in column.values]
-                for table in plan.tables
-                for column in table.schema.columns
-            }
-            return plan
-        self._real = real = read_real(plan.filled)
-        keys = {table.name.lower(): table.primary_key for table in self._schema.tables}
-        untrue = violated_keys(real.tables, plan.tables, keys)
-        if untrue:
-            plan = make_plan(self._schema, self._facts, self._trial, untrue=untrue)
-        self._held = mine(plan, self._facts, real.tables)
-        for table in plan.tables:
-            rows = real.tables.get(table.schema.name.lower())
-            places = {name.lower(): place for place, name in enumerate(rows.columns)} if rows is not None else {}
-            taken = []
-            for column in table.columns:
-                place = places.get(column.key[1])
-                if rows is not None and place is not None:
-                    self._values[column.key] = distinct_values(rows.rows, place, _REAL_VALUES)
-                taken.append(place)
-            whole = [place for place in taken if place is not None]
-            own = rows.rows[:_REAL_ROWS] if rows is not None and len(whole) == len(table.columns) else ()
-            self._rows.append([tuple([row[place] for place in whole]) for row in own])
-        if not any(self._rows):
-            self._rows = []
-        return plan
-
-    def _rules(self, plan: Plan, held: Sequence[Held], *, selects: tuple[bool, bool] = (False, False)) -> Rules:
-        ranges = {plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)}
-
-        def allowed(key: ColumnKey, value: Cell) -> bool:
-            return key not in ranges or ranges[key].allows(value)
-
-        return Rules(
-            plan=reduce(lambda made, one: one.added_to(made), held, plan),
-            pools=make_pools(plan, self._facts, self._values, allowed=allowed if ranges else None),
-            held=tuple(held),
-            selects=selects,
+    def prove(self, *, small: bool = False) -> Proof | Unproved:
+        """By rules; ``small``: on small tables too."""
+        assumed = self._pair.assumed
+        if assumed.untyped:
+            return Unproved(reason=assumed.untyped)
+        return prove(
+            *self._queries,
+            assumed.schema,
+            dialect=self._dialect,
+            ordered=self._ordered,
+            max_rows=self._max_rows if small else 0,
         )
 
-    def _find(self, rules: Rules, trials: int) -> Database | None:
-        return self._search.find(rules, self._rows, trials=trials, seed=self._seed)
 
-    def _climb(self, plan: Plan, declared: Rules, found: Database) -> Refutation:
-        """The highest step of the ladder on which a witness stands."""
-        if not self._real.tables:
-            telling = replace(declared, selects=(True, True))
-            if (other := self._find(telling, self._budget.trials // 4)) is not None:
-                declared, found = telling, other
-            witness, judged = self._shown(declared, self._search.shrink(declared, found))
-            return Refutation(
-                kind="refuted",
-                reason=refuted_sentence(witness, real=False),
-                witness=witness,
-                tags=tags_of(witness, judged),
-            )
-        trials = max(1, self._budget.trials // 3)
-        observed = self._rules(plan, self._held, selects=self._real.selects)
-        if (higher := self._find(observed, trials)) is not None:
-            return self._outcome(observed, self._search.shrink(observed, higher))
-        for without in _STEPS:
-            rules = self._without(plan, without)
-            if (higher := self._find(rules, trials // 3)) is not None:
-                return self._outcome(*self._explained(plan, rules, self._search.shrink(rules, higher)))
-        # Values that the data could hold are plainer than others, as far as the difference lets them be.
-        plain = replace(declared, pools=observed.pools)
-        return self._outcome(declared, self._search.shrink(plain, found))
-
-    def _without(self, plan: Plan, kinds: Collection[AssumptionKind]) -> Rules:
-        """All that was observed but the regularities of these kinds."""
-        selects = (False, False) if "selects" in kinds else self._real.selects
-        return self._rules(plan, [one for one in self._held if one.kind not in kinds], selects=selects)
-
-    def _outcome(self, rules: Rules, smaller: Database) -> Refutation:
-        witness, judged = self._shown(rules, smaller)
-        broken = tuple(self._broken(smaller, judged))
-        kinds = {one.kind for one in broken}
-        level: AssumptionLevel = next((level for level, allowed in _LEVELS if kinds <= allowed), "declared")
-        holds = level == "observed"
-        return Refutation(
-            kind="refuted" if holds else "conditional",
-            reason=refuted_sentence(witness, real=True) if holds else conditional_sentence(broken, witness),
-            witness=witness,
-            level=level,
-            broken=broken,
-            tags=tags_of(witness, judged),
-        )
-
-    def _explained(self, plan: Plan, rules: Rules, found: Database) -> tuple[Rules, Database]:
-        """A witness that breaks a single regularity, where there is one: the sentence for the reader is then exact."""
-        broken = [one for one in self._held if one.broken_by(found) is not None]
-        if len(broken) + bool(self._unselected(self._search.judge(found))) <= 1:
-            return rules, found
-        for one in broken[:_MOST_EXPLAINED]:
-            rest = [other for other in self._held if other is not one]
-            alone = self._rules(plan, rest, selects=self._real.selects)
-            if (other := self._find(alone, max(1, self._budget.trials // 12))) is not None:
-                return alone, self._search.shrink(alone, other)
-        return rules, found
-
-    def _unselected(self, judged: Judged) -> list[int]:
-        """The queries that find nothing here and something in the real data."""
-        results = (judged.first, judged.second)
-        return [
-            number
-            for number, result in enumerate(results)
-            if result is not None and self._real.selects[number] and finds_nothing(result.rows)
-        ]
-
-    def _broken(self, database: Database, judged: Judged) -> list[Assumption]:
-        found = [assumption for one in self._held if (assumption := one.broken_by(database)) is not None]
-        unselected = self._unselected(judged)
-        if unselected:
-            which = "a query" if len(unselected) == 2 else f"the {('first', 'second')[unselected[0]]} query"
-            text, broken = f"{which} finds something", f"{which} finds nothing"
-            found.append(Assumption(kind="selects", table="", text=text, broken=broken))
-        return found
-
-    def _shown(self, rules: Rules, database: Database) -> tuple[Witness, Judged]:
-        judged = self._search.judge(database)
-        self._trial.fill(database)
-        return make_witness(rules.plan, self._trial, judged, self._queries), judged
-
-    def _nothing(self, plan: Plan) -> Refutation:
-        """What no difference means."""
-        tally = self._search.tally
-        if tally.tie is not None:
-            judged = self._search.judge(tally.tie)
-            self._trial.fill(tally.tie)
-            return Refutation(
-                kind="tie",
-                reason=f"they differ only by a choice that a query leaves to the engine: {told_difference(judged)}",
-                witness=None if judged.first is None else make_witness(plan, self._trial, judged, self._queries),
-            )
-        if tally.trials and max(tally.failed) == tally.trials:
-            self._trial.fill([[] for _ in plan.tables])
-            both = [self._trial.execute(query).failure for query in self._queries]
-            return _unknown("fails", unknown_sentence("fails", [one.message if one else None for one in both]))
-        if tally.failing is not None:
-            self._trial.fill(tally.failing)
-            both = [self._trial.execute(query).failure for query in self._queries]
-            return _unknown("one_fails", unknown_sentence("one_fails", [one.message if one else None for one in both]))
-        never = [table.title for number, table in enumerate(plan.tables) if table.read and number not in tally.stored]
-        if never and tally.trials:
-            return _unknown("constraints", f"no row was found that the constraints of {', '.join(never)} let pass")
-        if not tally.trials:
-            return _unknown("constraints", "no database was found that keeps every constraint")
-        why: WhyUnknown = "out_of_time" if tally.out_of_time else "no_difference"
-        return _unknown(why, not_found_sentence(tally.trials, out_of_time=tally.out_of_time))
+def _decided(pair: PairSearch, budget: Budget, prover: _Prover) -> Refutation:
+    """The proof first, which takes milliseconds; then the search; last all tables of a few rows."""
+    proof = prover.prove()
+    if isinstance(proof, Proof):
+        attack = pair.look(trials=max(1, budget.trials // _ATTACKED))
+        explained = proof.up_to_choice and pair.may_leave_choice
+        if (attack.differs and not explained) or attack.why == "fails":
+            return attack  # what was executed is believed, and not what was reasoned
+        return replace(_proved(proof), notes=attack.notes, trials=attack.trials)
+    found = pair.look(trials=budget.trials)
+    if found.kind != "unknown" or found.why not in ("no_difference", "out_of_time"):
+        return found if found.differs else replace(found, not_proved=not_proved_sentence(proof))
+    checked = prover.prove(small=True)
+    if isinstance(checked, Proof):
+        return replace(_proved(checked), notes=found.notes, trials=found.trials)
+    if checked.model:
+        suggested = pair.look_at(dict(checked.model))
+        if suggested is not None:
+            return suggested
+        checked = replace(proof, reason=f"{proof.reason}; they agree on the tables that the solver (z3) suggests")
+    return replace(found, not_proved=not_proved_sentence(checked))
 
 
-def _unknown(why: WhyUnknown, reason: str | None = None) -> Refutation:
-    return Refutation(kind="unknown", why=why, reason=reason or unknown_sentence(why, ()))
-
-
-def _literal(text: str) -> Cell:
-    """The value of a SQL literal of a schema's samples."""
-    if text.startswith("'"):
-        return text[1:-1].replace("''", "'")
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _proved(proof: Proof) -> Refutation:
+    return Refutation(kind=proof.strength, reason=proved_sentence(proof), proof=proof)

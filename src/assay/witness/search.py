@@ -20,7 +20,6 @@ from assay.witness.shrinking import Shrinker, keys_hold, links_hold
 Database = list[list[Row]]
 _MOST_JUDGED = 60
 _MOST_BY_ORDER = 20
-_CLOCK_EVERY = 32
 _FAILING = 128
 
 
@@ -82,7 +81,7 @@ class Search:
         maker = Maker(rules.plan, rules.pools, self._facts.counts, real, rng)
         judged = by_order = 0
         for number in range(trials if rules.plan.tables else 1):
-            if number % _CLOCK_EVERY == 0 and self._clock.is_over:
+            if self._clock.is_over:
                 self.tally.out_of_time = True
                 return None
             if number == _FAILING and max(self.tally.failed) == self.tally.trials > 0:
@@ -134,6 +133,13 @@ class Search:
     def judge(self, database: Database) -> Judged:
         """Look closely at one database."""
         return self._difference.judge(database)
+
+    def stands(self, rules: Rules, database: Database) -> bool:
+        """Whether a database keeps the rules, and the queries genuinely differ on it."""
+        if not self._fits(rules, database) or not self._trial.fill(database):
+            return False
+        seen, kept = self._differ(rules)
+        return seen != "none" and kept and rules.kept_by(database) and self.judge(database).finding == "genuine"
 
     def _differ(self, rules: Rules) -> tuple[str, bool]:
         tally, trial = self.tally, self._trial

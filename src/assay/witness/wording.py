@@ -1,13 +1,13 @@
-"""Sentences about witnesses, for readers."""
+"""Sentences about witnesses and proofs, for readers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.model import Proof, Unproved
 from assay.model.witness import Assumption, WhyUnknown, Witness
 
 _UNKNOWN: dict[WhyUnknown, str] = {
-    "same_text": "the queries have the same text: there is nothing to tell apart",
     "unreadable": "a query cannot be read as one query of this dialect",
     "no_schema": "there is no schema to make databases from",
     "nondeterministic": "a query uses chance, the clock, or an aggregate of any value: it may differ from itself",
@@ -28,6 +28,19 @@ def conditional_sentence(broken: Sequence[Assumption], witness: Witness) -> str:
     rest = len(broken) - len(told)
     what = " and ".join(told) + (f" (and {rest} more)" if rest else "")
     return f"they differ only where {what}, which the data never shows ({_size(witness)}): {witness.difference}"
+
+
+def proved_sentence(proof: Proof) -> str:
+    """That they are equivalent, and how far."""
+    if proof.rules == ("same text",):
+        return "the queries have the same text: what one gives, the other may give on every database"
+    return f"the queries give {proof.text}"
+
+
+def not_proved_sentence(found: Unproved) -> str:
+    """What stopped the proof."""
+    query = "" if found.where == "both" else f"in the {found.where} query: "
+    return f"{query}{found.reason}"
 
 
 def not_found_sentence(trials: int, *, out_of_time: bool) -> str:

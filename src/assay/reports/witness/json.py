@@ -1,4 +1,4 @@
-"""The outcome of looking for a witness as one JSON document.
+"""What came of two queries as one JSON document: a witness, a proof, or neither.
 
 Top level: ``format`` (``assay-refutation``), ``version``, and the fields of `assay.model.witness.Refutation`. In
 ``witness``, ``first`` and ``second`` are results (``columns`` and ``rows``), ``statements`` the SQL that makes it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.model import Result, Row
+from assay.model import Proof, Result, Row
 from assay.model.cell_json import cell_to_json
 from assay.model.witness import Refutation, Witness
 from assay.reports.json.run import document
@@ -39,6 +39,8 @@ def refutation_json(outcome: Refutation, first_sql: str, second_sql: str) -> byt
                 for one in outcome.broken
             ],
             "tags": list(outcome.tags),
+            "proof": None if outcome.proof is None else _proof(outcome.proof),
+            "not_proved": outcome.not_proved,
             "notes": list(outcome.notes),
             "engine": outcome.engine,
             "trials": outcome.trials,
@@ -47,6 +49,14 @@ def refutation_json(outcome: Refutation, first_sql: str, second_sql: str) -> byt
             "witness": None if outcome.witness is None else _witness(outcome.witness),
         }
     )
+
+
+def _proof(proof: Proof) -> dict[str, object]:
+    return {
+        "rules": list(proof.rules),
+        "up_to_rows": proof.up_to_rows,
+        "up_to_choice": proof.up_to_choice,
+    }
 
 
 def _witness(witness: Witness) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The outcome of looking for a witness, for a person: the tables, both results with the rows that differ, the SQL."""
+"""What came of two queries, for a person: the tables, both results with the rows that differ, or the proof's rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from assay.model import Result, Row
 from assay.model.witness import Refutation, Witness
 from assay.reports.text.plain import cell_text, one_line, visible
 
-_TITLES = {"refuted": "REFUTED", "conditional": "CONDITIONAL", "tie": "A TIE", "unknown": "UNKNOWN"}
+_TITLES = {
+    "refuted": "REFUTED",
+    "conditional": "CONDITIONAL",
+    "tie": "A TIE",
+    "proved": "PROVED EQUIVALENT",
+    "bounded": "EQUIVALENT ON SMALL TABLES",
+    "unknown": "UNKNOWN",
+}
 _TAGS = {
     "multiplicity_only": "the same rows, some more often",
     "order_only": "the same rows in another order",
@@ -43,9 +50,16 @@ def _lines(outcome: Refutation) -> Iterator[str]:
     if outcome.tags and outcome.witness is not None:
         yield ""
         yield "Note: " + "; ".join(_TAGS[tag] for tag in outcome.tags)
+    if outcome.proof is not None and outcome.proof.rules:
+        yield ""
+        yield "It follows from:"
+        for rule in outcome.proof.rules:
+            yield f"  {one_line(rule)}"
+    if outcome.not_proved:
+        yield f"not proved either: {one_line(outcome.not_proved)}"
     for note in outcome.notes:
         yield f"note: {one_line(note)}"
-    if outcome.engine:
+    if outcome.engine and outcome.trials:
         yield f"({outcome.trials:,} databases tried on {outcome.engine}, seed {outcome.seed})"
 
 

@@ -64,7 +64,7 @@ def merge_plain(block: Block, *, as_set: bool) -> Block:
 
 
 def merge_plain_in_left(block: Block) -> Block:
-    """The same in a left join, where the query's outputs are columns, NULL exactly where its row is missing."""
+    """A query in a left join is its tables. Side condition: outputs are NULL exactly where its row is missing."""
     for place, left in enumerate(block.lefts):
         for source in left.sources:
             inner = source.query

@@ -190,7 +190,7 @@ class Normaliser:
                 Col(source.id, str(place)): Col(one.id, str(place)) for place in range(self.world.width(part))
             }
             parts.append(replaced(replace(block, sources=(one,), distinct=False), new))
-        self.world.used.add("distribute over union")
+        self.world.used.add("A filter on UNION is a filter on its parts")
         return self._combined(Combined("union", not drops, tuple(parts)), as_set=as_set, outer=outer)
 
     def _with_subqueries(self, block: Block, outer: Facts | None) -> Block:
@@ -259,10 +259,11 @@ class Normaliser:
         return (as_set and not block.cuts) or block.distinct
 
     def _used(self, rule: Callable[..., Block], block: Block, *facts: object, **how: bool) -> Block:
-        """The block after a rule, whose name is kept where it changed something."""
+        """The block after a rule, of which its own first line is kept where it changed something."""
         changed = rule(block, *facts, **how)
         if changed is not block and changed != block:
-            self.world.used.add(rule.__name__.replace("_", " "))
+            said = (rule.__doc__ or rule.__name__).partition("\n")[0]  # without docstrings (-OO) its name
+            self.world.used.add(said.rstrip("."))
         return changed
 
     def _join_rules(self, block: Block, outer: Facts | None, *, as_set: bool) -> Block:

@@ -8,6 +8,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from assay.model import TableSchema
 from assay.sql.normal.algebra import (
     Agg,
     Block,
@@ -57,22 +58,30 @@ _CHAINS = (exp.And, exp.Or, exp.SetOperation)
 
 def read_query(text: str, world: World) -> Query:
     """The meaning of a query. Raises NotCovered with the construct that stopped it."""
+    found = _parsed(text, world)
+    if not isinstance(found, exp.Query | exp.Values):
+        raise NotCovered("a text that is not one query")
+    reader = _Reader(world, quotes_are_text=world.dialect == "sqlite" and not {"`", "["} & set(text))
+    query, _ = reader.query(found, Scope(world))
+    if len(world.sources) > MOST_SOURCES:
+        raise NotCovered(f"more than {MOST_SOURCES} tables")
+    return query
+
+
+def _parsed(text: str, world: World) -> exp.Expr:
+    """One statement, of bounded size."""
     if len(text) > MOST_CHARACTERS:
         raise NotCovered(f"a text of {len(text):,} characters; the limit is {MOST_CHARACTERS:,}")
     try:
         found = [one for one in sqlglot.parse(text, dialect=world.dialect) if one is not None]
     except (SqlglotError, ValueError):
         raise NotCovered("a text that cannot be parsed") from None
-    if len(found) != 1 or not isinstance(found[0], exp.Query | exp.Values):
+    if len(found) != 1:
         raise NotCovered("a text that is not one query")
     if world.dialect == "sqlite" and "+" in text:
         _no_sign(text)
     _bounded(found[0])
-    reader = _Reader(world, quotes_are_text=world.dialect == "sqlite" and not {"`", "["} & set(text))
-    query, _ = reader.query(found[0], Scope(world))
-    if len(world.sources) > MOST_SOURCES:
-        raise NotCovered(f"more than {MOST_SOURCES} tables")
-    return query
+    return found[0]
 
 
 _ENDS = frozenset({"VAR", "IDENTIFIER", "NUMBER", "STRING", "R_PAREN", "END", "NULL"})
@@ -103,6 +112,15 @@ def _bounded(root: exp.Expr) -> None:
 
 
 class _Reader(FromReader):
+    def definition(self, view: TableSchema) -> tuple[exp.Expr, list[str]]:
+        """A view's query, and the names that it gives to its columns, where it does."""
+        made = _parsed(view.ddl, self.world) if view.ddl else None
+        query = made.expression if isinstance(made, exp.Create) else made
+        if not isinstance(query, exp.Query):
+            raise NotCovered(f"the view {view.name[:60]}, whose definition is not known")
+        named = made.this if isinstance(made, exp.Create) else None
+        return query, [one.name for one in named.expressions] if isinstance(named, exp.Schema) else []
+
     def query(self, node: exp.Expr, scope: Scope) -> tuple[Query, list[str]]:
         """A query and the names of its outputs."""
         inner = Scope(self.world, parent=scope, ctes=self._ctes(node, scope))

@@ -7,6 +7,7 @@ from typing import cast
 
 from sqlglot import exp
 
+from assay.model import TableSchema
 from assay.sql.normal.algebra import Block, Col, FullJoin, LeftJoin, Query, Source, Term, substituted
 from assay.sql.normal.literals import compared
 from assay.sql.normal.reading_terms import TermReader
@@ -33,6 +34,10 @@ class FromReader:
 
     def query(self, node: exp.Expr, scope: Scope) -> tuple[Query, list[str]]:
         """A query and the names of its outputs."""
+        raise NotImplementedError
+
+    def definition(self, view: TableSchema) -> tuple[exp.Expr, list[str]]:
+        """A view's query, and the names that it gives to its columns, where it does."""
         raise NotImplementedError
 
     def terms(self, scope: Scope) -> TermReader:
@@ -176,6 +181,8 @@ class FromReader:
             return self._derived(query, columns or given or names, alias or name)
         if node.db and node.db.lower() not in ("main", "public"):
             raise NotCovered(f"the table {node.sql()[:60]}")
+        if name in self.world.views:
+            return self._view(self.world.views[name], columns, alias or name)
         known = self.world.tables.get(name)
         if known is None:
             raise NotCovered(f"the table {node.name[:60]}, which is not in the schema")
@@ -184,6 +191,15 @@ class FromReader:
         if columns:
             names = [one.lower() for one in columns] + names[len(columns) :]
         return From((source,), entries=[entry_of(source, alias or name, names, self.world)])
+
+    def _view(self, view: TableSchema, columns: list[str], alias: str) -> From:
+        definition, given = self.definition(view)
+        key = id(view)
+        if key in self._used_ctes and definition.find(exp.Limit, exp.Offset, exp.Fetch):
+            raise NotCovered("a view that takes some rows and is used twice")
+        self._used_ctes.add(key)
+        query, names = self.query(definition, Scope(self.world))
+        return self._derived(query, columns or given or names, alias)
 
     def _derived(self, query: Query, names: list[str], alias: str) -> From:
         source = self.world.source(query=query)

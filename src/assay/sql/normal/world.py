@@ -22,6 +22,7 @@ from assay.sql.normal.algebra import (
     left_sources,
     width,
 )
+from assay.sql.schema_names import type_family
 
 NUMBERS = frozenset({"integer", "real", "numeric"})
 _FOLDING = frozenset({"mysql", "mariadb", "tsql", "singlestore", "doris", "starrocks", "tidb"})
@@ -80,8 +81,8 @@ def _kind(declared: str, dialect: str, *, folded: bool) -> str:
     if folded:
         return "folded"
     if dialect == "sqlite":
-        if "int" in lowered:
-            return "integer"
+        if "int" in lowered:  # FLOATING POINT too, but nobody keeps whole numbers there
+            return "integer" if type_family(declared) == "integer" else "numeric"
         if any(word in lowered for word in ("char", "clob", "text")):
             return "text"
         if not lowered or "blob" in lowered:
@@ -104,14 +105,19 @@ class World:
     schema: DatabaseSchema
     dialect: str
     tables: dict[str, TableFacts] = field(default_factory=dict)
+    views: dict[str, TableSchema] = field(default_factory=dict)
+    """By their names in lower case; they are read as their definition says."""
     sources: dict[int, Source] = field(default_factory=dict)
     open_choice: bool = False
     """Whether a query leaves open which rows it takes."""
     used: set[str] = field(default_factory=set)
-    """The names of the rules that changed something."""
+    """The rules that changed something, each in its own words: the first line of its docstring."""
 
     def __post_init__(self) -> None:
         for table in self.schema.tables:
+            if table.kind == "view":
+                self.views.setdefault(table.name.lower(), table)
+                continue
             self.tables.setdefault(table.name.lower(), table_facts(table, self.dialect))
 
     def source(self, *, table: str = "", query: Query | None = None) -> Source:

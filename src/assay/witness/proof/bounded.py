@@ -40,6 +40,8 @@ from assay.witness.proof.symbols import Row, Tables, aggregated, same
 MOST_JOINED = 70
 """How many joined rows of symbols a query may have."""
 MOST_SOLVER_STEPS = 6_000_000
+"""For each number of rows; the orders of columns that are tried share it."""
+TIMEOUT_MS = 10_000
 Env = Mapping[Col, Value]
 
 
@@ -260,7 +262,7 @@ def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool 
     model: Model | None = None
     for order in orders:
         turned = [Row(row.there, tuple(row.cells[place] for place in order)) for row in second]
-        asked = solver(steps=MOST_SOLVER_STEPS, timeout_ms=20_000)
+        asked = solver(steps=MOST_SOLVER_STEPS // len(orders), timeout_ms=TIMEOUT_MS // len(orders))
         asked.add(*tables.conditions, z3.Or(*_differences(first, turned)))
         answer = asked.check()
         if answer == z3.unsat:

@@ -14,6 +14,8 @@ from assay.sql.normal.world import World
 from assay.witness.proof.matching import Matching
 from assay.witness.proof.oracle import available, row_oracle
 
+REWRITTEN = "The same tables, conditions, groups and outputs, written in another way"
+
 
 def prove(
     a: str, b: str, schema: DatabaseSchema, *, dialect: str, ordered: bool, max_rows: int = 0
@@ -67,7 +69,7 @@ def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> 
     try:
         for oracle in oracles:
             if Matching(world, oracle=oracle).equal(normal[0], normal[1], ordered=ordered):
-                used = world.used | ({"what conditions imply of a row (z3)"} if oracle else set())
+                used = (world.used or {REWRITTEN}) | ({"what conditions imply of a row (z3)"} if oracle else set())
                 return Proof(rules=tuple(sorted(used)), up_to_choice=world.open_choice)
     except NotCovered as stopped:
         return Unproved(reason=str(stopped))
@@ -87,8 +89,9 @@ def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bo
         return Unproved(reason=f"{reason}; the check of small tables knows no order")
     from assay.witness.proof.bounded import equivalent_up_to
 
+    tables = any(source.table for source in world.sources.values())
     decided = 0
-    for rows in range(1, max_rows + 1):
+    for rows in range(1, max_rows + 1 if tables else 2):
         try:
             found = equivalent_up_to(one, other, world, rows)
         except NotCovered as stopped:
@@ -98,6 +101,8 @@ def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bo
         if found is None:
             break
         decided = rows
+    if decided and not tables:
+        return Proof(rules=("values of no table (z3)",), up_to_choice=world.open_choice)
     if decided:
         return Proof(rules=("small tables (z3)",), up_to_rows=decided, up_to_choice=world.open_choice)
     return Unproved(reason=f"{reason}; the solver gave up")

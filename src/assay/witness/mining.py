@@ -1,0 +1,170 @@
+"""Find the regularities of real data that nothing declares."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from assay.model import Cell
+from assay.sql.witness_facts import ColumnKey, PairFacts
+from assay.witness.observed import (
+    DependencyHeld,
+    FilledHeld,
+    Held,
+    InclusionHeld,
+    NeverNullHeld,
+    RangeHeld,
+    RealTable,
+    UniqueHeld,
+    places_of,
+    shape_of,
+)
+from assay.witness.plan import Plan, PlanTable, loosely
+
+LEAST_ROWS = 5
+"""In a table of fewer rows everything looks unique."""
+_CLOSED_VALUES = 20
+_SHAPES = ("text", "number", "date")
+
+
+def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[Held]:
+    """What holds in the real data, as far as the plan's columns are concerned. Tables are named in lower case."""
+    columns: dict[ColumnKey, tuple[int, int, list[Cell]]] = {}
+    held: list[Held] = []
+    for number, table in enumerate(plan.tables):
+        name = table.schema.name.lower()
+        rows = real.get(name)
+        if rows is None or not rows.rows:
+            continue
+        if table.read:
+            held.append(FilledHeld(number, table.title))
+        cells: list[list[Cell] | None] = []
+        for column in table.columns:
+            # What holds of a column that no query reads says nothing about their results.
+            found = places_of(rows, (column.name,)) if column.used else None
+            cells.append(None if found is None else [row[found[0]] for row in rows.rows])
+        for place, values in enumerate(cells):
+            if values is not None:
+                columns[table.columns[place].key] = (number, place, values)
+                held += _of_column(table, number, place, values)
+        if len(rows.rows) >= LEAST_ROWS:
+            held += _of_pairs(table, number, cells, {key for group in facts.classes for key in group})
+    held += _inclusions(plan, facts, columns, real)
+    return held
+
+
+def _of_column(table: PlanTable, number: int, place: int, values: Sequence[Cell]) -> list[Held]:
+    column = table.columns[place]
+    held: list[Held] = []
+    there = [value for value in values if value is not None]
+    if len(there) == len(values) and not column.never_null:
+        held.append(NeverNullHeld(number, place, table.title, column.name))
+    declared = any(set(places) <= {place} for places in table.unique)
+    linked = any(place in link.columns for link in table.links)
+    # A new row has a new key: no range bounds it.
+    if there and not declared and not linked:
+        found = _range(table, number, place, there)
+        if found is not None:
+            held.append(found)
+    if len(there) >= LEAST_ROWS and not declared and len(set(there)) == len(there):
+        held.append(UniqueHeld(number, (place,), table.title, (column.name,)))
+    return held
+
+
+def _range(table: PlanTable, number: int, place: int, values: Sequence[Cell]) -> RangeHeld | None:
+    name = table.columns[place].name
+    distinct = set(values)
+    if all(isinstance(value, int | float) for value in distinct):
+        numbers = [value for value in distinct if isinstance(value, int | float)]
+        return RangeHeld(number, place, table.title, name, low=min(numbers), high=max(numbers))
+    if not all(isinstance(value, str) for value in distinct):
+        return RangeHeld(number, place, table.title, name, closed=frozenset(distinct))
+    texts = [value for value in distinct if isinstance(value, str)]
+    if len(texts) <= _CLOSED_VALUES and len(values) >= 3 * len(texts):
+        return RangeHeld(number, place, table.title, name, closed=frozenset(texts))
+    # A few that are unlike the rest, such as 'null' among numbers, may occur again; others like them may not.
+    shape, same = max(((kind, [one for one in texts if shape_of(one) == kind]) for kind in _SHAPES), key=_size)
+    if len(same) < 0.8 * len(texts):
+        shape = "text"
+    low: float | str | None = None
+    high: float | str | None = None
+    if shape == "number":
+        low, high = min(map(float, same)), max(map(float, same))
+    elif shape == "date":
+        low, high = min(same), max(same)
+    spellings: dict[str, set[str]] = {}
+    for text in texts:
+        spellings.setdefault(text.casefold(), set()).add(text)
+    frozen = {folded: frozenset(there) for folded, there in spellings.items()}
+    return RangeHeld(number, place, table.title, name, low=low, high=high, spellings=frozen, shape=shape)
+
+
+def _size(found: tuple[str, list[str]]) -> int:
+    return len(found[1])
+
+
+def _of_pairs(
+    table: PlanTable, number: int, cells: Sequence[list[Cell] | None], linked: Collection[ColumnKey]
+) -> list[Held]:
+    """What pairs of columns keep: dependencies, and uniqueness of columns that refer to other tables."""
+    held: list[Held] = []
+    alone = [
+        values is None or len(set(values)) == len(values) or any(places == (place,) for places in table.unique)
+        for place, values in enumerate(cells)
+    ]
+    names = [column.name for column in table.columns]
+    for first, ours in enumerate(cells):
+        if ours is None or alone[first]:
+            continue
+        for second, theirs in enumerate(cells):
+            if theirs is None or second == first or not table.columns[second].used:
+                continue
+            pairs = set(zip(ours, theirs, strict=True))
+            repeated = len(ours) - len(set(ours))
+            if len(pairs) == len(set(ours)) and repeated >= 2 and len(set(theirs)) > 1:
+                held.append(DependencyHeld(number, first, second, table.title, (names[first], names[second])))
+            both = all(table.columns[place].key in linked for place in (first, second))
+            if first < second and both and not alone[second] and len(pairs) == len(ours) and None not in ours:
+                held.append(UniqueHeld(number, (first, second), table.title, (names[first], names[second])))
+    rows = list(zip(*[values for values in cells if values is not None], strict=True))
+    places = tuple(place for place, values in enumerate(cells) if values is not None)
+    if rows and not any(alone[place] for place in places) and len(set(rows)) == len(rows) and _is_all(table, places):
+        held.append(UniqueHeld(number, places, table.title, tuple(names[place] for place in places)))
+    return held
+
+
+def _is_all(table: PlanTable, places: Sequence[int]) -> bool:
+    """Whether these are all the columns that the table gets values for: rows with further ones are never equal."""
+    return len(places) == len(table.columns)
+
+
+def _inclusions(
+    plan: Plan,
+    facts: PairFacts,
+    columns: Mapping[ColumnKey, tuple[int, int, list[Cell]]],
+    real: Mapping[str, RealTable],
+) -> list[Held]:
+    held: list[Held] = []
+    for group in facts.classes:
+        mates = sorted(key for key in group if key in columns)
+        for key in mates:
+            number, place, values = columns[key]
+            ours = {loosely(value) for value in values if value is not None}
+            for other in mates:
+                theirs, their_place, other_values = columns[other]
+                declared = any(
+                    link.columns == (place,) and link.table == theirs and link.others == (their_place,)
+                    for link in plan.tables[number].links
+                )
+                complete = real[other[0]].complete
+                if (
+                    other == key
+                    or declared
+                    or not complete
+                    or len(ours) < 3
+                    or not ours <= set(map(loosely, other_values))
+                ):
+                    continue
+                titles = (plan.tables[number].title, plan.tables[theirs].title)
+                names = (plan.tables[number].columns[place].name, plan.tables[theirs].columns[their_place].name)
+                held.append(InclusionHeld(number, place, theirs, their_place, titles, names))
+    return held

@@ -1,0 +1,337 @@
+"""The search for one pair of queries: a database on which they differ, as high on the ladder as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from assay.model import Cell, ComparisonOptions, DatabaseSchema, Row
+from assay.model.witness import Assumption, AssumptionKind, AssumptionLevel, Refutation, WhyUnknown, Witness
+from assay.ports import ReadsAnswers, TrialDatabase
+from assay.sql.witness_facts import ColumnKey, PairFacts
+from assay.witness.assumed import assume, without_references
+from assay.witness.clock import Clock
+from assay.witness.difference import Difference, Judged
+from assay.witness.mining import mine
+from assay.witness.observed import Held, RangeHeld, RealTable
+from assay.witness.plan import Plan, make_plan
+from assay.witness.pools import distinct_values, make_pools
+from assay.witness.search import Database, Rules, Search, finds_nothing
+from assay.witness.showing import make_witness, tags_of, told_difference
+from assay.witness.wording import conditional_sentence, not_found_sentence, refuted_sentence, unknown_sentence
+
+_REAL_VALUES = 8
+_REAL_ROWS = 200
+_MOST_EXPLAINED = 6
+_LEVELS: tuple[tuple[AssumptionLevel, frozenset[AssumptionKind]], ...] = (
+    ("observed", frozenset()),
+    ("without_ranges", frozenset({"range"})),
+    ("without_never_null", frozenset({"range", "never_null"})),
+)
+_STEPS: tuple[frozenset[AssumptionKind], ...] = (
+    frozenset({"range"}),
+    frozenset({"never_null"}),
+    frozenset({"unique"}),
+    frozenset({"selects"}),
+    frozenset({"not_empty", "selects"}),
+    frozenset({"inclusion"}),
+    frozenset({"unique", "dependency"}),
+    frozenset({"range", "never_null"}),
+    frozenset({"unique", "dependency", "never_null"}),
+    frozenset({"unique", "dependency", "inclusion", "not_empty", "selects"}),
+)
+"""What is given up, one kind after the other: a witness that breaks one kind alone says most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How long to look for one pair."""
+
+    seconds: float = 1.0
+    """Of this process's computing, so that a busy machine finds no less."""
+    trials: int = 4_000
+    """Databases at each step of the ladder. This ends most searches, so that equal inputs give equal outcomes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealData:
+    """What is known of the real database."""
+
+    tables: Mapping[str, RealTable] = field(default_factory=dict)
+    """By name, in lower case."""
+    selects: tuple[bool, bool] = (False, False)
+    """Whether each query finds something there."""
+
+
+ReadReal = Callable[[Mapping[str, Sequence[str]]], RealData]
+"""Reads these columns of these tables, given by their names as a query writes them."""
+
+
+class PairSearch:
+    """Looks for a witness for one pair of queries: `prepare` once, then `look` as often as wanted."""
+
+    def __init__(
+        self,
+        *,
+        queries: tuple[str, str],
+        facts: PairFacts,
+        schema: DatabaseSchema,
+        trial: TrialDatabase,
+        keyless: TrialDatabase,
+        clock: Clock,
+        seed: int,
+    ) -> None:
+        self._queries = queries
+        self._facts = facts
+        self._schema = schema
+        self.assumed = assume(schema, {})
+        """What both the search and the proof take for granted; complete after `prepare`."""
+        self._unmade = ""
+        self._trials = 1
+        self._trial = trial
+        self._keyless = keyless
+        self._clock = clock
+        self._seed = seed
+        self._real = RealData()
+        self._held: list[Held] = []
+        self._values: dict[ColumnKey, list[Cell]] = {}
+        self._rows: list[list[Row]] = []
+
+    def prepare(self, reads_answers: ReadsAnswers, options: ComparisonOptions, read_real: ReadReal | None) -> None:
+        """Read the real data, and settle what is assumed. Without ``read_real`` nothing but what is declared is."""
+        absent = [name for name in self._facts.tables if not self._columns_of(name)]
+        if absent:
+            self._unmade = "; ".join(self._trial.refused) or f"no rows can be given to {absent[0]}"
+            if read_real is not None:  # nothing is read, so nobody knows whether they hold
+                self.assumed = replace(self.assumed, schema=without_references(self._schema))
+            return
+        self._plan = self._planned(read_real)
+        for database in (self._trial, self._keyless):
+            database.prepare(self._plan.filled)
+        difference = Difference(
+            self._queries,
+            self._facts,
+            trial=self._trial,
+            keyless=self._keyless,
+            reads_answers=reads_answers,
+            options=options,
+            seed=self._seed,
+            clock=self._clock,
+        )
+        self._search = Search(self._queries, self._facts, trial=self._trial, difference=difference, clock=self._clock)
+
+    @property
+    def may_leave_choice(self) -> bool:
+        """Whether something in the queries, or a view that they may read, can leave an answer to the engine."""
+        doubts = self._facts.first.doubts | self._facts.second.doubts
+        return bool(doubts) or any(table.kind == "view" for table in self._schema.tables)
+
+    def look(self, *, trials: int) -> Refutation:
+        """Try so many databases at each step of the ladder."""
+        if self._unmade:
+            return unknown("constraints", self._unmade)
+        self._trials = trials
+        declared = self._rules(self._plan, ())
+        found = self._find(declared, trials)
+        return self._told(self._nothing(self._plan) if found is None else self._climb(self._plan, declared, found))
+
+    def look_at(self, tables: Mapping[str, Sequence[Row]]) -> Refutation | None:
+        """Execute the queries on a database that somebody suggests; None where they do not genuinely differ there.
+
+        ``tables`` has the rows of tables by their names in lower case, each with all of the schema's columns.
+        """
+        if self._unmade:
+            return None
+        database: Database = []
+        for table in self._plan.tables:
+            names = [column.name.lower() for column in table.schema.columns]
+            places = [names.index(column.key[1]) for column in table.columns]
+            rows = tables.get(table.schema.name.lower(), ())
+            database.append([tuple([row[place] for place in places]) for row in rows])
+        declared = self._rules(self._plan, ())
+        if not self._search.stands(declared, database):
+            return None
+        return self._told(self._climb(self._plan, declared, database))
+
+    def _told(self, outcome: Refutation) -> Refutation:
+        notes = (*self._trial.refused, *self.assumed.notes, *self._plan.notes)
+        if self._clock.is_over and outcome.differs:
+            notes = (*notes, "the time was up: a smaller witness, or one that assumes less, may exist")
+        return replace(outcome, notes=notes, trials=self._search.tally.trials)
+
+    def _columns_of(self, name: str) -> tuple[str, ...]:
+        """The columns of a table, by its name in lower case, that rows may be given for."""
+        names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
+        return self._trial.columns(names[0]) if names else ()
+
+    def _planned(self, read_real: ReadReal | None) -> Plan:
+        plan = make_plan(self.assumed.schema, self._facts, self._trial)
+        if read_real is None:
+            self._values = {
+                (table.schema.name.lower(), column.name.lower()): [_literal(value) for value in column.values]
+                for table in plan.tables
+                for column in table.schema.columns
+            }
+            return plan
+        self._real = real = read_real(plan.filled)
+        self.assumed = assume(self._schema, real.tables)
+        plan = make_plan(self.assumed.schema, self._facts, self._trial)
+        self._held = mine(plan, self._facts, real.tables)
+        for table in plan.tables:
+            rows = real.tables.get(table.schema.name.lower())
+            places = {name.lower(): place for place, name in enumerate(rows.columns)} if rows is not None else {}
+            taken = []
+            for column in table.columns:
+                place = places.get(column.key[1])
+                if rows is not None and place is not None:
+                    self._values[column.key] = distinct_values(rows.rows, place, _REAL_VALUES)
+                taken.append(place)
+            whole = [place for place in taken if place is not None]
+            own = rows.rows[:_REAL_ROWS] if rows is not None and len(whole) == len(table.columns) else ()
+            self._rows.append([tuple([row[place] for place in whole]) for row in own])
+        if not any(self._rows):
+            self._rows = []
+        return plan
+
+    def _rules(self, plan: Plan, held: Sequence[Held], *, selects: tuple[bool, bool] = (False, False)) -> Rules:
+        ranges = {plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)}
+
+        def allowed(key: ColumnKey, value: Cell) -> bool:
+            return key not in ranges or ranges[key].allows(value)
+
+        return Rules(
+            plan=reduce(lambda made, one: one.added_to(made), held, plan),
+            pools=make_pools(plan, self._facts, self._values, allowed=allowed if ranges else None),
+            held=tuple(held),
+            selects=selects,
+        )
+
+    def _find(self, rules: Rules, trials: int) -> Database | None:
+        return self._search.find(rules, self._rows, trials=trials, seed=self._seed)
+
+    def _climb(self, plan: Plan, declared: Rules, found: Database) -> Refutation:
+        """The highest step of the ladder on which a witness stands."""
+        if not self._real.tables:
+            telling = replace(declared, selects=(True, True))
+            if (other := self._find(telling, self._trials // 4)) is not None:
+                declared, found = telling, other
+            witness, judged = self._shown(declared, self._search.shrink(declared, found))
+            return Refutation(
+                kind="refuted",
+                reason=refuted_sentence(witness, real=False),
+                witness=witness,
+                tags=tags_of(witness, judged),
+            )
+        trials = max(1, self._trials // 3)
+        observed = self._rules(plan, self._held, selects=self._real.selects)
+        if (higher := self._find(observed, trials)) is not None:
+            return self._outcome(observed, self._search.shrink(observed, higher))
+        for without in _STEPS:
+            rules = self._without(plan, without)
+            if (higher := self._find(rules, trials // 3)) is not None:
+                return self._outcome(*self._explained(plan, rules, self._search.shrink(rules, higher)))
+        # Values that the data could hold are plainer than others, as far as the difference lets them be.
+        plain = replace(declared, pools=observed.pools)
+        return self._outcome(declared, self._search.shrink(plain, found))
+
+    def _without(self, plan: Plan, kinds: Collection[AssumptionKind]) -> Rules:
+        """All that was observed but the regularities of these kinds."""
+        selects = (False, False) if "selects" in kinds else self._real.selects
+        return self._rules(plan, [one for one in self._held if one.kind not in kinds], selects=selects)
+
+    def _outcome(self, rules: Rules, smaller: Database) -> Refutation:
+        witness, judged = self._shown(rules, smaller)
+        broken = tuple(self._broken(smaller, judged))
+        kinds = {one.kind for one in broken}
+        level: AssumptionLevel = next((level for level, allowed in _LEVELS if kinds <= allowed), "declared")
+        holds = level == "observed"
+        return Refutation(
+            kind="refuted" if holds else "conditional",
+            reason=refuted_sentence(witness, real=True) if holds else conditional_sentence(broken, witness),
+            witness=witness,
+            level=level,
+            broken=broken,
+            tags=tags_of(witness, judged),
+        )
+
+    def _explained(self, plan: Plan, rules: Rules, found: Database) -> tuple[Rules, Database]:
+        """A witness that breaks a single regularity, where there is one: the sentence for the reader is then exact."""
+        broken = [one for one in self._held if one.broken_by(found) is not None]
+        if len(broken) + bool(self._unselected(self._search.judge(found))) <= 1:
+            return rules, found
+        for one in broken[:_MOST_EXPLAINED]:
+            rest = [other for other in self._held if other is not one]
+            alone = self._rules(plan, rest, selects=self._real.selects)
+            if (other := self._find(alone, max(1, self._trials // 12))) is not None:
+                return alone, self._search.shrink(alone, other)
+        return rules, found
+
+    def _unselected(self, judged: Judged) -> list[int]:
+        """The queries that find nothing here and something in the real data."""
+        results = (judged.first, judged.second)
+        return [
+            number
+            for number, result in enumerate(results)
+            if result is not None and self._real.selects[number] and finds_nothing(result.rows)
+        ]
+
+    def _broken(self, database: Database, judged: Judged) -> list[Assumption]:
+        found = [assumption for one in self._held if (assumption := one.broken_by(database)) is not None]
+        unselected = self._unselected(judged)
+        if unselected:
+            which = "a query" if len(unselected) == 2 else f"the {('first', 'second')[unselected[0]]} query"
+            text, broken = f"{which} finds something", f"{which} finds nothing"
+            found.append(Assumption(kind="selects", table="", text=text, broken=broken))
+        return found
+
+    def _shown(self, rules: Rules, database: Database) -> tuple[Witness, Judged]:
+        judged = self._search.judge(database)
+        self._trial.fill(database)
+        return make_witness(rules.plan, self._trial, judged, self._queries), judged
+
+    def _nothing(self, plan: Plan) -> Refutation:
+        """What no difference means."""
+        tally = self._search.tally
+        if tally.tie is not None:
+            judged = self._search.judge(tally.tie)
+            self._trial.fill(tally.tie)
+            return Refutation(
+                kind="tie",
+                reason=f"they differ only by a choice that a query leaves to the engine: {told_difference(judged)}",
+                witness=None if judged.first is None else make_witness(plan, self._trial, judged, self._queries),
+            )
+        if tally.trials and max(tally.failed) == tally.trials:
+            self._trial.fill([[] for _ in plan.tables])
+            both = [self._trial.execute(query).failure for query in self._queries]
+            return unknown("fails", unknown_sentence("fails", [one.message if one else None for one in both]))
+        if tally.failing is not None:
+            self._trial.fill(tally.failing)
+            both = [self._trial.execute(query).failure for query in self._queries]
+            return unknown("one_fails", unknown_sentence("one_fails", [one.message if one else None for one in both]))
+        never = [table.title for number, table in enumerate(plan.tables) if table.read and number not in tally.stored]
+        if never and tally.trials:
+            return unknown("constraints", f"no row was found that the constraints of {', '.join(never)} let pass")
+        if not tally.trials:
+            return unknown("constraints", "no database was found that keeps every constraint")
+        why: WhyUnknown = "out_of_time" if tally.out_of_time else "no_difference"
+        return unknown(why, not_found_sentence(tally.trials, out_of_time=tally.out_of_time))
+
+
+def unknown(why: WhyUnknown, reason: str | None = None) -> Refutation:
+    """An outcome that says nothing, and why."""
+    return Refutation(kind="unknown", why=why, reason=reason or unknown_sentence(why, ()))
+
+
+def _literal(text: str) -> Cell:
+    """The value of a SQL literal of a schema's samples."""
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'")
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return None
