@@ -27,7 +27,7 @@ def conditional_sentence(broken: Sequence[Assumption], witness: Witness) -> str:
     told = [one.broken for one in broken[:2]]
     rest = len(broken) - len(told)
     what = " and ".join(told) + (f" (and {rest} more)" if rest else "")
-    return f"they differ only where {what}, which the data never shows ({_size(witness)}): {witness.difference}"
+    return f"they differ where {what}, which the data never shows ({_size(witness)}): {witness.difference}"
 
 
 def proved_sentence(proof: Proof) -> str:
