@@ -64,6 +64,7 @@ def test_sql_makes_the_witness(folder: Path) -> None:
     assert counts == [2, 1]
 
 
+@pytest.mark.slow
 def test_test_fails_while_the_queries_differ(folder: Path) -> None:
     """The file is a test as it stands; it passes once the second query is the first."""
     shown = _refute(folder, *PAIR, "--schema", "schema.sql", "--test", "test_pair.py")

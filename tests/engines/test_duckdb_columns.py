@@ -347,6 +347,7 @@ def spilled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", [
     "SELECT * FROM kinds ORDER BY place", "SELECT * FROM kinds WHERE false", "SELECT * FROM many ORDER BY id DESC",
     "SELECT NULL::VARCHAR, NULL::DATE FROM kinds", "SELECT '' FROM kinds",
@@ -414,6 +415,7 @@ def _other(query: str, chance: random.Random) -> str:
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_comparisons_and_scores_are_the_same_to_the_letter(path: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -72,6 +72,7 @@ def content(run: Path) -> list[str]:
     return sorted(json.dumps(bare(json.loads(line)), sort_keys=True) for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 3])
 @pytest.mark.parametrize("most_delay_s", [0.0, 0.05])
 def test_it_comes_to_the_same_as_asking_first(

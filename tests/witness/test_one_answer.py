@@ -69,6 +69,7 @@ def contradictions(
         yield proof, f"{one} | {other} | {proof.rules} | {found.reason}" if against else ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_nothing_parts_the_pairs_of_the_corpus(dialect: str) -> None:
     pairs = [
@@ -79,6 +80,7 @@ def test_nothing_parts_the_pairs_of_the_corpus(dialect: str) -> None:
     assert len(found) >= 0.95 * len(pairs)
 
 
+@pytest.mark.slow
 def test_the_search_parts_most_twins() -> None:
     """Each differs from an equal pair by little, and is not proved (`test_proof_pairs`)."""
     kinds = [
@@ -110,6 +112,7 @@ def _declared(name: str) -> str:
     return ddl
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_nor_with_columns_of_other_types(name: str) -> None:
     pairs = [random_pair(seed) for seed in range(20_300, 20_440)]

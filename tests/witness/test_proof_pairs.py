@@ -48,6 +48,7 @@ def test_an_equal_pair_is_proved_and_its_twin_is_not(kind: str, one: str, other:
             assert not isinstance(prove(twin, query, schema, dialect=dialect, ordered=False), Proof)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "one", "other", "twin"), TRIPLES, ids=IDS)
 def test_no_database_parts_what_is_called_equal(kind: str, one: str, other: str, twin: str) -> None:
     del kind, twin
