@@ -166,19 +166,25 @@ def test_nor_beside_real_data_at_any_level() -> None:
 
 
 @pytest.mark.slow
-def test_no_random_pair_of_thousands_is_proved_and_refuted() -> None:
-    pairs = [random_pair(seed) for seed in range(30_000, 33_000)]
-    found = list(contradictions(pairs, SCHEMA, trials=2000))
+def test_no_random_pair_of_a_thousand_is_proved_and_refuted() -> None:
+    found = list(contradictions([random_pair(seed) for seed in range(30_000, 31_000)], SCHEMA, trials=2000))
     assert [against for _, against in found if against] == []
-    assert len(found) > 100
-    for name in ODD:
-        pairs = [random_pair(seed) for seed in range(40_000, 41_000)]
-        found = list(contradictions(pairs, _declared(name), trials=1000))
-        assert [against for _, against in found if against] == []
-        assert len(found) > 20
-    proved, wrong = both_ways(range(33_000, 35_000), 900)
+    assert len(found) > 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ODD)
+def test_nor_of_hundreds_with_columns_of_other_types(name: str) -> None:
+    found = list(contradictions([random_pair(seed) for seed in range(40_000, 40_300)], _declared(name), trials=1000))
+    assert [against for _, against in found if against] == []
+    assert len(found) > 4
+
+
+@pytest.mark.slow
+def test_nor_of_hundreds_beside_real_data() -> None:
+    proved, wrong = both_ways(range(33_000, 33_700), 900)
     assert wrong == []
-    assert proved > 60
+    assert proved > 20
 
 
 def test_a_foreign_key_that_the_data_violates_is_not_assumed_by_either() -> None:
