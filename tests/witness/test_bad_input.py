@@ -204,3 +204,18 @@ def test_keys_of_two_types() -> None:
     outcome = look("SELECT x FROM p JOIN c ON p = id", "SELECT DISTINCT x FROM p JOIN c ON p = id", ddl)
     assert outcome.kind == "refuted"
     assert look("SELECT y FROM c", "SELECT y FROM c JOIN p ON p = id", ddl, trials=600).why == "no_difference"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("SELEC 1", "SELECT 1", "the first query cannot"),
+        ("SELECT 1", "SELECT 1; SELECT 2", "the second query cannot"),
+        ("x y z", ")", "the first and the second query cannot"),
+    ],
+)
+def test_which_query_cannot_be_read_is_told(first: str, second: str, told: str) -> None:
+    said = assay.refute(first, second, schema="CREATE TABLE t (a INT)")
+    assert (said.kind, said.why) == ("unknown", "unreadable")
+    assert said.reason.startswith(told)
+    assert said.reason.endswith("of the dialect sqlite")

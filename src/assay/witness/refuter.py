@@ -124,7 +124,10 @@ def _readable(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
         return unknown("no_schema", "the schema has no table")
     facts = read_pair(first, second, schema, dialect)
     if facts is None:
-        return unknown("unreadable")
+        alone = {"first": first, "second": second}
+        which = [name for name, query in alone.items() if read_pair(query, query, schema, dialect) is None]
+        told = f"the {' and the '.join(which)} query" if which else "a query"
+        return unknown("unreadable", f"{told} cannot be read as one query of the dialect {dialect}")
     if facts.unknown:
         return unknown("no_schema", f"the schema has no table {', '.join(facts.unknown)}")
     if facts.first.by_luck or facts.second.by_luck:
