@@ -42,6 +42,7 @@ def compare(
     options: ComparisonOptions | None = None,
     *,
     deadline: float | None = None,
+    described: bool = True,
 ) -> Comparison:
     """Compare a predicted result with gold's answer.
 
@@ -49,7 +50,8 @@ def compare(
     the verdict (docs/verdict.md); nothing is converted to text or rounded on the way. A comparison that
     has not ended by ``deadline``, a moment of `time.monotonic`, or within its budget of work is not
     ``decided``, and its reason says which limit it reached. A difference found by then stands; only
-    near misses may go unseen.
+    near misses may go unseen. ``described`` False: of results that differ it is said that they do, and not how,
+    which takes longer than finding it out.
     """
     options = options or ComparisonOptions()
     budget = Budget(deadline=deadline)
@@ -57,12 +59,14 @@ def compare(
     if not answer.result.rows and not predicted.rows:
         return _both_empty(answer, predicted)
     if codes.are_few(answer.result.rows, predicted.rows):
-        return _compared(answer, predicted, options, budget)
+        return _compared(answer, predicted, options, budget, described=described)
     with codes.shared_codes():
-        return _compared(answer, predicted, options, budget)
+        return _compared(answer, predicted, options, budget, described=described)
 
 
-def _compared(answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget) -> Comparison:
+def _compared(
+    answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget, *, described: bool
+) -> Comparison:
     widths_agree = answer.result.column_count == predicted.column_count
     lone: LoneColumns | None = None
     if widths_agree and len(answer.result.rows) == len(predicted.rows):
@@ -75,6 +79,8 @@ def _compared(answer: Answer, predicted: Result, options: ComparisonOptions, bud
             return _undecided(answer, predicted, spent)
         if mapping is not None:
             return _equal(answer, predicted, mapping, options)
+    if not described:
+        return _different(answer, predicted)
     return _Difference(answer, predicted, options, budget).describe(lone)
 
 
@@ -104,6 +110,17 @@ def _both_empty(answer: Answer, predicted: Result) -> Comparison:
     reason = "both results are empty" if equal else f"both are empty, of {theirs} columns where gold has {ours}"
     mapping = tuple(range(ours)) if equal else ()
     return Comparison(equal=equal, column_mapping=mapping, ordered=answer.ordered, vacuous=equal, reason=reason)
+
+
+def _different(answer: Answer, predicted: Result) -> Comparison:
+    return Comparison(
+        equal=False,
+        ordered=answer.ordered,
+        gold_row_count=len(answer.result.rows),
+        predicted_row_count=len(predicted.rows),
+        ambiguous=answer.ambiguous,
+        reason="the results differ",
+    )
 
 
 def _undecided(answer: Answer, predicted: Result, spent: BudgetSpent) -> Comparison:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import chain
 from marshal import dumps
+from operator import attrgetter
 
 from assay.model.columns import ColumnRows
 
@@ -82,28 +83,30 @@ def size_of(value: object) -> int:
     """
     total = 0
     seen: set[int] = set()
-    waiting: deque[tuple[object, int]] = deque([(value, 0)])
+    waiting: list[tuple[Iterable[object], int]] = [((value,), 0)]
     while waiting:
-        one, depth = waiting.popleft()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if isinstance(one, (str, bytes, bytearray)):
-            total += sys.getsizeof(one)
-        elif one is None or isinstance(one, (int, float)):
-            total += _PLAIN_BYTES + sys.getsizeof(one)
-        elif isinstance(one, (list, tuple)):
-            size = rows_size(one) if _is_table(one) else None
-            total += sys.getsizeof(one) if size is None else size
-            if size is None and len(one) > _MANY:
-                sample = one[:: len(one) // _SAMPLE]
-                total += sum(map(size_of, sample)) * len(one) // len(sample)
-            elif size is None and depth < _DEEPEST:
-                waiting.extend((item, depth + 1) for item in one)
-        else:
-            total += _PLAIN_BYTES + _own_size(one)
-            if depth < _DEEPEST:
-                waiting.extend((item, depth + 1) for item in _members(one))
+        items, depth = waiting.pop()
+        for one in items:
+            if one is None or one is True or one is False or id(one) in seen:
+                continue
+            seen.add(id(one))
+            kind = type(one)
+            if kind is str or kind is bytes:
+                total += sys.getsizeof(one)
+            elif kind is int or kind is float:
+                total += _PLAIN_BYTES + sys.getsizeof(one)
+            elif isinstance(one, (list, tuple)):
+                size = rows_size(one) if _is_table(one) else None
+                total += sys.getsizeof(one) if size is None else size
+                if size is None and len(one) > _MANY:
+                    sample = one[:: len(one) // _SAMPLE]
+                    total += sum(map(size_of, sample)) * len(one) // len(sample)
+                elif size is None and depth < _DEEPEST:
+                    waiting.append((one, depth + 1))
+            else:
+                total += _PLAIN_BYTES + _own_size(one)
+                if depth < _DEEPEST and (inner := _members(one)):
+                    waiting.append((inner, depth + 1))
     return total
 
 
@@ -123,9 +126,9 @@ def _own_size(value: object) -> int:
 
 def _members(value: object) -> Iterable[object]:
     kind: type = type(value)
-    names = _field_names(kind)
-    if names is not None:
-        return [getattr(value, name) for name in names]
+    fields_of = _fields_getter(kind)
+    if fields_of is not None:
+        return fields_of(value)
     if isinstance(value, Mapping):
         return chain(value.keys(), value.values())
     if isinstance(value, (set, frozenset)):
@@ -134,9 +137,12 @@ def _members(value: object) -> Iterable[object]:
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...] | None:
-    """The field names of a dataclass; None for any other type."""
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+def _fields_getter(kind: type) -> Callable[[object], tuple[object, ...]] | None:
+    """What gives the fields of a dataclass, all at once; None for any other type."""
+    names = [field.name for field in fields(kind)] if is_dataclass(kind) else []
+    if len(names) > 1:
+        return attrgetter(*names)
+    return None if not names else lambda value: (getattr(value, names[0]),)
 
 
 def rows_size(rows: Sequence[Sequence[object]]) -> int:

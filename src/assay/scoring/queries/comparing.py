@@ -77,7 +77,7 @@ class GoldComparer:
     def one(
         self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result, *, briefly: bool = False
     ) -> tuple[Comparison, GoldAnswer]:
-        """The comparison with one gold, and that gold's answer. ``briefly``: without near misses and samples."""
+        """The comparison with one gold, and that gold's answer. ``briefly``: without saying how they differ."""
         gold = execution.result
         if gold is None:
             raise ValueError("only an execution with a result can be compared with")
@@ -91,7 +91,7 @@ class GoldComparer:
             known = GoldAnswer(answer=Answer.bag(gold))
         else:
             known = self._answers.of(url, execution, gold)
-        return known.compare(predicted, options, deadline=self._keeper.soon()), known
+        return known.compare(predicted, options, deadline=self._keeper.soon(), described=not briefly), known
 
     def options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
         """The run's options, with what the case and its database say themselves."""

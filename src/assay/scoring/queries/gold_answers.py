@@ -25,28 +25,35 @@ class GoldAnswer:
     strict_order: bool = False
     ambiguity: Ambiguity | None = None
 
-    def compare(self, predicted: Result, options: ComparisonOptions, *, deadline: float | None = None) -> Comparison:
+    def compare(
+        self, predicted: Result, options: ComparisonOptions, *, deadline: float | None = None, described: bool = True
+    ) -> Comparison:
         """The comparison with the answer that the prediction matches, else with gold's own result.
 
-        After ``deadline``, a moment of `time.monotonic`, near misses are no longer looked for.
+        After ``deadline``, a moment of `time.monotonic`, near misses are no longer looked for. ``described``: see
+        `assay.comparison.compare`.
         """
-        comparison = compare_leniently(predicted, self.answer, options, strictly=partial(_compared, deadline=deadline))
+        strictly = partial(_compared, deadline=deadline, described=described)
+        comparison = compare_leniently(predicted, self.answer, options, strictly=strictly)
         for other in self.others:
             if comparison.equal:
                 break
             briefly = replace(options, near_misses=False)
-            found = compare_leniently(predicted, other, briefly, strictly=partial(compare, deadline=deadline))
+            strictly = partial(compare, deadline=deadline, described=False)
+            found = compare_leniently(predicted, other, briefly, strictly=strictly)
             comparison = found if found.equal else comparison
         return replace(comparison, ambiguous=True) if self.ambiguity is not None else comparison
 
 
-def _compared(predicted: Result, answer: Answer, options: ComparisonOptions, *, deadline: float | None) -> Comparison:
+def _compared(
+    predicted: Result, answer: Answer, options: ComparisonOptions, *, deadline: float | None, described: bool
+) -> Comparison:
     """As `compare`, but an answer cannot become unscored through rows that exhaust the search for a column order.
 
     Gold's own rows with reversed columns are as hard to find as any right answer. If they are found, a right answer
     would be found, so the answer is wrong; if not, gold itself makes the comparison undecidable.
     """
-    comparison = compare(predicted, answer, options, deadline=deadline)
+    comparison = compare(predicted, answer, options, deadline=deadline, described=described)
     if comparison.decided:
         return comparison
     gold = answer.result
@@ -54,7 +61,7 @@ def _compared(predicted: Result, answer: Answer, options: ComparisonOptions, *, 
     if options.columns == "any":
         mirrored = Result(columns=gold.columns[::-1], rows=tuple([row[::-1] for row in gold.rows]))
     briefly = replace(options, near_misses=False, sample_rows=0)
-    if not compare(mirrored, answer, briefly, deadline=deadline).decided:
+    if not compare(mirrored, answer, briefly, deadline=deadline, described=False).decided:
         return comparison
     reason = f"{comparison.reason}; gold's own rows in another order of columns are found"
     return replace(comparison, decided=True, provoked=True, reason=reason)

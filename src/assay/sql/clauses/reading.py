@@ -16,6 +16,7 @@ from assay.sql.clauses.writing import plain_text
 from assay.sql.schema_names import SchemaNames
 from assay.sql.shape import ParsedQuery, parse_query
 from assay.sql.sources import entries_of
+from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -67,12 +68,9 @@ def bare_tree(query: str, dialect: str) -> exp.Query | None:
     if parsed is None:
         return None
     try:
-        made = parsed.tree.copy()
-        for node in made.walk():
-            node._meta = None
+        return copied(parsed.tree, bare=True)
     except RecursionError:
         return None
-    return made
 
 
 def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> tuple[QueryParts, QueryParts] | None:
@@ -223,19 +221,19 @@ class Reader:
                 if is_outer and equated is not None:
                     outer.equate(*equated)
                 elif is_outer:
-                    outer_joins.append(terms.term(resolved, one.sql(self._dialect)))
+                    outer_joins.append(terms.term(resolved, written(one, self._dialect)))
                 elif equated is None or not merging.equate(*equated):
-                    where.append(terms.condition(resolved, one.sql(self._dialect)))
+                    where.append(terms.condition(resolved, written(one, self._dialect)))
         found = tree.args.get("where")
         for one in conjuncts(found.this if found else None):
             resolved = terms.resolve(one)
             equated = terms.equated(resolved)
             if equated is None or not merging.equate(*equated):
-                where.append(terms.condition(resolved, one.sql(self._dialect)))
+                where.append(terms.condition(resolved, written(one, self._dialect)))
         having: list[Term] = []
         found = tree.args.get("having")
         for one in conjuncts(found.this if found else None):
-            having.append(terms.condition(terms.resolve(one), one.sql(self._dialect)))
+            having.append(terms.condition(terms.resolve(one), written(one, self._dialect)))
         return merging, outer, _once(where), tuple(outer_joins), _once(having)
 
     def _source(

@@ -20,6 +20,7 @@ from assay.sql.clauses.reading import bare_tree
 from assay.sql.clauses.spelling import conjuncts
 from assay.sql.clauses.writing import plain_text
 from assay.sql.schema_names import SchemaNames
+from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -144,16 +145,16 @@ class _Workshop:
         leaves: list[exp.Expr] = []
         for place, theirs in enumerate(self._theirs):
             wanted = [unit.clause for unit in units if unit.place == place]
-            leaf = self._mixed(self._ours[place], theirs, wanted) if wanted else theirs.copy()
+            leaf = self._mixed(self._ours[place], theirs, wanted) if wanted else copied(theirs)
             if leaf is None:
                 return None
             leaves.append(leaf)
         outer = {unit.clause for unit in units if unit.place == -1}
         alone = len(leaves) == 1 and leaves[0].key == self._predicted.key and not outer
-        tree = leaves[0] if alone else self._assembled([leaf.copy() for leaf in leaves], outer)
+        tree = leaves[0] if alone else self._assembled([copied(leaf) for leaf in leaves], outer)
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
             _take_with(tree, self._gold, self._predicted, anew=_WITH in outer)
-        return RepairedQuery(query=tree.sql(self._dialect), _told=partial(self._steps, units, leaves))
+        return RepairedQuery(query=written(tree, self._dialect), _told=partial(self._steps, units, leaves))
 
     def _steps(self, units: Sequence[_Unit], leaves: Sequence[exp.Expr]) -> tuple[ClauseRepair, ...]:
         steps = []
@@ -174,7 +175,7 @@ class _Workshop:
         return self._renamings[key]
 
     def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
-        skeleton = (self._gold if _WHOLE in outer else self._predicted).copy()
+        skeleton = copied(self._gold if _WHOLE in outer else self._predicted)
         own = leaves_of(skeleton)
         for place, leaf in enumerate(own):
             if place >= len(leaves):
@@ -186,7 +187,7 @@ class _Workshop:
         for clause in outer & {"ORDER BY", "LIMIT"}:
             for arg in _CLAUSES[clause]:
                 found = self._gold.args.get(arg)
-                skeleton.set(arg, found.copy() if found is not None else None)
+                skeleton.set(arg, copied(found) if found is not None else None)
         return skeleton
 
     def _outer_step(self, clause: str) -> ClauseRepair:
@@ -197,7 +198,9 @@ class _Workshop:
             return ClauseRepair(clause=clause, before=before, after=after)
         texts = []
         for tree, leaves in ((self._predicted, self._theirs), (self._gold, self._ours)):
-            others = [leaf.sql(self._dialect) for leaf in leaves[1:]] if len(self._ours) != len(self._theirs) else []
+            others = (
+                [written(leaf, self._dialect) for leaf in leaves[1:]] if len(self._ours) != len(self._theirs) else []
+            )
             texts.append(" ".join([*operators_of(tree), *others]))
         return ClauseRepair(clause=clause, before=texts[0], after=texts[1])
 
@@ -253,7 +256,7 @@ class _Workshop:
 
     def _shown(self, tree: exp.Expr, clause: str, renaming: Mapping[str, str]) -> str:
         """A clause in the database's own dialect."""
-        return _text(tree, clause, renaming, lambda node: node.sql(self._dialect))
+        return _text(tree, clause, renaming, lambda node: written(node, self._dialect))
 
 
 def _text(tree: exp.Expr, clause: str, renaming: Mapping[str, str], write: Callable[[exp.Expr], str]) -> str:
@@ -276,8 +279,8 @@ def _from_key(leaf: exp.Expr, renaming: Mapping[str, str]) -> tuple[list[str], l
     from sqlglot import exp
 
     start = leaf.args.get("from_")
-    joins = [join.copy() for join in leaf.args.get("joins") or ()]
-    items = [] if start is None else [("", start.this.copy())]
+    joins = [copied(join) for join in leaf.args.get("joins") or ()]
+    items = [] if start is None else [("", copied(start.this))]
     items += [(str(join.args.get("side") or ""), join.this) for join in joins]
     conditions: list[exp.Expr] = [
         one for join in joins for one in conjuncts(join.args.get("on")) if join.args.get("on") is not None
@@ -314,7 +317,7 @@ def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
     """A copy whose ORDER BY, GROUP BY and HAVING name no outputs but repeat what those compute."""
     from sqlglot import exp
 
-    made = tree.copy()
+    made = copied(tree)
     for leaf in leaves_of(made):
         given = {
             output.alias.lower(): output.this
@@ -327,14 +330,14 @@ def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
             for column in list(clause.find_all(exp.Column)) if clause is not None else ():
                 name = column.name.lower()
                 if not column.table and name in given and name not in columns:
-                    column.replace(given[name].copy())
+                    column.replace(copied(given[name]))
     return made
 
 
-def _copied(found: object) -> exp.Expr | list[exp.Expr] | None:
+def _copied(found: exp.Expr | list[exp.Expr] | None) -> exp.Expr | list[exp.Expr] | None:
     if isinstance(found, list):
-        return [node.copy() for node in found]
-    return found.copy() if found is not None else None  # type: ignore[attr-defined]
+        return [copied(node) for node in found]
+    return copied(found) if found is not None else None
 
 
 def _listed(found: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
@@ -353,7 +356,7 @@ def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: boo
     named: dict[str, exp.Expr] = {}
     for giver in (gold, predicted) if not anew else (predicted, gold):
         with_ = giver.args.get("with_")
-        named |= {cte.alias.lower(): cte.copy() for cte in (with_.expressions if with_ is not None else ())}
+        named |= {cte.alias.lower(): copied(cte) for cte in (with_.expressions if with_ is not None else ())}
     if named:
         recursive = any(
             bool(with_.args.get("recursive"))

@@ -12,6 +12,7 @@ from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term
 from assay.sql.clauses.scopes import Scope
 from assay.sql.clauses.spelling import conjuncts, disjuncts, plain, positive
 from assay.sql.clauses.writing import plain_text
+from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -53,24 +54,24 @@ class Terms:
 
     def read(self, node: exp.Expr) -> Term:
         """The term of an expression as its author wrote it."""
-        return self.term(self.resolve(node), node.sql(self._dialect))
+        return self.term(self.resolve(node), written(node, self._dialect))
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
         """A copy in which columns stand under their tables' names and subqueries are replaced by their parts."""
         from sqlglot import exp
 
-        copied = exp.Paren(this=node.copy())
-        nodes = list(copied.walk())
+        whole = exp.Paren(this=copied(node))
+        nodes = list(whole.walk())
         queries = [found for found in nodes if isinstance(found, exp.Query) and _is_outermost(found)]
         for query in queries:
             query.replace(self._held(query))
         if queries:
-            nodes = list(copied.walk())
+            nodes = list(whole.walk())
         for one in reversed(nodes[1:]):  # what is inside comes first
             made = self._column(one) if isinstance(one, exp.Column) else plain(one, self._keys)
             if made is not one:
                 one.replace(made)
-        return plain(copied.this, self._keys)
+        return plain(whole.this, self._keys)
 
     def _held(self, query: exp.Expr) -> exp.Expr:
         from sqlglot import exp
@@ -89,7 +90,7 @@ class Terms:
         found = self._scope.find(name, table)
         if found is None:
             if not table and name in self._scope.aliases:
-                return self._scope.aliases[name].copy()
+                return copied(self._scope.aliases[name])
             if not table and column.this.args.get("quoted") and self._dialect == "sqlite":
                 return exp.Literal.string(column.name)  # SQLite takes a quoted name that is no column for a text
             return exp.column(name, table=table or None)
@@ -98,7 +99,7 @@ class Terms:
             return exp.column(name)
         derived = source.outputs.get(name)
         if derived is not None and len(plain_text(derived)) <= _MOST_CHARACTERS:
-            return derived.copy()
+            return copied(derived)
         return exp.column(name, table="^" * depth + source.name)
 
     def output(self, node: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
@@ -169,20 +170,22 @@ class Terms:
             operator = "IS NULL" if isinstance(core.expression, exp.Null) else "IS"
         if isinstance(core, exp.In) and core.expressions:
             values = sorted(core.expressions, key=plain_text)
-            core.set("expressions", [value.copy() for value in values])
+            core.set("expressions", [copied(value) for value in values])
             if not negated and len(values) <= _MOST_PARTS:
                 whole = self.term(one, shown)
-                made = (exp.EQ(this=core.this.copy(), expression=value.copy()) for value in values)
-                parts = tuple(self.condition(part, part.sql(self._dialect)) for part in made)
+                made = (exp.EQ(this=copied(core.this), expression=copied(value)) for value in values)
+                parts = tuple(self.condition(part, written(part, self._dialect)) for part in made)
                 return replace(whole, operator="IN", parts=parts)
         return replace(self.term(one, shown), operator=f"NOT {operator}" if negated else operator)
 
     def _all_of(self, node: exp.Expr) -> Term:
-        parts = tuple(self.condition(one, one.sql(self._dialect)) for one in conjuncts(node))
+        parts = tuple(self.condition(one, written(one, self._dialect)) for one in conjuncts(node))
         if len(parts) == 1:
             return parts[0]
         text = "(" + " AND ".join(sorted(part.text for part in parts)) + ")"
-        return replace(self.term(node, node.sql(self._dialect)), text=text, merged=text, operator="AND", parts=parts)
+        return replace(
+            self.term(node, written(node, self._dialect)), text=text, merged=text, operator="AND", parts=parts
+        )
 
     def equated(self, resolved: exp.Expr) -> tuple[str, str] | None:
         """The two columns of different tables that a condition makes equal."""

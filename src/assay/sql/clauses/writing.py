@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sqlglot import Generator, exp
+from assay.sql.trees import written
 
-_UNTOUCHED = frozenset(
-    {"column", "identifier", "literal", "null", "boolean", "star", "var", "paren", "alias", "table", "tablealias"}
-    | {"eq", "neq", "gt", "gte", "lt", "lte", "and", "or", "not", "is", "in", "like", "between", "add", "sub", "mul"}
-    | {"neg", "count", "sum", "avg", "min", "max", "distinct", "order", "ordered", "limit"}
-)
-"""The kinds of nodes that sqlglot writes without changing them, among them nearly all that queries hold."""
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 def plain_text(node: exp.Expr) -> str:
@@ -29,8 +23,7 @@ def plain_text(node: exp.Expr) -> str:
             return f"{table.this}.{name.this}"  # type: ignore[union-attr]
     elif kind == "literal" and not node.comments and not (node.args.get("is_string") and _needs_escape(node.this)):
         return f"'{node.this}'" if node.args.get("is_string") else str(node.this)
-    untouched = all(one.key in _UNTOUCHED for one in node.walk())
-    return str(_generator().generate(node, copy=not untouched))
+    return written(node)
 
 
 def _needs_escape(text: str) -> bool:
@@ -42,10 +35,3 @@ def _is_plain(name: object) -> bool:
     if key != "identifier" or name.args.get("quoted") or name.comments:  # type: ignore[attr-defined]
         return False
     return bool(text.isidentifier())
-
-
-@cache
-def _generator() -> Generator:
-    from sqlglot import Dialect
-
-    return Dialect().generator()

@@ -1,0 +1,84 @@
+"""Trees are copied and written as sqlglot does it itself, whatever they hold, and stay as they were."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp, parse_one
+
+from assay.sql.trees import copied, written
+
+_QUERIES = (
+    "SELECT 1",
+    "SELECT a.b, t.* FROM main.t AS a, u t WHERE NOT a.b IS NULL AND (a.c = 'it''s' OR a.d <> -1.50)",
+    'SELECT DISTINCT "A b"."c d", `e` FROM "A b" LEFT JOIN `f g` AS h USING (i) ORDER BY 1 DESC, 2 LIMIT 3 OFFSET 4',
+    "SELECT count(*), count(DISTINCT x), sum(y) / 2.0, avg(z) % 3 FROM t GROUP BY w HAVING count(*) > 1 ORDER BY v",
+    "SELECT x FROM t WHERE y IN (SELECT z FROM u WHERE u.k = t.k LIMIT 1) AND EXISTS (SELECT 1 FROM v) ORDER BY x",
+    "SELECT x FROM t WHERE y BETWEEN 1 AND 2 AND z LIKE 'a%' ESCAPE '\\' AND w NOT IN (1, 2) AND v IS NOT TRUE",
+    "SELECT x FROM t UNION ALL SELECT y FROM u EXCEPT SELECT z FROM v INTERSECT SELECT w FROM s ORDER BY 1 LIMIT 2",
+    "(SELECT x FROM t ORDER BY y LIMIT 1) UNION (SELECT x FROM u ORDER BY y LIMIT 1)",
+    "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c), d AS (SELECT * FROM c) SELECT n FROM d",
+    "SELECT * FROM (WITH c AS (SELECT 1 AS a) SELECT a FROM c) AS s",
+    "SELECT CASE x WHEN 1 THEN 'a' ELSE CAST(y AS REAL) END AS k, COALESCE(z, IIF(w, 1, 0)) FROM t",
+    "SELECT rank() OVER (PARTITION BY a ORDER BY b DESC NULLS LAST) AS r FROM t /* why */ WHERE /* b */ a > 1 -- end",
+    "SELECT DISTINCT ON (a) a, b FROM t ORDER BY a NULLS FIRST, b",
+    "SELECT a FROM t LEFT SEMI JOIN u ON t.a = u.a",
+    "SELECT a FROM t QUALIFY row_number() OVER (ORDER BY b) = 1",
+    "SELECT t.a || '\\n' || x'00', 1e5, 0x1F, .5 FROM t NATURAL JOIN u CROSS JOIN v FULL OUTER JOIN w ON TRUE",
+    "SELECT strftime('%Y', d), d + INTERVAL '1' day, a -> '$.b', [1, 2][0] FROM t, UNNEST(c) AS e",
+    "SELECT TRUE AND NOT FALSE, NULL IS NULL, a IS b, (a = b) = c FROM t WHERE a GROUP BY (a)",
+    "VALUES (1, 'a'), (2, 'b')",
+)
+_READ_AS = ("sqlite", "postgres")
+_WRITTEN_IN = ("", "sqlite", "mysql", "tsql")
+
+
+def _trees() -> list[exp.Expr]:
+    found = []
+    for query in _QUERIES:
+        for dialect in _READ_AS:
+            try:
+                found.append(parse_one(query, dialect=dialect))
+            except Exception:  # noqa: BLE001 - not every dialect reads every query
+                continue
+    return found
+
+
+def _account(tree: exp.Expr) -> list[object]:
+    """Each node of a tree with its place in it, and what it holds beside other nodes."""
+    return [
+        (type(node), node.arg_key, node.index, type(node.parent), node.comments, node.meta, list(node.args))
+        for node in tree.walk()
+    ]
+
+
+def test_a_copy_is_the_tree_again_and_shares_nothing_with_it() -> None:
+    trees = _trees()
+    assert len(trees) > 1.5 * len(_QUERIES)
+    for tree in trees:
+        made = copied(tree)
+        assert repr(made) == repr(tree)
+        assert _account(made) == _account(tree.copy())
+        assert {id(node) for node in made.walk()}.isdisjoint({id(node) for node in tree.walk()})
+        assert not any(node.meta for node in copied(tree, bare=True).walk())
+
+
+def test_a_part_of_a_tree_is_copied_as_a_root() -> None:
+    for tree in _trees():
+        for part in tree.walk():
+            made = copied(part)
+            assert made.parent is None
+            assert made.arg_key is None
+            assert repr(made) == repr(part)
+
+
+@pytest.mark.parametrize("dialect", _WRITTEN_IN)
+def test_a_tree_and_its_parts_are_written_as_sqlglot_does_and_stay_as_they_were(dialect: str) -> None:
+    for tree in _trees():
+        before = _account(tree), repr(tree)
+        assert written(tree, dialect) == tree.sql(dialect)
+        for part in list(tree.walk())[1:]:
+            if isinstance(
+                part, exp.Query | exp.Where | exp.From | exp.Join | exp.Group | exp.Having | exp.Order | exp.EQ
+            ):
+                assert written(part, dialect) == part.sql(dialect), repr(part)
+        assert (_account(tree), repr(tree)) == before
