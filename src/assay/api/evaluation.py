@@ -49,6 +49,7 @@ from assay.model import (
     RunSettings,
 )
 from assay.model.lint import LintOptions
+from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
@@ -90,6 +91,7 @@ def evaluate(
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
     lint: bool | LintOptions = False,
+    witness: bool | WitnessSettings = False,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -131,6 +133,9 @@ def evaluate(
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
         lint: also look for what is doubtful about the golds themselves, and show it beside the verdicts, with the
             accuracy without the doubtful cases (docs/lint.md). No verdict depends on it.
+        witness: also look for a database that parts each right answer from gold, or for a proof that there is none: the
+            verdict's ``strength`` says what came of it, and no verdict changes (docs/strength.md). A run in ``output``
+            that was made without it gets its strengths, and a later call does what an earlier one left open.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
         on_progress: called with the progress after each case.
@@ -167,9 +172,24 @@ def evaluate(
         name=name,
         tags=tags,
         lint=lint,
+        witness=witness_settings(witness),
         on_cases=on_cases,
         on_progress=on_progress,
     )
+
+
+def witness_settings(asked: bool | WitnessSettings) -> WitnessSettings | None:  # noqa: FBT001 - the caller's own word
+    """How to look for witnesses; None: not at all. Raises UsageError for values out of range."""
+    if asked is False:
+        return None
+    found = WitnessSettings() if asked is True else asked
+    if not (math.isfinite(found.seconds) and found.seconds > 0):
+        raise UsageError(f"the seconds for each pair are {found.seconds!r}: give a positive number")
+    if found.total_s is not None and not (math.isfinite(found.total_s) and found.total_s >= 0):
+        raise UsageError(f"the seconds for all pairs are {found.total_s!r}: give a number from 0 up")
+    if not 0 <= found.max_rows <= MOST_ROWS:
+        raise UsageError(f"max_rows is {found.max_rows!r}: give 0 to {MOST_ROWS}")
+    return found
 
 
 def cache_folder(path: str | os.PathLike[str] | None, most_bytes: int | None = None) -> CacheFolder | None:
@@ -208,6 +228,7 @@ def evaluate_inputs(
     name: str | None = None,
     tags: Sequence[str] = (),
     lint: bool | LintOptions = False,
+    witness: WitnessSettings | None = None,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -219,7 +240,7 @@ def evaluate_inputs(
     causes of wrong answers.
     """
     _check_timing(timing_iterations, timing_budget_s, timing_extra_s)
-    asked = _asked(metrics)
+    asked = _with_witnesses(_asked(metrics), witness)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
     infos = tuple(map(MetricInfo.of, wanted))
@@ -273,6 +294,7 @@ def evaluate_inputs(
             timing_iterations=timing_iterations,
             timing_budget_s=timing_budget_s,
             timing_extra_s=timing_extra_s,
+            witness=witness,
             workers=pool.size,
             name=name,
             repeats=repeats,
@@ -289,6 +311,7 @@ def evaluate_inputs(
             metrics=wanted,
             local_metrics=local,
             bases=bases,
+            witness=witness,
         )
         done = carry_out(
             job,
@@ -380,6 +403,15 @@ def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
     if not metrics:
         raise UsageError("metrics is empty: name at least one, or leave it out for the built-in ones")
     return metrics
+
+
+def _with_witnesses(asked: Sequence[str | Metric], witness: WitnessSettings | None) -> Sequence[str | Metric]:
+    """The metrics, with the one that takes refuted matches for wrong exactly where witnesses are looked for."""
+    if AFTER_WITNESSES in asked and witness is None:
+        raise UsageError(f"the metric {AFTER_WITNESSES} says what witnesses leave: ask for these, with --witness")
+    if witness is None:
+        return asked
+    return [*(one for one in asked if one != AFTER_WITNESSES), AFTER_WITNESSES]
 
 
 def _check_names(metrics: Sequence[MetricInfo], repeats: int) -> None:
