@@ -47,12 +47,20 @@ FLAGS: Mapping[str, str] = {
 }
 
 STRENGTHS: Mapping[str, str] = {
-    "matched_on_one_database": "the results are the same on this database; on other data they may not be",
-    "refuted": "the results differ on this database, which one difference is enough to settle",
-    "survived": "no other data was found on which the results differ",
+    "same_text": "gold's own text, so the same on any data",
     "proved": "the queries give the same results on any data",
+    "bounded": "the same results wherever no table has more than a few rows",
+    "survived": "no other data was found on which the results differ",
+    "tie": "other data parts them only by a choice that a query leaves open, such as which of two tied rows it takes",
+    "unknown": "no other data could be tried",
+    "matched_on_one_database": "the results are the same on this database; on other data they may not be",
+    "conditional": "they differ where the data breaks a regularity that nothing declares, such as names being unique",
+    "refuted": "they differ on a small database that keeps everything observed in the real data",
 }
-"""The strengths of a verdict: how sure it is."""
+"""The strengths of a match: how sure it is."""
+
+SETTLED = "the results differ on this database, which one difference is enough to settle"
+"""The strength of an incorrect verdict."""
 
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",
