@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay import registry
-from assay.api.evaluation import make_pool
 from assay.api.inputs import FileOptions, Inputs, locator, read_inputs
+from assay.api.workers import make_pool
 from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, RunSettings

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from assay import registry
-from assay.api.evaluation import make_pool
+from assay.api.workers import make_pool
 from assay.engines.pool import memory
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits, Prediction

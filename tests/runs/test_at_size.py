@@ -22,7 +22,7 @@ import pytest
 
 import assay
 from assay import registry
-from assay.api.evaluation import make_pool
+from assay.api.workers import make_pool
 from assay.comparison import Answer
 from assay.engines.pool.cache import ByteCache, size_of
 from assay.engines.pool.pool import Task, TaskDone

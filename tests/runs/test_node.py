@@ -12,7 +12,7 @@ from time import monotonic
 import pytest
 
 from assay import registry
-from assay.api.evaluation import worker_settings
+from assay.api.workers import worker_settings
 from assay.engines.sqlite import SqliteEngine
 from assay.errors import AssayError, DatabaseError, InputError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from assay.api.evaluation import check_options, make_pool
+from assay.api.arguments import check_options
 from assay.api.single import read_outcome
+from assay.api.workers import make_pool
 from assay.engines.pool.pool import WorkerPool
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
 from assay.ports import Executions, Task, TaskDone, TaskLost

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from assay import registry
 from assay._version import __version__
-from assay.api.backends import local_pool, open_backend
+from assay.api.arguments import (
+    check_names,
+    check_options,
+    check_timing,
+    metrics_asked_for,
+    named_and_local,
+    read_tags,
+    with_witnesses,
+    witness_settings,
+)
+from assay.api.backends import open_backend
 from assay.api.database_schemas import with_databases
 from assay.api.inputs import (
     CasesInput,
@@ -31,10 +39,9 @@ from assay.api.inputs import (
 )
 from assay.api.run import Run
 from assay.api.running import carry_out
-from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
-from assay.engines.pool.pool import WorkerPool
+from assay.api.workers import cache_folder, worker_settings
+from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.spawn import default_workers
-from assay.errors import UsageError
 from assay.model import (
     STRICT,
     CacheUse,
@@ -49,14 +56,12 @@ from assay.model import (
     RunSettings,
 )
 from assay.model.lint import LintOptions
-from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
+from assay.model.witness import WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
 from assay.runs.plan import Work, plan_work
-from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.runs.work_lists import LARGE, PackedWorks
-from assay.runs.worker_tasks import WorkerSettings
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
@@ -178,31 +183,6 @@ def evaluate(
     )
 
 
-def witness_settings(asked: bool | WitnessSettings) -> WitnessSettings | None:  # noqa: FBT001 - the caller's own word
-    """How to look for witnesses; None: not at all. Raises UsageError for values out of range."""
-    if asked is False:
-        return None
-    found = WitnessSettings() if asked is True else asked
-    if not (math.isfinite(found.seconds) and found.seconds > 0):
-        raise UsageError(f"the seconds for each pair are {found.seconds!r}: give a positive number")
-    if found.total_s is not None and not (math.isfinite(found.total_s) and found.total_s >= 0):
-        raise UsageError(f"the seconds for all pairs are {found.total_s!r}: give a number from 0 up")
-    if not 0 <= found.max_rows <= MOST_ROWS:
-        raise UsageError(f"max_rows is {found.max_rows!r}: give 0 to {MOST_ROWS}")
-    return found
-
-
-def cache_folder(path: str | os.PathLike[str] | None, most_bytes: int | None = None) -> CacheFolder | None:
-    """The folder of executions that runs share. Raises UsageError for a bound of nothing, InputError for no folder."""
-    if most_bytes is not None and most_bytes < 1:
-        raise UsageError(f"cache_bytes is {most_bytes!r}: give a number of bytes from 1 up")
-    if path is None:
-        return None
-    folder = CacheFolder(Path(path).absolute(), most_bytes=DEFAULT_BYTES if most_bytes is None else most_bytes)
-    folder.check()
-    return folder
-
-
 def evaluate_inputs(
     read: Callable[[Any], Inputs],
     predictions: PredictionsInput | System | None,
@@ -239,18 +219,18 @@ def evaluate_inputs(
     queries need no parser, so that workers should not begin by importing one. ``diagnose`` False: nobody will read the
     causes of wrong answers.
     """
-    _check_timing(timing_iterations, timing_budget_s, timing_extra_s)
-    asked = _with_witnesses(_asked(metrics), witness)
+    check_timing(timing_iterations, timing_budget_s, timing_extra_s)
+    asked = with_witnesses(metrics_asked_for(metrics), witness)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
     infos = tuple(map(MetricInfo.of, wanted))
-    _check_names(infos, repeats)
+    check_names(infos, repeats)
     check_options(
         options.columns,
         relative_tolerance=options.relative_tolerance,
         absolute_tolerance=options.absolute_tolerance,
     )
-    named, local = _split(asked, wanted)
+    named, local = named_and_local(asked, wanted)
     shared = None if cache is None else cache.shared_by(workers or default_workers())
     worker = worker_settings(
         options,
@@ -341,121 +321,6 @@ def _run_lint(
 
     options = LintOptions() if asked is True else asked
     return RunLint(options=options, limits=limits, workers=workers, on_progress=on_progress)
-
-
-def make_pool(
-    options: ComparisonOptions,
-    limits: Limits,
-    metrics: Sequence[str],
-    workers: int,
-    *,
-    remember: bool = True,
-    head_rows: int | None = None,
-    plain_queries: bool = False,
-    diagnose: bool | None = None,
-) -> WorkerPool:
-    """A pool of workers that judge cases; it is not started yet.
-
-    ``remember`` False: no result is kept from task to task; ``diagnose``: whether the causes of wrong answers are
-    looked for, None where results are kept; ``head_rows`` and ``plain_queries``: see
-    `evaluate_inputs`.
-
-    Raises InputError for an unknown metric.
-    """
-    settings = worker_settings(
-        options, limits, metrics, remember=remember, head_rows=head_rows, plain_queries=plain_queries
-    )
-    if diagnose is not None:
-        settings = replace(settings, diagnose=diagnose)
-    return local_pool(settings, workers)
-
-
-def worker_settings(
-    options: ComparisonOptions,
-    limits: Limits,
-    metrics: Sequence[str],
-    *,
-    remember: bool = True,
-    head_rows: int | None = None,
-    plain_queries: bool = False,
-    diagnose: bool = True,
-    cache: CacheFolder | None = None,
-) -> WorkerSettings:
-    """What workers that judge cases need to know. Raises InputError for an unknown metric."""
-    return WorkerSettings(
-        engines=registry.engine_references(),
-        metrics=tuple(registry.reference("assay.metrics", name) for name in metrics),
-        options=options,
-        limits=limits,
-        head_rows=head_rows,
-        plain_queries=plain_queries,
-        execution_cache=cache,
-        remember=remember,
-        diagnose=diagnose and remember,
-    )
-
-
-def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
-    if metrics is None:
-        return registry.default_metrics()
-    if isinstance(metrics, str):
-        raise UsageError(f"metrics is the text {metrics!r}: give a list of names, such as [{metrics!r}]")
-    if not metrics:
-        raise UsageError("metrics is empty: name at least one, or leave it out for the built-in ones")
-    return metrics
-
-
-def _with_witnesses(asked: Sequence[str | Metric], witness: WitnessSettings | None) -> Sequence[str | Metric]:
-    """The metrics, with the one that takes refuted matches for wrong exactly where witnesses are looked for."""
-    if AFTER_WITNESSES in asked and witness is None:
-        raise UsageError(f"the metric {AFTER_WITNESSES} says what witnesses leave: ask for these, with --witness")
-    if witness is None:
-        return asked
-    return [*(one for one in asked if one != AFTER_WITNESSES), AFTER_WITNESSES]
-
-
-def _check_names(metrics: Sequence[MetricInfo], repeats: int) -> None:
-    """Raise UsageError for names that collide: each metric is a column, and DuckDB ignores case in names."""
-    names = [metric.name.casefold() for metric in metrics]
-    for metric, name in zip(metrics, names, strict=True):
-        if names.count(name) > 1:
-            raise UsageError(f"the metric {metric.name!r} is asked for twice")
-        if name in RESULT_COLUMNS or (name == REPEAT_COLUMN and repeats > 1):
-            raise UsageError(f"the metric {metric.name!r} is called like a column of the results: rename it")
-
-
-def _check_timing(iterations: int, budget_s: float | None, extra_s: float) -> None:
-    if iterations < 1:
-        raise UsageError(f"timing_iterations is {iterations!r}: give a whole number from 1 up")
-    for name, seconds in (("timing_budget_s", budget_s), ("timing_extra_s", extra_s)):
-        if seconds is not None and not 0 <= seconds < math.inf:
-            raise UsageError(f"{name} is {seconds!r}: give a number of seconds from 0 up")
-
-
-def check_options(columns: str, *, relative_tolerance: float = 0.0, absolute_tolerance: float = 0.0) -> None:
-    """Raise UsageError for an unknown column rule or a tolerance out of its range."""
-    if columns not in get_args(ColumnRule):
-        raise UsageError(f"columns is {columns!r}: write 'any' or 'strict'")
-    if not 0 <= relative_tolerance < 1:
-        raise UsageError(f"relative_tolerance is {relative_tolerance!r}: give a number from 0 up, and below 1")
-    if not 0 <= absolute_tolerance < math.inf:
-        raise UsageError(f"absolute_tolerance is {absolute_tolerance!r}: give a number from 0 up")
-
-
-def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """The labels of a run, each once, in order. Raises UsageError for one that is empty."""
-    if isinstance(tags, str):
-        raise UsageError(f"tags is the text {tags!r}: give a list of labels, such as [{tags!r}]")
-    cleaned = [tag.strip() for tag in tags]
-    if "" in cleaned:
-        raise UsageError("a tag is empty: give it a name, such as smoke or model=gpt-4.1")
-    return tuple(dict.fromkeys(cleaned))
-
-
-def _split(given: Sequence[str | Metric], metrics: Sequence[Metric]) -> tuple[list[str], list[Metric]]:
-    """Metrics that a worker loads by name, and metrics that are the caller's objects."""
-    named = [one for one in given if isinstance(one, str)]
-    return named, [metric for one, metric in zip(given, metrics, strict=True) if not isinstance(one, str)]
 
 
 def _origins(works: Sequence[Work]) -> dict[str, str | None]:

@@ -10,7 +10,8 @@ from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 from assay._version import __version__
-from assay.api.evaluation import provenance_of, read_tags
+from assay.api.arguments import read_tags
+from assay.api.evaluation import provenance_of
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
 from assay.api.run import Run
 from assay.api.running import carry_out

@@ -8,9 +8,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from assay.api.evaluation import check_options, make_pool
+from assay.api.arguments import check_options
 from assay.api.frames import as_result
 from assay.api.inputs import check_databases
+from assay.api.workers import make_pool
 from assay.comparison import Answer
 from assay.comparison import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool

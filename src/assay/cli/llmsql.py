@@ -64,8 +64,8 @@ def llmsql(  # one parameter an option
 
     Files that are missing are downloaded from the Hugging Face hub:  assay llmsql outputs.jsonl --version 2.0
     """
-    from assay.api.evaluation import cache_folder
     from assay.api.gates import keeper_of
+    from assay.api.workers import cache_folder
     from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report, tell_cache_use
     from assay.cli.progress import progress
     from assay.errors import UsageError

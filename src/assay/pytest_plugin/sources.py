@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import registry
-from assay.api.evaluation import check_options
+from assay.api.arguments import check_options
 from assay.api.inputs import FileOptions, read_inputs
 from assay.errors import CaseFileError, InputError
 from assay.model import Case, ColumnRule, DatabaseUrl, Limits, Prediction

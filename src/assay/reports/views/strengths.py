@@ -121,8 +121,8 @@ def _said(totals: WitnessTotals, figure: Callable[[Rate], Figure]) -> Iterable[s
     if conditional:
         worst = figure(totals.at_worst)
         yield (
-            f"{conditional:,} more {'differs' if conditional == 1 else 'differ'} where some regularity of the data breaks"
-            f"; without these, {worst.text} {worst.interval}."
+            f"{conditional:,} more {'differs' if conditional == 1 else 'differ'} where some regularity of the data "
+            f"breaks; without these, {worst.text} {worst.interval}."
         )
     if totals.searched < totals.matches:
         left = plural(totals.matches - totals.searched, "match", "matches")

@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
-from assay.model import DatabaseUrl, Diagnosis, Evidence
+from assay.model import DatabaseUrl, Diagnosis, Evidence, Execution
 from assay.ports import Diagnoser
+from assay.scoring.queries.comparing import GoldComparer
+from assay.scoring.queries.watching import WatchedExecutor
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+
+
+class Causes:
+    """Looks for the causes of wrong answers, once per answer and what it was judged by."""
+
+    def __init__(
+        self, diagnoser: Diagnoser, executor: WatchedExecutor, keeper: Timekeeper, comparer: GoldComparer
+    ) -> None:
+        self._diagnoser = diagnoser
+        self._executor = executor
+        self._keeper = keeper
+        self._comparer = comparer
+
+    def added_to(self, evidence: Evidence, url: DatabaseUrl, golds: Sequence[Execution]) -> Evidence:
+        """The evidence with its causes, which equal answers to equal golds share, whatever else is scored of them."""
+        case, prediction = evidence.case, evidence.prediction
+        key = ("diagnosis", url.text, case.golds, prediction.query, case.options, evidence.verdict)
+        known = self._executor.recall(*key)
+        if isinstance(known, Diagnosis):
+            return replace(evidence, diagnosis=known, cause=known.title)
+        evidence = diagnosed(
+            self._diagnoser,
+            self._keeper,
+            evidence,
+            url,
+            partial(self._comparer.is_right_answer, case, url, golds),
+        )
+        if evidence.diagnosis is not None:
+            self._executor.keep(evidence.diagnosis, *key)
+        return evidence
 
 
 def diagnosed(

@@ -6,42 +6,37 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
-from assay.comparison import Answer, compare_with_itself
-from assay.comparison.codes.shared import are_few, same_lists, shared_codes
+from assay.comparison.codes.shared import are_few, shared_codes
 from assay.model import (
     STRICT,
     Case,
-    ColumnRule,
     Comparison,
     ComparisonOptions,
     DatabaseUrl,
-    Diagnosis,
     Evidence,
     Execution,
-    Failure,
     Flag,
-    Leniency,
     Limits,
     Prediction,
-    Result,
     Score,
     Verdict,
 )
 from assay.model.making import remade
 from assay.ports import CachingExecutor, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.brevity import ends_at_once
-from assay.scoring.queries.diagnosing import diagnosed
-from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
+from assay.scoring.queries.comparing import GoldComparer
+from assay.scoring.queries.diagnosing import Causes
+from assay.scoring.queries.gold_answers import GoldAnswers
 from assay.scoring.queries.heads import without_rows
 from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metric_scores import Scorer
+from assay.scoring.queries.requested import RequestedQueries
 from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.scoring.timekeeping import SILENT, OutOfTimeError, Timekeeper
-from assay.sql import is_nondeterministic, may_be_cut
+from assay.sql import is_nondeterministic
 
 
 class QueryScorer:
@@ -68,12 +63,14 @@ class QueryScorer:
         self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
-        self._limits = limits
         self._head_rows = head_rows
-        self._diagnoser = diagnoser
         self._options = options
         self._answers = GoldAnswers(self._executor)
-        self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
+        self._comparer = GoldComparer(self._executor, self._keeper, self._answers, options)
+        self._requests = RequestedQueries(self._executor, limits)
+        self._causes = None
+        if diagnoser is not None:
+            self._causes = Causes(diagnoser, self._executor, self._keeper, self._comparer)
         self._brief = all(getattr(metric, "brief", False) for metric in self._metrics)
         self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
 
@@ -133,8 +130,8 @@ class QueryScorer:
                 ]
             ),
         )
-        if self._diagnoser is not None and verdict.outcome == "incorrect":
-            evidence = self._diagnosed(self._diagnoser, evidence, url, golds)
+        if self._causes is not None and verdict.outcome == "incorrect":
+            evidence = self._causes.added_to(evidence, url, golds)
         return ScoredCase(evidence=evidence, executions=executions)
 
     def _ends_at_once(
@@ -143,28 +140,6 @@ class QueryScorer:
         if case.options.leniency != STRICT or self._options.leniency != STRICT:
             return False
         return ends_at_once(prediction, executed, self._executor.dialect(url))
-
-    def _diagnosed(
-        self, diagnoser: Diagnoser, evidence: Evidence, url: DatabaseUrl, golds: Sequence[Execution]
-    ) -> Evidence:
-        """The evidence with its causes, which equal answers to equal golds share, whatever else is scored of them."""
-        case, prediction = evidence.case, evidence.prediction
-        key = ("diagnosis", url.text, case.golds, prediction.query, case.options, evidence.verdict)
-        known = self._executor.recall(*key)
-        if isinstance(known, Diagnosis):
-            return replace(evidence, diagnosis=known, cause=known.title)
-        evidence = diagnosed(diagnoser, self._keeper, evidence, url, partial(self._would_be_right, case, url, golds))
-        if evidence.diagnosis is not None:
-            self._executor.keep(evidence.diagnosis, *key)
-        return evidence
-
-    def _would_be_right(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], query: str) -> bool:
-        """Whether a query would be a right answer to the case."""
-        found = self._executor.execute(url, query)
-        if found.result is None or found.status == "truncated":
-            return False
-        fitting = [gold for gold in golds if gold.succeeded and gold.result is not None]
-        return any(self._compare_one(case, url, gold, found.result, briefly=True)[0].equal for gold in fitting)
 
     def _score_case(
         self,
@@ -186,7 +161,9 @@ class QueryScorer:
         asked = [*scorer.requests(self._metrics), *requests]
         if asked and not any(gold.succeeded for gold in golds):
             asked = [request for request in asked if request.candidate]
-        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked, predicted))
+        executions = Executions(
+            golds=golds, predicted=predicted, requested=self._requests.executed(url, asked, predicted)
+        )
         scores = tuple([scorer.score(metric, executions, comparison, verdict) for metric in self._metrics])
         return comparison, verdict, executions, scores
 
@@ -211,7 +188,7 @@ class QueryScorer:
             return self._keeper.hold(what, lambda: self._verdict(case, prediction, url, golds, predicted))
         except OutOfTimeError as error:
             comparison = Comparison(equal=False, decided=False, reason=f"comparing the results {error}")
-            if error.kind != "crashed" and self._compares_itself(case, url, golds):
+            if error.kind != "crashed" and self._comparer.compares_itself(case, url, golds):
                 reason = f"{comparison.reason}; gold beside itself is compared within its limits"
                 comparison = replace(comparison, decided=True, provoked=True, reason=reason)
             finding = Finding(
@@ -223,25 +200,6 @@ class QueryScorer:
             )
             return comparison, finding.verdict()
 
-    def _compares_itself(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
-        """Whether a right answer could have been compared: gold's own rows, in another order of columns if any will do.
-
-        If so, the answer itself made the comparison impossible, and must not become unscored by that.
-        """
-        gold = next((gold for gold in golds if gold.succeeded and gold.result is not None), None)
-        if gold is None or gold.result is None:
-            return False
-        options = replace(self._options_for(case, url), near_misses=False, sample_rows=0)
-        own = gold.result
-        mirrored = own
-        if options.columns == "any":
-            mirrored = Result(columns=own.columns[::-1], rows=tuple([row[::-1] for row in own.rows]))
-        what = ("gold beside itself", url.text, gold.query, case.options)
-        try:
-            return self._keeper.hold(what, lambda: self._answers.of(url, gold, own).compare(mirrored, options).decided)
-        except OutOfTimeError:
-            return False
-
     def _verdict(
         self,
         case: Case,
@@ -250,7 +208,7 @@ class QueryScorer:
         golds: Sequence[Execution],
         predicted: Execution | None,
     ) -> tuple[Comparison | None, Verdict]:
-        own = self._own_rows(case, url, golds, predicted)
+        own = self._comparer.of_own_words(case, url, golds, predicted)
         if own is not None and predicted is not None:
             own = see_vacuity(self._executor, url, golds[0], predicted, own)
             flags = self._flags(url, golds, None, own)
@@ -261,7 +219,7 @@ class QueryScorer:
         if is_no_query(prediction.query) and not any(map(is_no_query, case.golds)):
             comparison, index, known = None, None, None
         else:
-            comparison, index, known = self._compare(case, url, golds, predicted)
+            comparison, index, known = self._comparer.best(case, url, golds, predicted)
         if comparison is not None and index is not None and predicted is not None:
             comparison = see_vacuity(self._executor, url, golds[index], predicted, comparison)
         ambiguity = known.ambiguity if known is not None else self._answers.ambiguity(url, golds)
@@ -285,83 +243,6 @@ class QueryScorer:
             trouble=trouble,
         )
         return comparison, finding.verdict()
-
-    def _own_rows(
-        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
-    ) -> Comparison | None:
-        """The comparison of an answer in gold's own words, which therefore has gold's own rows; else None.
-
-        Most answers of a good system are such: nothing is to be found out about them. Where gold may choose among
-        rows, its own words are compared like any others.
-        """
-        if predicted is None or len(golds) != 1 or case.options.ordered is not None:
-            return None
-        gold = golds[0]
-        if gold.result is None or predicted.result is not gold.result or not gold.succeeded:
-            return None
-        if gold.query != predicted.query or self._executor.trouble is not None:
-            return None
-        if may_be_cut(gold.query, self._executor.dialect(url)):
-            return None
-        return compare_with_itself(gold.result, self._options_for(case, url))
-
-    def _compare(
-        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
-    ) -> tuple[Comparison | None, int | None, GoldAnswer | None]:
-        """The comparison with the best fitting gold, its index, and that gold's answer."""
-        best: tuple[Comparison, int, GoldAnswer] | None = None
-        if predicted is None or predicted.result is None:
-            return None, None, None
-        for index, execution in enumerate(golds):
-            if not execution.succeeded or execution.result is None:
-                continue
-            if predicted.status == "truncated" and len(predicted.result.rows) < len(execution.result.rows):
-                continue  # the part that was cut off might have matched
-            comparison, known = self._compare_one(case, url, execution, predicted.result)
-            if predicted.status == "truncated" and comparison.equal:
-                comparison = replace(comparison, equal=False, reason="the prediction returns more rows than gold")
-            if best is None or _closeness(comparison) > _closeness(best[0]):
-                best = (comparison, index, known)
-        return best or (None, None, None)
-
-    def _compare_one(
-        self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result, *, briefly: bool = False
-    ) -> tuple[Comparison, GoldAnswer]:
-        gold = execution.result
-        if gold is None:
-            raise ValueError("only an execution with a result can be compared with")
-        options = self._options_for(case, url)
-        if briefly:
-            options = replace(options, near_misses=False, sample_rows=0)
-        if case.options.ordered is not None:
-            known = GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
-        elif not may_be_cut(execution.query, self._executor.dialect(url)) and same_lists(gold.rows, predicted.rows):
-            # The same rows in the same order, and all of them: whether order counts does not matter.
-            known = GoldAnswer(answer=Answer.bag(gold))
-        else:
-            known = self._answers.of(url, execution, gold)
-        return known.compare(predicted, options, deadline=self._keeper.soon()), known
-
-    def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
-        columns = case.options.columns or self._options.columns
-        declared = case.options.leniency
-        # None stands for the run's own leniency, which nearly every case has: hashing one takes longer than the rest.
-        leniency = None if declared == STRICT else declared.over(self._options.leniency)
-        key = (columns, not self._executor.has_boolean_type(url), leniency)
-        known = self._variants.get(key)
-        if known is None:
-            known = self._variants[key] = replace(
-                self._options, columns=columns, boolean_is_integer=key[1], leniency=leniency or self._options.leniency
-            )
-        return known
-
-    def _siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
-        known = self._executor.recall("siblings", url.text)
-        if isinstance(known, tuple):
-            return known
-        found = self._executor.siblings(url)
-        self._executor.keep(found, "siblings", url.text)
-        return found
 
     def _luck(
         self,
@@ -403,42 +284,6 @@ class QueryScorer:
                 flags.add("timeout")
         return frozenset(flags) if flags else _NO_FLAGS
 
-    def _requested(
-        self, url: DatabaseUrl, requests: Sequence[QueryRequest], predicted: Execution | None
-    ) -> dict[QueryRequest, tuple[Execution, ...]]:
-        found: dict[QueryRequest, tuple[Execution, ...]] = {}
-        if not requests:
-            return found
-        answers = [] if predicted is None else [predicted]
-        for request in requests:
-            if request in found:
-                continue
-            if request.candidate:
-                same = next((one for one in answers if one.query == request.query), None)
-                if same is None:
-                    same = self._candidate(url, request.query, answers)
-                    answers.append(same)
-                found[request] = (same,)
-            else:
-                urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
-                # The metric knows whose query it was; here only the reason that kept it from running matters.
-                found[request] = tuple(blame(self._executor.execute(each, request.query), "predicted") for each in urls)
-        return found
-
-    def _candidate(self, url: DatabaseUrl, query: str, before: Sequence[Execution]) -> Execution:
-        """Execute a further query of an answer, unless earlier ones used up the answer's time or bytes."""
-        limits = self._limits
-        what = None
-        if sum(one.took_s or 0.0 for one in before) >= limits.timeout_s:
-            what = f"limit of {limits.timeout_s:g} s"
-        elif sum(map(_size, before)) >= limits.max_result_bytes:
-            what = f"{limits.max_result_bytes >> 20:,} MiB that results may have"
-        if what is None:
-            return blame(self._executor.execute(url, query), "predicted")
-        message = f"not run: the queries before it used up the {what}"
-        failure = Failure(stage="execute", kind="timeout", blame="system", message=message)
-        return Execution(query=query, status="timeout", failure=failure)
-
 
 _NO_FLAGS: frozenset[Flag] = frozenset()
 _HEAD_ROWS = 5
@@ -454,14 +299,3 @@ def _are_few(golds: Sequence[Execution], predicted: Execution | None) -> bool:
         if one.result is not None and not are_few(one.result.rows):
             return False
     return predicted is None or predicted.result is None or are_few(predicted.result.rows)
-
-
-def _size(execution: Execution) -> int:
-    """The approximate size of an execution's rows in bytes."""
-    cells = chain.from_iterable(execution.result.rows) if execution.result is not None else ()
-    return sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
-
-
-def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
-    in_place = comparison.column_mapping == tuple(range(len(comparison.column_mapping)))
-    return (comparison.equal, comparison.equal and in_place, len(comparison.near_misses), comparison.matched_rows)

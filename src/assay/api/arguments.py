@@ -1,0 +1,93 @@
+"""Check what a caller asks of an evaluation, before anything is read or started."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import get_args
+
+from assay import registry
+from assay.errors import UsageError
+from assay.model import ColumnRule, MetricInfo
+from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
+from assay.ports import Metric
+from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
+
+
+def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
+    """The metrics of a run, by name or as objects; the built-in ones unless some are named. Raises UsageError."""
+    if metrics is None:
+        return registry.default_metrics()
+    if isinstance(metrics, str):
+        raise UsageError(f"metrics is the text {metrics!r}: give a list of names, such as [{metrics!r}]")
+    if not metrics:
+        raise UsageError("metrics is empty: name at least one, or leave it out for the built-in ones")
+    return metrics
+
+
+def with_witnesses(asked: Sequence[str | Metric], witness: WitnessSettings | None) -> Sequence[str | Metric]:
+    """The metrics, with the one that takes refuted matches for wrong exactly where witnesses are looked for."""
+    if AFTER_WITNESSES in asked and witness is None:
+        raise UsageError(f"the metric {AFTER_WITNESSES} says what witnesses leave: ask for these, with --witness")
+    if witness is None:
+        return asked
+    return [*(one for one in asked if one != AFTER_WITNESSES), AFTER_WITNESSES]
+
+
+def witness_settings(asked: bool | WitnessSettings) -> WitnessSettings | None:  # noqa: FBT001 - the caller's own word
+    """How to look for witnesses; None: not at all. Raises UsageError for values out of range."""
+    if asked is False:
+        return None
+    found = WitnessSettings() if asked is True else asked
+    if not (math.isfinite(found.seconds) and found.seconds > 0):
+        raise UsageError(f"the seconds for each pair are {found.seconds!r}: give a positive number")
+    if found.total_s is not None and not (math.isfinite(found.total_s) and found.total_s >= 0):
+        raise UsageError(f"the seconds for all pairs are {found.total_s!r}: give a number from 0 up")
+    if not 0 <= found.max_rows <= MOST_ROWS:
+        raise UsageError(f"max_rows is {found.max_rows!r}: give 0 to {MOST_ROWS}")
+    return found
+
+
+def check_names(metrics: Sequence[MetricInfo], repeats: int) -> None:
+    """Raise UsageError for names that collide: each metric is a column, and DuckDB ignores case in names."""
+    names = [metric.name.casefold() for metric in metrics]
+    for metric, name in zip(metrics, names, strict=True):
+        if names.count(name) > 1:
+            raise UsageError(f"the metric {metric.name!r} is asked for twice")
+        if name in RESULT_COLUMNS or (name == REPEAT_COLUMN and repeats > 1):
+            raise UsageError(f"the metric {metric.name!r} is called like a column of the results: rename it")
+
+
+def check_timing(iterations: int, budget_s: float | None, extra_s: float) -> None:
+    """Raise UsageError for a number of executions or of seconds that cannot be."""
+    if iterations < 1:
+        raise UsageError(f"timing_iterations is {iterations!r}: give a whole number from 1 up")
+    for name, seconds in (("timing_budget_s", budget_s), ("timing_extra_s", extra_s)):
+        if seconds is not None and not 0 <= seconds < math.inf:
+            raise UsageError(f"{name} is {seconds!r}: give a number of seconds from 0 up")
+
+
+def check_options(columns: str, *, relative_tolerance: float = 0.0, absolute_tolerance: float = 0.0) -> None:
+    """Raise UsageError for an unknown column rule or a tolerance out of its range."""
+    if columns not in get_args(ColumnRule):
+        raise UsageError(f"columns is {columns!r}: write 'any' or 'strict'")
+    if not 0 <= relative_tolerance < 1:
+        raise UsageError(f"relative_tolerance is {relative_tolerance!r}: give a number from 0 up, and below 1")
+    if not 0 <= absolute_tolerance < math.inf:
+        raise UsageError(f"absolute_tolerance is {absolute_tolerance!r}: give a number from 0 up")
+
+
+def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """The labels of a run, each once, in order. Raises UsageError for one that is empty."""
+    if isinstance(tags, str):
+        raise UsageError(f"tags is the text {tags!r}: give a list of labels, such as [{tags!r}]")
+    cleaned = [tag.strip() for tag in tags]
+    if "" in cleaned:
+        raise UsageError("a tag is empty: give it a name, such as smoke or model=gpt-4.1")
+    return tuple(dict.fromkeys(cleaned))
+
+
+def named_and_local(given: Sequence[str | Metric], metrics: Sequence[Metric]) -> tuple[list[str], list[Metric]]:
+    """Metrics that a worker loads by name, and metrics that are the caller's objects."""
+    named = [one for one in given if isinstance(one, str)]
+    return named, [metric for one, metric in zip(given, metrics, strict=True) if not isinstance(one, str)]

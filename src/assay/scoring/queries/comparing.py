@@ -1,0 +1,140 @@
+"""Compare an answer's rows with those of each gold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.comparison import Answer, compare_with_itself
+from assay.comparison.codes.shared import same_lists
+from assay.model import (
+    STRICT,
+    Case,
+    ColumnRule,
+    Comparison,
+    ComparisonOptions,
+    DatabaseUrl,
+    Execution,
+    Leniency,
+    Result,
+)
+from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
+from assay.scoring.queries.watching import WatchedExecutor
+from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+from assay.sql import may_be_cut
+
+
+class GoldComparer:
+    """Compares with what gold answers, by the run's options and what a case and its database say themselves."""
+
+    def __init__(
+        self, executor: WatchedExecutor, keeper: Timekeeper, answers: GoldAnswers, options: ComparisonOptions
+    ) -> None:
+        self._executor = executor
+        self._keeper = keeper
+        self._answers = answers
+        self._options = options
+        self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
+
+    def of_own_words(
+        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
+    ) -> Comparison | None:
+        """The comparison of an answer in gold's own words, which therefore has gold's own rows; else None.
+
+        Most answers of a good system are such: nothing is to be found out about them. Where gold may choose among
+        rows, its own words are compared like any others.
+        """
+        if predicted is None or len(golds) != 1 or case.options.ordered is not None:
+            return None
+        gold = golds[0]
+        if gold.result is None or predicted.result is not gold.result or not gold.succeeded:
+            return None
+        if gold.query != predicted.query or self._executor.trouble is not None:
+            return None
+        if may_be_cut(gold.query, self._executor.dialect(url)):
+            return None
+        return compare_with_itself(gold.result, self.options_for(case, url))
+
+    def best(
+        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
+    ) -> tuple[Comparison | None, int | None, GoldAnswer | None]:
+        """The comparison with the best fitting gold, its index, and that gold's answer."""
+        best: tuple[Comparison, int, GoldAnswer] | None = None
+        if predicted is None or predicted.result is None:
+            return None, None, None
+        for index, execution in enumerate(golds):
+            if not execution.succeeded or execution.result is None:
+                continue
+            if predicted.status == "truncated" and len(predicted.result.rows) < len(execution.result.rows):
+                continue  # the part that was cut off might have matched
+            comparison, known = self.one(case, url, execution, predicted.result)
+            if predicted.status == "truncated" and comparison.equal:
+                comparison = replace(comparison, equal=False, reason="the prediction returns more rows than gold")
+            if best is None or _closeness(comparison) > _closeness(best[0]):
+                best = (comparison, index, known)
+        return best or (None, None, None)
+
+    def one(
+        self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result, *, briefly: bool = False
+    ) -> tuple[Comparison, GoldAnswer]:
+        """The comparison with one gold, and that gold's answer. ``briefly``: without near misses and samples."""
+        gold = execution.result
+        if gold is None:
+            raise ValueError("only an execution with a result can be compared with")
+        options = self.options_for(case, url)
+        if briefly:
+            options = replace(options, near_misses=False, sample_rows=0)
+        if case.options.ordered is not None:
+            known = GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
+        elif not may_be_cut(execution.query, self._executor.dialect(url)) and same_lists(gold.rows, predicted.rows):
+            # The same rows in the same order, and all of them: whether order counts does not matter.
+            known = GoldAnswer(answer=Answer.bag(gold))
+        else:
+            known = self._answers.of(url, execution, gold)
+        return known.compare(predicted, options, deadline=self._keeper.soon()), known
+
+    def options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
+        """The run's options, with what the case and its database say themselves."""
+        columns = case.options.columns or self._options.columns
+        declared = case.options.leniency
+        # None stands for the run's own leniency, which nearly every case has: hashing one takes longer than the rest.
+        leniency = None if declared == STRICT else declared.over(self._options.leniency)
+        key = (columns, not self._executor.has_boolean_type(url), leniency)
+        known = self._variants.get(key)
+        if known is None:
+            known = self._variants[key] = replace(
+                self._options, columns=columns, boolean_is_integer=key[1], leniency=leniency or self._options.leniency
+            )
+        return known
+
+    def is_right_answer(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], query: str) -> bool:
+        """Whether a query would be a right answer to the case."""
+        found = self._executor.execute(url, query)
+        if found.result is None or found.status == "truncated":
+            return False
+        fitting = [gold for gold in golds if gold.succeeded and gold.result is not None]
+        return any(self.one(case, url, gold, found.result, briefly=True)[0].equal for gold in fitting)
+
+    def compares_itself(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
+        """Whether a right answer could have been compared: gold's own rows, in another order of columns if any will do.
+
+        If so, the answer itself made the comparison impossible, and must not become unscored by that.
+        """
+        gold = next((gold for gold in golds if gold.succeeded and gold.result is not None), None)
+        if gold is None or gold.result is None:
+            return False
+        options = replace(self.options_for(case, url), near_misses=False, sample_rows=0)
+        own = gold.result
+        mirrored = own
+        if options.columns == "any":
+            mirrored = Result(columns=own.columns[::-1], rows=tuple([row[::-1] for row in own.rows]))
+        what = ("gold beside itself", url.text, gold.query, case.options)
+        try:
+            return self._keeper.hold(what, lambda: self._answers.of(url, gold, own).compare(mirrored, options).decided)
+        except OutOfTimeError:
+            return False
+
+
+def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
+    in_place = comparison.column_mapping == tuple(range(len(comparison.column_mapping)))
+    return (comparison.equal, comparison.equal and in_place, len(comparison.near_misses), comparison.matched_rows)
