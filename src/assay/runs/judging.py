@@ -294,6 +294,8 @@ class Judging:
         facts = self.facts()
         for place in [place for place, one in enumerate(facts) if lacks_score(one, settings)]:
             self._strengthen(journal, place, with_score(self._evidence_of(place)))
+        if journal is not None:
+            journal.flush()  # the search reads these lines
         if wanted is not None and self.pool is not None:
             waiting = [place for place, one in enumerate(facts) if awaits_search(one, wanted)]
             with winding_up(self._wind_up) as interruption:

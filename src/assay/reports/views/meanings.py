@@ -47,15 +47,15 @@ FLAGS: Mapping[str, str] = {
 }
 
 STRENGTHS: Mapping[str, str] = {
-    "same_text": "gold's own text, so the same on any data",
-    "proved": "the queries give the same results on any data",
-    "bounded": "the same results wherever no table has more than a few rows",
-    "survived": "no other data was found on which the results differ",
-    "tie": "other data parts them only by a choice that a query leaves open, such as which of two tied rows it takes",
+    "same_text": "gold's own text: the same on any data",
+    "proved": "the same results on any data, by proof",
+    "bounded": "the same results on tables of a few rows",
+    "survived": "no difference on any data that was tried",
+    "tie": "apart only by a choice that a query leaves open, such as which of two tied rows it takes",
     "unknown": "no other data could be tried",
     "matched_on_one_database": "the results are the same on this database; on other data they may not be",
-    "conditional": "they differ where the data breaks a regularity that nothing declares, such as names being unique",
-    "refuted": "they differ on a small database that keeps everything observed in the real data",
+    "conditional": "they differ if a regularity breaks that nothing declares, such as names being unique",
+    "refuted": "they differ on data like the real: on a small database that keeps everything observed in it",
 }
 """The strengths of a match: how sure it is."""
 

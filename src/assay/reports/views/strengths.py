@@ -81,7 +81,7 @@ def witness_view(item: Evidence) -> WitnessView | None:
     return WitnessView(
         title=words(item.verdict.strength),
         said=sentence(item),
-        tables=tuple(_table(one.name, one.columns, one.rows) for one in witness.tables),
+        tables=tuple(_table(_unquoted(one.name), one.columns, one.rows) for one in witness.tables),
         results=_results(witness),
         sql=clipped(witness_sql(witness), limit=_SQL),
         remarks=told,
@@ -138,6 +138,12 @@ def _results(witness: Witness) -> tuple[ShownTable, ...]:
         result("Gold", witness.first, witness.only_first),
         result("Predicted", witness.second, witness.only_second),
     )
+
+
+def _unquoted(name: str) -> str:
+    """A table's name without the quotes that SQL needs."""
+    bare = name.removeprefix('"').removesuffix('"').replace('""', '"')
+    return bare if '"."' not in name and len(bare) <= len(name) - 2 else name
 
 
 def _table(
