@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import duckdb
 import pytest
@@ -20,10 +18,6 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
 from assay.model.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
 from assay.ports import Task, TaskDone, TaskLost
-from assay.registry import reporter
-from assay.reports.console.run import plain_summary
-from assay.reports.text.explanation import explanation_of
-from assay.reports.views.run_build import view_of
 from assay.runs.match_worker import MatchWorker
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
@@ -92,6 +86,7 @@ def strengths(run: Run) -> dict[str, str]:
     return {item.case.id: item.verdict.strength for item in run.evidence}
 
 
+@pytest.mark.slow
 def test_each_match_has_the_strength_that_other_databases_give_it(folder: Path) -> None:
     run = load_run(folder)
     assert strengths(run) == {name: strength for name, (_, _, strength) in PAIRS.items()}
@@ -106,6 +101,7 @@ def test_each_match_has_the_strength_that_other_databases_give_it(folder: Path) 
     assert (after.numerator, after.n, run.record.settings.metrics) == (4, 6, ("match", AFTER_WITNESSES))
 
 
+@pytest.mark.slow
 def test_what_is_stored_is_what_was_found(folder: Path) -> None:
     found = {item.case.id: item.refutation for item in load_run(folder).evidence}
     assert found["wrong"] is None
@@ -134,6 +130,7 @@ def test_cells_that_json_does_not_have_come_back_from_a_witness() -> None:
     assert decode_evidence(encode_evidence(evidence)) == evidence
 
 
+@pytest.mark.slow
 def test_a_run_keeps_its_strengths_and_looks_for_none_twice(judge: Judge, folder: Path, database: str) -> None:
     seen: list[Progress] = []
     journal = (folder / "journal.jsonl").read_bytes()
@@ -332,7 +329,10 @@ def test_an_answer_that_another_gold_accepts_everywhere_is_not_refuted(matches: 
     assert matches(KINDS, "SELECT kind FROM pet WHERE id > 2", predicted="SELECT p.kind FROM pet p").differs
 
 
-@pytest.mark.parametrize("url", ["sqlite:////nowhere/at/all.sqlite", "denodo+http://127.0.0.1:9/db"])
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite:////nowhere/at/all.sqlite", pytest.param("denodo+http://127.0.0.1:9/db", marks=pytest.mark.slow)],
+)
 def test_what_cannot_be_tried_is_unknown_with_the_reason(url: str, matches: Callable[..., Refutation]) -> None:
     found = matches(ALL, predicted="SELECT id + 0 FROM pet", url=url)
     assert (found.kind, bool(found.why), len(found.reason) > 10) == ("unknown", True, True)
@@ -386,42 +386,10 @@ def test_a_settings_file_asks_for_it_and_flags_weigh_more(tmp_path: Path) -> Non
         told("witness: {tine: 2s}")
 
 
-# What a reader sees
+# What two runs say
 
 
-def test_every_report_says_how_sure_the_matches_are(folder: Path) -> None:
-    run = load_run(folder).record
-    text = plain_summary(view_of(run, detailed=()))
-    assert "How sure the matches are" in text
-    assert "after witnesses" in text
-    for name in ("md", "html", "xlsx", "junit", "json"):
-        assert reporter(name).render(run) == reporter(name).render(run)
-    markdown = reporter("md").render(run).decode()
-    assert "Matches that another database parts from gold" in markdown
-    assert markdown.index("refuted ·") < markdown.index("conditional ·")
-    told = json.loads(reporter("json").render(run))
-    by_id = {case["case"]["id"]: case for case in told["cases"]}
-    assert by_id["refuted"]["refutation"]["witness"]["statements"]
-    assert by_id["wrong"]["refutation"] is None
-    assert told["aggregates"]["witnesses"]["after"]["numerator"] == 4
-    properties = {
-        one.get("name"): one.get("value")
-        for one in ElementTree.fromstring(reporter("junit").render(run)).iter("property")
-    }
-    assert properties["strength.refuted"] == "1"
-    assert float(properties[f"metric.{AFTER_WITNESSES}"] or 0) == pytest.approx(4 / 6, abs=1e-6)
-
-
-def test_a_case_is_explained_with_its_witness(folder: Path) -> None:
-    items = {item.case.id: item for item in load_run(folder).evidence}
-    refuted = explanation_of(items["refuted"])
-    assert "REFUTED" in refuted
-    assert "CREATE TABLE" in refuted
-    assert "gold gives" in refuted
-    assert "PROVED" in explanation_of(items["proved"])
-    assert "random" in explanation_of(items["chance"]) or "chance" in explanation_of(items["chance"])
-
-
+@pytest.mark.slow
 def test_a_comparison_names_the_matches_that_lost_strength(folder: Path) -> None:
     run = load_run(folder)
     changed = [
