@@ -144,12 +144,12 @@ def test_a_folder_that_is_no_run_is_no_report(tmp_path: Path) -> None:
 def test_settings_in_one_file(assay: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
     settings = tmp_path / "eval.yaml"
     text = "cases: cases.jsonl\npredictions: answers.jsonl\ndb: sqlite:///dbs/{db_id}.sqlite\noutput: run\n"
-    settings.write_text(f"{text}metrics: [match, bird_ex]\ntimeout_s: 5\n")
+    settings.write_text(f"{text}metrics: [match, bird_ex]\ntimeout_s: 50\n")
     command = [sys.executable, "-m", "assay", "run", str(settings), "--json"]
     done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     run = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert (run["settings"]["metrics"], run["settings"]["limits"]["timeout_s"]) == (["match", "bird_ex"], 5)
+    assert (run["settings"]["metrics"], run["settings"]["limits"]["timeout_s"]) == (["match", "bird_ex"], 50)
     for line, said in (("metricks: [match]", ["metricks", "metrics"]), ("timeout_s: soon", ["timeout_s"])):
         settings.write_text(f"{text}{line}\n")
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -48,7 +48,7 @@ def free_port() -> int:
 
 def run(catalog: Catalog, query: str, *, options: str = "", **limits: float) -> Execution:
     url = DatabaseUrl.parse(catalog.url(options=options))
-    engine = DenodoHttpEngine.open(url, Limits(**{"timeout_s": 5.0, **limits}))  # type: ignore[arg-type]
+    engine = DenodoHttpEngine.open(url, Limits(**{"timeout_s": 60.0, **limits}))  # type: ignore[arg-type]
     try:
         return engine.execute(query)
     finally:
@@ -351,7 +351,7 @@ def test_text_that_is_no_utf8_is_kept_and_said(catalog: Catalog) -> None:
 
 
 def judged(catalog: Catalog, predicted: str, gold: str, **limits: float) -> Verdict:
-    chosen = Limits(**{"timeout_s": 5.0, **limits})  # type: ignore[arg-type]
+    chosen = Limits(**{"timeout_s": 60.0, **limits})  # type: ignore[arg-type]
     return gather_evidence(predicted, gold, database=catalog.url(), limits=chosen).verdict
 
 

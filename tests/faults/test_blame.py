@@ -212,7 +212,7 @@ def test_a_server_that_is_lost_while_gold_s_ties_are_looked_for_leaves_the_case_
 def executor_of(url: str, **limits: Any) -> Executor:
     from assay.registry import engine_references
 
-    return Executor(engines=engine_references(), limits=Limits(**{"timeout_s": 5.0, **limits}), patience_s=1.0)
+    return Executor(engines=engine_references(), limits=Limits(**{"timeout_s": 60.0, **limits}), patience_s=1.0)
 
 
 def failure_of(execution: Execution) -> Failure:

@@ -191,7 +191,7 @@ def source_of(url: str, structure: DatasetStructure | None = STRUCTURE) -> Itera
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "_DEFAULTS", SystemOptions(timeout_s=5.0, retries=1, retry_wait_s=0.01))
+    monkeypatch.setattr(fetching, "_DEFAULTS", SystemOptions(timeout_s=30.0, retries=1, retry_wait_s=0.01))
 
 
 def found(
