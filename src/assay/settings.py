@@ -19,12 +19,14 @@ themselves.
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from assay.errors import CaseFileError, InputError
+from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import DatabaseUrl, FieldNames, Leniency, Limits
 from assay.model.gate import HEADLINE
 
@@ -71,6 +73,37 @@ class LintFileSettings:
     dialect: str | None = None
     with_run: bool = False
     """Whether `assay run` of the file shows the findings beside its verdicts, as ``--lint`` does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessFileSettings:
+    """How `assay run` of the file looks for witnesses (docs/strength.md)."""
+
+    time: str | float | None = None
+    """For each pair, such as ``2s``."""
+    total: str | float | None = None
+    """For all pairs together, such as ``10m``."""
+    seed: int | None = None
+    rows: int | None = None
+    with_run: bool = True
+    """False: only where ``--witness`` asks for it."""
+
+
+_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|h)?", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
+
+
+def read_duration(given: str | float, *, of: str, from_zero: bool = False) -> float:
+    """Seconds from a text such as ``500ms``, ``2s``, ``10m`` or ``1h``; a number alone is seconds.
+
+    Raises UsageError, naming ``of``, for anything else, and for 0 unless ``from_zero``.
+    """
+    found = _DURATION.fullmatch(str(given).strip())
+    seconds = float(found[1]) * _SECONDS[found[2]] if found is not None else math.nan
+    if not math.isfinite(seconds) or (seconds == 0 and not from_zero):
+        least = "from 0 up" if from_zero else "above 0"
+        raise UsageError(f"{of} is {given!r}: write a time {least}, such as 500ms, 2s, 10m or 1h")
+    return seconds
 
 
 def _several(given: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -120,6 +153,7 @@ class RunFileSettings:
     baseline: str | None = None
     """Folder of the finished run that gates compare with."""
     lint: LintFileSettings | None = None
+    witness: bool | WitnessFileSettings | None = None
 
     def overlaid(self, other: RunFileSettings) -> RunFileSettings:
         """These settings, overridden by those that ``other`` gives, except its ``cases``."""
@@ -210,6 +244,9 @@ def read_run_file(path: Path) -> RunFileSettings:
         _check_names(content["lint"], "setting of lint", [one.name for one in fields(LintFileSettings)], path)
     if isinstance(content.get("cases"), list):
         content = {"case_format": "yaml", **content, "cases": path.name}
+    if isinstance(content.get("witness"), dict):
+        known = [one.name for one in fields(WitnessFileSettings)]
+        _check_names(content["witness"], "setting of witness", known, path)
     try:
         settings = msgspec.convert(content, RunFileSettings)
     except msgspec.ValidationError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from golds import database, found_across, one_case
 
+from assay.api.linting import lint
 from assay.linting.apply import OtherAnswer
 from assay.linting.gold import GoldDatabase
 
@@ -97,3 +98,25 @@ def test_a_comment_turns_a_rule_off_for_its_gold(songs: GoldDatabase) -> None:
         "SELECT COUNT(age) FROM singer -- assay: ignore duplicate-question", question="How many singers?", name="b"
     )
     assert not found_across("duplicate-question", [first, second], songs)
+
+
+def test_golds_that_another_database_parts_are_found(tmp_path: Path) -> None:
+    """They agree on the data: only the worker, which can make other databases, tells them apart."""
+    with database(tmp_path):
+        pass  # made
+    found = lint(
+        [
+            one_case(["SELECT name FROM singer", "SELECT DISTINCT name FROM singer"], name="luck"),
+            one_case(["SELECT id FROM singer", "SELECT DISTINCT id FROM singer"], name="alike"),
+            one_case(["SELECT name FROM singer", "SELECT age FROM singer"], name="apart"),
+            one_case(
+                ["SELECT name FROM singer", "SELECT DISTINCT name FROM singer -- assay: ignore golds-parted"],
+                name="quiet",
+            ),
+        ],
+        databases=f"sqlite:///{tmp_path / 'songs.sqlite'}",
+        only=["golds-parted"],
+        workers=1,
+    ).findings
+    assert [(one.case_id, one.gold, one.rule) for one in found] == [("luck", 1, "golds-parted")]
+    assert "Golds 1 and 2 agree here" in found[0].evidence

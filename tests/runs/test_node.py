@@ -15,13 +15,14 @@ from assay import registry
 from assay.api.workers import worker_settings
 from assay.engines.sqlite import SqliteEngine
 from assay.errors import AssayError, DatabaseError, InputError
-from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction
+from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Limits, Prediction
+from assay.model.witness import Refutation, WitnessSettings
 from assay.ports import NeededDatabase, Task, TaskDone
 from assay.runs.backends.bundle import Bundle, bundle_of, chunks_of
 from assay.runs.backends.node import Node, NodeDatabases, NodeSettings, pack_batch
 from assay.runs.backends.versions import check_versions, versions_here
 from assay.runs.store.codec import decode_evidence
-from assay.runs.worker_tasks import CaseTask, Timed, TimingTask
+from assay.runs.worker_tasks import CaseTask, MatchTask, Timed, TimingTask
 
 _SCRIPT = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2)"
 
@@ -187,13 +188,23 @@ def test_a_node_does_batches_on_its_own_copy_of_a_database(
         now = monotonic() - 1_000_000  # the driver's clock shows another time
         timing = TimingTask(gold="SELECT 1", predicted="SELECT 1", url=url, iterations=1, until=now + 60)
         node.give(pack_batch([Task(id=4, payload=timing, database=url)], now))
-        found = _taken(node, 5)
+        match = MatchTask(
+            golds=("SELECT id FROM item",),
+            predicted="SELECT DISTINCT id FROM item",
+            url=url,
+            options=CaseOptions(),
+            witness=WitnessSettings(seconds=0.2, max_rows=0),
+        )
+        node.give(pack_batch([Task(id=5, payload=match, database=url)], monotonic()))
+        found = _taken(node, 6)
     finally:
         node.close()
     outcomes = [decode_evidence(line).outcome for number, line in sorted(found.items()) if isinstance(line, bytes)]
     assert outcomes == ["correct", "incorrect", "correct", "incorrect"]
     assert isinstance(found[4], Timed)
     assert not found[4].out_of_time
+    assert isinstance(found[5], Refutation)  # the node's own copy has the schema that witnesses are made of
+    assert found[5].differs
 
 
 def test_a_worker_that_cannot_set_up_is_told() -> None:

@@ -9,6 +9,7 @@ from typing import get_args
 from assay import registry
 from assay.errors import UsageError
 from assay.model import ColumnRule, MetricInfo
+from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
 from assay.ports import Metric
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 
@@ -22,6 +23,29 @@ def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | 
     if not metrics:
         raise UsageError("metrics is empty: name at least one, or leave it out for the built-in ones")
     return metrics
+
+
+def with_witnesses(asked: Sequence[str | Metric], witness: WitnessSettings | None) -> Sequence[str | Metric]:
+    """The metrics, with the one that takes refuted matches for wrong exactly where witnesses are looked for."""
+    if AFTER_WITNESSES in asked and witness is None:
+        raise UsageError(f"the metric {AFTER_WITNESSES} says what witnesses leave: ask for these, with --witness")
+    if witness is None:
+        return asked
+    return [*(one for one in asked if one != AFTER_WITNESSES), AFTER_WITNESSES]
+
+
+def witness_settings(asked: bool | WitnessSettings) -> WitnessSettings | None:  # noqa: FBT001 - the caller's own word
+    """How to look for witnesses; None: not at all. Raises UsageError for values out of range."""
+    if asked is False:
+        return None
+    found = WitnessSettings() if asked is True else asked
+    if not (math.isfinite(found.seconds) and found.seconds > 0):
+        raise UsageError(f"the seconds for each pair are {found.seconds!r}: give a positive number")
+    if found.total_s is not None and not (math.isfinite(found.total_s) and found.total_s >= 0):
+        raise UsageError(f"the seconds for all pairs are {found.total_s!r}: give a number from 0 up")
+    if not 0 <= found.max_rows <= MOST_ROWS:
+        raise UsageError(f"max_rows is {found.max_rows!r}: give 0 to {MOST_ROWS}")
+    return found
 
 
 def check_names(metrics: Sequence[MetricInfo], repeats: int) -> None:

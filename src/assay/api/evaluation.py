@@ -19,6 +19,8 @@ from assay.api.arguments import (
     metrics_asked_for,
     named_and_local,
     read_tags,
+    with_witnesses,
+    witness_settings,
 )
 from assay.api.backends import open_backend
 from assay.api.database_schemas import with_databases
@@ -54,6 +56,7 @@ from assay.model import (
     RunSettings,
 )
 from assay.model.lint import LintOptions
+from assay.model.witness import WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
@@ -93,6 +96,7 @@ def evaluate(
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
     lint: bool | LintOptions = False,
+    witness: bool | WitnessSettings = False,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -134,6 +138,9 @@ def evaluate(
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
         lint: also look for what is doubtful about the golds themselves, and show it beside the verdicts, with the
             accuracy without the doubtful cases (docs/lint.md). No verdict depends on it.
+        witness: also look for a database that parts each right answer from gold, or for a proof that there is none: the
+            verdict's ``strength`` says what came of it, and no verdict changes (docs/strength.md). A run in ``output``
+            that was made without it gets its strengths, and a later call does what an earlier one left open.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
         on_progress: called with the progress after each case.
@@ -170,6 +177,7 @@ def evaluate(
         name=name,
         tags=tags,
         lint=lint,
+        witness=witness_settings(witness),
         on_cases=on_cases,
         on_progress=on_progress,
     )
@@ -200,6 +208,7 @@ def evaluate_inputs(
     name: str | None = None,
     tags: Sequence[str] = (),
     lint: bool | LintOptions = False,
+    witness: WitnessSettings | None = None,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -211,7 +220,7 @@ def evaluate_inputs(
     causes of wrong answers.
     """
     check_timing(timing_iterations, timing_budget_s, timing_extra_s)
-    asked = metrics_asked_for(metrics)
+    asked = with_witnesses(metrics_asked_for(metrics), witness)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
     infos = tuple(map(MetricInfo.of, wanted))
@@ -265,6 +274,7 @@ def evaluate_inputs(
             timing_iterations=timing_iterations,
             timing_budget_s=timing_budget_s,
             timing_extra_s=timing_extra_s,
+            witness=witness,
             workers=pool.size,
             name=name,
             repeats=repeats,
@@ -281,6 +291,7 @@ def evaluate_inputs(
             metrics=wanted,
             local_metrics=local,
             bases=bases,
+            witness=witness,
         )
         done = carry_out(
             job,

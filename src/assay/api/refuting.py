@@ -12,13 +12,11 @@ from assay.api.single import KeptPools
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
-from assay.model.witness import Refutation
+from assay.model.witness import MOST_ROWS, Refutation
 from assay.ports import TaskDone
 from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings, with_notes
 from assay.sql.ddl import read_ddl
 from assay.sql.dialects import closest_dialect, is_dialect
-
-_MOST_ROWS = 4
 
 
 def refute(
@@ -53,8 +51,8 @@ def refute(
         raise UsageError("give either a database, or the schema of one")
     if not (math.isfinite(seconds) and seconds > 0):
         raise UsageError(f"seconds is {seconds}: give a positive number")
-    if not 0 <= max_rows <= _MOST_ROWS:
-        raise UsageError(f"max_rows is {max_rows}: give 0 to {_MOST_ROWS}")
+    if not 0 <= max_rows <= MOST_ROWS:
+        raise UsageError(f"max_rows is {max_rows}: give 0 to {MOST_ROWS}")
     url: DatabaseUrl | None = None
     made: DatabaseSchema | None = None
     notes: tuple[str, ...] = ()

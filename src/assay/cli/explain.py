@@ -21,6 +21,8 @@ def explain(
 ) -> None:
     """Say why a case is wrong: its causes with their evidence, and the smallest repair that makes it right.
 
+    Of a match in a run with --witness: how sure it is, and the database that parts it from gold, if one was found.
+
     Nothing is executed: the run found it out. 'right with … in place of …' is a change that was executed and judged.
 
     Example:  assay explain runs/first 54

@@ -16,7 +16,7 @@ _LINE_EVERY_S = 10.0
 
 def ending(state: Progress) -> str:
     """What the first Ctrl-C does."""
-    count = f"{state.in_flight} case{'' if state.in_flight == 1 else 's'}"
+    count = f"{state.in_flight} {state.noun.removesuffix('s') if state.in_flight == 1 else state.noun}"
     return f"interrupted: finishing what is in flight ({count}); press Ctrl-C again to stop now"
 
 

@@ -50,8 +50,8 @@ def refute(
     """
     from assay.api.refuting import refute as look
     from assay.reports.text.plain import visible
+    from assay.reports.text.refutation import witness_sql
     from assay.reports.witness import refutation_json, refutation_text, witness_test
-    from assay.reports.witness.text import witness_sql
 
     if as_json and (sql or test == Path("-")):
         raise UsageError("--json, --sql and --test - would be mixed on standard output: give one of them")

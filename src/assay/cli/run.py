@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,8 +44,10 @@ from assay.cli.options import (
     VesIterations,
     Workers,
 )
+from assay.cli.witness_options import WitnessFlags
 from assay.errors import UsageError
 from assay.model import FieldNames
+from assay.model.witness import AFTER_WITNESSES, WitnessSettings
 from assay.settings import LintFileSettings, RunFileSettings, is_run_file, read_run_file
 
 if TYPE_CHECKING:
@@ -177,6 +179,7 @@ def run(  # one parameter an option
     lint: Annotated[
         bool, typer.Option("--lint", help="Also show what is doubtful about the gold itself, beside the verdicts.")
     ] = False,
+    witnesses: WitnessFlags,
     reports: ReportFlags,
     gates: GateFlags,
     as_json: AsJson = False,
@@ -242,6 +245,7 @@ def run(  # one parameter an option
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
     targets = reports.targets()
+    witness = witnesses.gathered(settings.witness)
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
@@ -249,7 +253,7 @@ def run(  # one parameter an option
     # Before asking for a password, and long before asking a model.
     keeper = keeper_of(
         gates.gathered(settings.gates),
-        settings.metrics or registry.default_metrics(),
+        _with_after(settings.metrics or registry.default_metrics(), witness),
         baseline=settings.baseline,
         output=settings.output,
         advice="; --metrics adds to them",
@@ -285,7 +289,13 @@ def run(  # one parameter an option
         reports=targets,
         keeper=keeper,
         lint=lint,
+        witness=witness,
     )
+
+
+def _with_after(metrics: Sequence[str], witness: WitnessSettings | None) -> Sequence[str]:
+    """The metrics of the run, for its gates."""
+    return metrics if witness is None or AFTER_WITNESSES in metrics else (*metrics, AFTER_WITNESSES)
 
 
 def _print_prompt(settings: RunFileSettings, system: System | None) -> None:
@@ -318,6 +328,7 @@ def run_settings(
     keeper: GateKeeper | None = None,
     timing_extra_s: float = TIMING_EXTRA_S,
     lint: bool = False,
+    witness: WitnessSettings | None = None,
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api.evaluation import evaluate
@@ -361,6 +372,7 @@ def run_settings(
                 files=_files(settings),
                 allow_unmatched=bool(settings.allow_unmatched),
                 lint=_lint_options(settings, wanted=lint),
+                witness=False if witness is None else witness,
                 on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )
@@ -368,6 +380,7 @@ def run_settings(
         if system is not None:
             system.close()
     _tell_untimed(done)
+    _tell_unsearched(done, asked=witness is not None)
     tell_cache_use(done)
     finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice="--html FILE writes every case")
 
@@ -393,6 +406,15 @@ def _tell_untimed(done: Run) -> None:
         pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
         advice = "the same command goes on with them, and a longer budget comes further"
         typer.echo(f"{pairs} not timed within --ves-budget: {advice}", err=True)
+
+
+def _tell_unsearched(done: Run, *, asked: bool) -> None:
+    """Say on standard error how many matches the budget for witnesses did not reach."""
+    totals = done.record.aggregates.witnesses
+    left = 0 if totals is None else totals.matches - totals.searched
+    if asked and left:
+        were = "1 match was" if left == 1 else f"{left:,} matches were"
+        typer.echo(f"{were} not tried on other databases within --witness-total: the same command goes on", err=True)
 
 
 def _files(settings: RunFileSettings) -> FileOptions:

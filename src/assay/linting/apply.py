@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
 
@@ -13,10 +13,12 @@ from assay.linting.catalogue import Rule, catalogue
 from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase, unreadable
 from assay.model import Case, Execution
 from assay.model.lint import LintFinding, LintOptions, Severity
+from assay.model.witness import Refutation
 from assay.sql.facts import SchemaNames, comments_of
 
 _IGNORE = re.compile(r"assay\s*:\s*ignore\b[:\s]*([\w\-, \t]*)", re.IGNORECASE)
 _EXCERPT = 160
+GOLDS_PARTED = "golds-parted"
 MOST_FOUND = 10
 """What one rule may find in one gold: a query of a thousand wrong values is one trouble, not a thousand."""
 
@@ -81,7 +83,7 @@ def lint_gold(
         gaps["schema"] = "the engine cannot describe the database's tables"
     return GoldLint(
         findings=tuple(findings),
-        golds=_together(case, golds, others),
+        golds=replace(_together(case, golds, others), parted=_parted(golds, options)),
         ignored=ignored,
         gaps=tuple(gaps.items()),
         unknown_rules=tuple(unknown),
@@ -143,6 +145,21 @@ def finding_of(rule: Rule, found: Found, case: Case, gold: int) -> LintFinding:
 def _position(text: str, offset: int) -> tuple[int, int]:
     before = text[:offset]
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def _parted(golds: Sequence[Gold], options: LintOptions) -> tuple[tuple[int, Refutation], ...]:
+    """The golds that give the first one's result here, and another on another database."""
+    part = None if not golds or golds[0].database is None else golds[0].database.part
+    if part is None or len(golds) == 1 or not options.applies(GOLDS_PARTED):
+        return ()
+    first, *others = (digest(gold.execution) for gold in golds)
+    found = []
+    for gold, other in zip(golds[1:], others, strict=True):
+        if first is not None and other == first:
+            refutation = part(golds[0].query, gold.query)
+            if refutation.differs:
+                found.append((gold.index, refutation))
+    return tuple(found)
 
 
 def _together(case: Case, golds: Sequence[Gold], others: Sequence[OtherAnswer]) -> CaseGolds:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import TypeAlias, cast
 
 from assay.model import Case, DatabaseUrl, Execution, Limits, TableSchema
+from assay.model.witness import Refutation
 from assay.ports import QueryExecutor
 from assay.sql.facts import (
     ColumnRef,
@@ -28,6 +29,10 @@ MOST_QUESTION = 5_000
 """Characters of a question, and of its evidence, that rules read."""
 MOST_VALUES = 20_000
 """Distinct values of a column that are read; with more of them nothing is said about the column."""
+
+
+PartsGolds: TypeAlias = Callable[[str, str], Refutation]
+"""Looks for a database that parts two golds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +68,17 @@ class ColumnValues:
 class GoldDatabase:
     """A database behind the executor's guards and limits. What was asked once is kept, for all golds of it."""
 
-    def __init__(self, executor: QueryExecutor, url: DatabaseUrl, names: SchemaNames | None, limits: Limits) -> None:
+    def __init__(
+        self,
+        executor: QueryExecutor,
+        url: DatabaseUrl,
+        names: SchemaNames | None,
+        limits: Limits,
+        *,
+        part: PartsGolds | None = None,
+    ) -> None:
+        """``part`` looks for another database that parts two queries; None: nobody looks for one."""
+        self.part = part
         self.executor = executor
         self.url = url
         self.names = names
@@ -242,3 +257,5 @@ class CaseGolds:
     """The runs of the largest group that gives one result other than every gold's."""
     others: int = 0
     """How many stored runs gave a result."""
+    parted: tuple[tuple[int, Refutation], ...] = ()
+    """The golds that give the first one's result here, and another on another database."""

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         TimeBin,
         TimeSpread,
         TimeSummary,
+        WitnessTotals,
     )
     from assay.model.failure import Blame, Failure, FailureKind, Stage
     from assay.model.field_names import FieldNames
@@ -195,6 +196,7 @@ __all__ = [
     "Unproved",
     "UsageTotals",
     "Verdict",
+    "WitnessTotals",
     "quoted",
 ]
 

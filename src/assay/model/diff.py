@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from assay.model.evidence import Provenance, Rate, RunSettings
 from assay.model.gate import GateResult
+from assay.model.verdict import Strength
+
+_SURENESS: Mapping[Strength, int] = {
+    "same_text": 4,
+    "proved": 4,
+    "bounded": 3,
+    "survived": 3,
+    "tie": 2,
+    "unknown": 2,
+    "conditional": 1,
+    "refuted": 0,
+}
+"""How much other databases say for a match; nothing is known of one that nobody looked at."""
 
 ChangeKind = Literal["fixed", "broken", "better", "worse", "still_right", "still_wrong", "flaky", "unscored"]
 """What became of a case that both runs have, by `match` (or by the metric that leads the run in its place).
@@ -50,6 +64,8 @@ class CaseSide:
     """The reason of the verdict on the same answer."""
     cause: str | None = None
     """The name of its cause, where the answer is wrong and the run found one."""
+    strength: Strength = "none"
+    """How sure it is that the answer is right, where it is."""
 
     @property
     def share(self) -> float | None:
@@ -71,6 +87,12 @@ class CaseChange:
     tags: tuple[str, ...] = ()
     otherwise: bool = False
     """Still wrong, but in another way: another failure, or another near miss."""
+
+    @property
+    def lost_strength(self) -> bool:
+        """Whether both answers are right, and other databases say less for the candidate's than for the baseline's."""
+        was, now = (_SURENESS.get(side.strength) for side in (self.baseline, self.candidate))
+        return was is not None and now is not None and now < was
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
 from assay.model.usage import UsageTotals
 from assay.model.verdict import Outcome, Score, Verdict
+from assay.model.witness import Refutation, WitnessSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,8 @@ class Evidence:
     """For SDMX: what became of each question of the conversation."""
     diagnosis: Diagnosis | None = None
     """Why the answer is wrong, and its repair; ``cause`` is the name of the first of its causes."""
+    refutation: Refutation | None = None
+    """What came of looking for a database that parts a right answer from gold; None where nobody looked."""
 
     @property
     def outcome(self) -> Outcome:
@@ -203,6 +206,24 @@ class Forgiven:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessTotals:
+    """How sure the matches of a run are. All rates are over all scored cases; an unsearched match stands."""
+
+    matches: int
+    """Answers that are right."""
+    searched: int
+    """Of these, how many another database was looked for."""
+    strengths: tuple[Count, ...]
+    """The matches by their strength, the surest first."""
+    claimed: Rate
+    """The share of right answers, as the run's own databases say it."""
+    after: Rate
+    """Without the refuted ones."""
+    at_worst: Rate
+    """Without the conditional ones, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionTotals:
     """The numbers that only runs over selections have. All are over scored turns."""
 
@@ -295,6 +316,8 @@ class Aggregates:
     """The cases whose gold the lint did not find doubtful; None where there was no lint, or it doubts no gold."""
     times: tuple[TimeSpread, ...] = ()
     """The times of answers, gold queries and predicted queries, as far as they were measured."""
+    witnesses: WitnessTotals | None = None
+    """None where nobody looked for witnesses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,6 +358,8 @@ class RunSettings:
     """Differences that do not count as mistakes, where a case does not say otherwise."""
     selection: SelectionSettings | None = None
     """Set where the run judges selections instead of queries: ``database`` is then empty."""
+    witness: WitnessSettings | None = None
+    """How witnesses of the matches were looked for; None: not at all."""
     metric_infos: tuple[MetricInfo, ...] = ()
     """What each metric's class says of it, in the metrics' order. Runs of earlier versions have none."""
 

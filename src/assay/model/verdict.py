@@ -30,7 +30,37 @@ Flag = Literal[
 ``noisy_timing``: the measured times vary so much that another measurement may earn another reward.
 ``lenient``: right only by the leniency that the case or the run declares."""
 
-Strength = Literal["matched_on_one_database", "survived", "proved", "refuted", "none"]
+Strength = Literal[
+    "matched_on_one_database",
+    "same_text",
+    "proved",
+    "bounded",
+    "survived",
+    "tie",
+    "unknown",
+    "conditional",
+    "refuted",
+    "none",
+]
+"""How sure a verdict is. Of a match ``matched_on_one_database`` says that no other database was tried, the others what
+came of trying: `Evidence.refutation` has the sentence, the numbers and the witness. ``same_text``: gold's own text.
+``proved``: the same on every database; ``bounded``: on every one of a few rows a table; ``survived``: on all that were
+tried; ``tie``: but for a choice that a query leaves to the engine; ``unknown``: nothing could be tried, or to no end;
+``conditional``: not where the data breaks a regularity of the real data; ``refuted``: not on data like the real.
+An incorrect verdict is ``refuted`` by the run's own database. ``none``: nothing was compared."""
+
+MATCH_STRENGTHS: tuple[Strength, ...] = (
+    "same_text",
+    "proved",
+    "bounded",
+    "survived",
+    "tie",
+    "unknown",
+    "matched_on_one_database",
+    "conditional",
+    "refuted",
+)
+"""The strengths of a match, the surest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

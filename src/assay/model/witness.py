@@ -8,6 +8,12 @@ from typing import Literal
 from assay.model.proof import Proof
 from assay.model.result import Result, Row
 
+AFTER_WITNESSES = "match_after_witnesses"
+"""The metric of a run with witnesses that takes refuted matches for wrong."""
+
+MOST_ROWS = 4
+"""The largest tables that a bounded check may be asked for."""
+
 RefutationKind = Literal["refuted", "conditional", "tie", "proved", "bounded", "unknown"]
 """``refuted``: they differ on data like the real data (without real data: under the declared constraints).
 ``conditional``: they differ only on data that the real data's regularities rule out; `Refutation.broken` names these.
@@ -27,10 +33,12 @@ WhyUnknown = Literal[
     "one_fails",
     "nondeterministic",
     "lost",
+    "comparison",
 ]
 """``no_difference``: every trial agreed, and `Refutation.trials` says how many. ``fails``: a query fails on every
 database that was tried, or both do. ``one_fails``: where the results could differ, one query fails. ``constraints``:
-no database was found that honours them. ``lost``: the worker ended in the middle of it."""
+no database was found that honours them.``lost``: the worker ended in the middle of it. ``comparison``: the case
+or the run compares results in a way that the search does not know."""
 
 AssumptionLevel = Literal["observed", "without_ranges", "without_never_null", "declared"]
 """What a witness honours, the most first: all that was observed in the real data; all but the ranges of values; all but
@@ -94,6 +102,19 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessSettings:
+    """How a run looks for witnesses of its matches."""
+
+    seconds: float = 1.0
+    """Computing for each pair."""
+    total_s: float | None = None
+    """Wall time for all pairs together, after which none is begun; None: as long as it takes."""
+    seed: int = 0
+    max_rows: int = 2
+    """What no rule decides is checked on all tables of so many rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refutation:
     """The outcome of looking for a witness. The first query is the reference: its ORDER BY decides if order counts."""
 
@@ -121,6 +142,8 @@ class Refutation:
     """On how many databases both queries were executed."""
     seconds: float = 0.0
     seed: int = 0
+    budget_s: float | None = None
+    """In a run: the computing that the search was allowed."""
 
     @property
     def differs(self) -> bool:

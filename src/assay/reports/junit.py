@@ -275,6 +275,8 @@ def _properties(run: Run, view: RunView) -> Iterable[tuple[str, str]]:
         between = "" if rate.low is None or rate.high is None else f", {rate.low:.6f} to {rate.high:.6f}"
         confidence = f" at {view.confidence}" if between else ""
         yield f"metric.{metric.metric}.n", f"{plural(rate.n, 'case')}, {rate.unscored:,} unscored{between}{confidence}"
+    for counted in view.strengths.rows if view.strengths else ():
+        yield f"strength.{counted.name}", f"{counted.count:,}"
     for passed in view.repeats.rows if view.repeats else ():
         for name, figure in ((f"pass@{passed.k}", passed.any), (f"pass^{passed.k}", passed.all)):
             yield name, "n/a" if figure.rate.value is None else f"{figure.rate.value:.6f}"

@@ -10,12 +10,14 @@ from pathlib import Path
 from time import perf_counter
 
 from assay.model import MetricInfo, Run
+from assay.model.witness import AFTER_WITNESSES
 from assay.ports import Backend
 from assay.runs.aggregate.spread import cache_use
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.asking import LiveAnswers
 from assay.runs.job import Job, OnProgress
 from assay.runs.judging import Judging
+from assay.runs.metric_infos import info_of
 from assay.runs.store.folder import (
     RunFile,
     begin_folder,
@@ -27,6 +29,7 @@ from assay.runs.store.folder import (
     relabel,
 )
 from assay.runs.store.journal import Journal
+from assay.runs.strengths import awaits_search, lacks_score
 from assay.runs.timing import awaits_timing
 from assay.sdmx.gc_pause import collector_paused
 
@@ -70,6 +73,7 @@ def _execute_in(
     with Journal(folder, forget=overwrite) as journal:
         # Checked again: another process may have written before the journal was locked.
         stored = check_folder(folder, job.settings, overwrite=overwrite)
+        job = _with_strengths(job, stored)
         judging = Judging(
             job,
             pool,
@@ -99,13 +103,30 @@ def _execute_in(
     return run
 
 
+def _with_strengths(job: Job, stored: RunFile | None) -> Job:
+    """The job of a run that has strengths already, though nobody asks for them now: they stay."""
+    if stored is None or stored.settings.witness is None or job.settings.witness is not None:
+        return job
+    info = info_of(AFTER_WITNESSES, stored.settings)
+    settings = replace(
+        job.settings,
+        witness=stored.settings.witness,
+        metrics=(*job.settings.metrics, AFTER_WITNESSES),
+        metric_infos=(*job.settings.metric_infos, info),
+    )
+    return replace(job, settings=settings, metrics=(*job.metrics, info))
+
+
 def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run | None:
     """The stored run, if nothing except its name or tags is new. Its lint stays where none is asked for."""
     if judging.unanswered or judging.remaining:
         return None
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
         return None
-    if any(map(awaits_timing, judging.facts())):
+    facts = judging.facts()
+    if any(map(awaits_timing, facts)):
+        return None
+    if any(lacks_score(one, job.settings) or (job.witness and awaits_search(one, job.witness)) for one in facts):
         return None
     lint = read_lint(folder)
     if job.lint not in (None, lint):
@@ -120,8 +141,9 @@ def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run 
 
 
 def _finished_run(job: Job, judging: Judging, journal: Journal | None, started: float) -> Run:
-    """Time what has to be timed, once all is judged, and assemble the run."""
+    """Time what has to be timed, once all is judged, look for witnesses, and assemble the run."""
     judging.time(journal)
+    judging.search(journal)
     facts = judging.facts()
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
     doubtful = job.lint.doubtful() if job.lint is not None else frozenset[str]()

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from assay.model import MetricInfo, Provenance, RunSettings
 from assay.model.lint import LintReport
+from assay.model.witness import WitnessSettings
 from assay.ports import CaseScorer, Metric
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
@@ -30,5 +31,7 @@ class Job:
     """Judges the cases in this process, without workers; None: workers judge them."""
     bases: Mapping[str, str] = field(default_factory=dict)
     """Per database URL, a hash of its content and of the versions that judge: see `digest_of`."""
+    witness: WitnessSettings | None = None
+    """How to look for witnesses of the matches; None: nobody asks now."""
     lint: LintReport | None = None
     """What is doubtful about the golds; None: nobody asks."""

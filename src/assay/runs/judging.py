@@ -19,6 +19,7 @@ from assay.runs.store.codec import decode_evidence, decode_findings, encode_evid
 from assay.runs.store.facts import CaseFacts, FactReader, Judged
 from assay.runs.store.journal import Finished, Journal, damaged
 from assay.runs.store.kept_lines import KeptLines, LazyEvidence
+from assay.runs.strengths import Search, awaits_search, lacks_score, with_score
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
 from assay.runs.work_lists import PackedWorks, WorkList
@@ -66,6 +67,8 @@ class Judging:
         self._reader = FactReader()
         self._left: TimeLeft | None = None
         self._ending = False
+        self._searching: Progress | None = None
+        """The state of the search for witnesses, while it goes on."""
 
     @property
     def unanswered(self) -> bool:
@@ -285,9 +288,49 @@ class Judging:
         if journal is not None:
             journal.flush()
 
+    def search(self, journal: Journal | None) -> None:
+        """Look for witnesses of the matches that lack a strength, where the job asks for that."""
+        settings, wanted = self.job.settings, self.job.witness
+        facts = self.facts()
+        for place in [place for place, one in enumerate(facts) if lacks_score(one, settings)]:
+            self._strengthen(journal, place, with_score(self._evidence_of(place)))
+        if journal is not None:
+            journal.flush()  # the search reads these lines
+        if wanted is not None and self.pool is not None:
+            waiting = [place for place, one in enumerate(facts) if awaits_search(one, wanted)]
+            with winding_up(self._wind_up) as interruption:
+                search = Search(
+                    works=self.works,
+                    wanted=wanted,
+                    pool=self.pool,
+                    evidence_of=self._evidence_of,
+                    tell=self._told_of_search,
+                    ended=lambda: self._ending,
+                )
+                for place, evidence in search.strengthened(waiting):
+                    self._strengthen(journal, place, evidence)
+                if journal is not None:
+                    journal.flush()
+                interruption.end_here()
+            self._searching = None
+        if journal is not None:
+            journal.flush()
+
+    def _strengthen(self, journal: Journal | None, place: int, evidence: Evidence) -> None:
+        line = encode_evidence(evidence)
+        self._keep(journal, place, line, self._facts(place, line))
+
+    def _told_of_search(self, state: Progress) -> None:
+        self._searching = state
+        self.tell()
+
     def tell(self) -> None:
         """Report the progress."""
         if self._on_progress is None:
+            return
+        in_flight = self.pool.in_flight if self._ending and self.pool is not None else 0
+        if self._searching is not None:
+            self._on_progress(replace(self._searching, ending=self._ending, in_flight=in_flight))
             return
         asking = self._live if self._unanswered else None
         judged = self._judged
@@ -301,7 +344,7 @@ class Judging:
                 noun=counted(self.job.settings.repeats),
                 left_s=self._left_s(asking),
                 ending=self._ending,
-                in_flight=self.pool.in_flight if self._ending and self.pool is not None else 0,
+                in_flight=in_flight,
             )
         )
 
@@ -360,7 +403,9 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
     scorer.requests(job.local_metrics)  # their queries are executed already; a metric that fails here has no score
     for metric in job.local_metrics:
         scores[metric.name] = scorer.score(metric, executions, evidence.comparison, evidence.verdict)
-    return encode_evidence(replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics)))
+    return encode_evidence(
+        replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics if metric.name in scores))
+    )
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
@@ -11,9 +12,15 @@ from assay.linting.apply import GoldLint, OtherAnswer, lint_gold
 from assay.linting.gold import GoldDatabase
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintOptions
+from assay.model.witness import Refutation
 from assay.runs.known_schemas import KnownSchemas
 from assay.sql.facts import SchemaNames
 
+if TYPE_CHECKING:
+    from assay.runs.witness_worker import WitnessWorker
+
+_WITNESS_SECONDS = 0.5
+"""Computing for each pair of golds."""
 LINT_SETUP = "assay.runs.lint_worker:set_up"
 
 
@@ -59,6 +66,7 @@ class LintWorker:
         )
         self._schemas = KnownSchemas(self._executor)
         self._databases: dict[str, GoldDatabase | str] = {}
+        self._witnesses: WitnessWorker | None = None
 
     def __call__(self, task: object) -> GoldLint:
         assert isinstance(task, LintTask)
@@ -74,9 +82,23 @@ class LintWorker:
         )
         return replace(done, gaps=(*done.gaps, ("database", found))) if isinstance(found, str) else done
 
+    def _part(self, url: DatabaseUrl, first: str, second: str) -> Refutation:
+        from assay.runs.witness_worker import WitnessTask, WitnessWorker, WitnessWorkerSettings
+
+        if self._witnesses is None:  # few question sets have several golds of a case
+            settings = self._settings
+            self._witnesses = WitnessWorker(
+                WitnessWorkerSettings(
+                    engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes // 4
+                )
+            )
+        return self._witnesses(WitnessTask(first=first, second=second, url=url, seconds=_WITNESS_SECONDS, max_rows=0))
+
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
         self._executor.close()
+        if self._witnesses is not None:
+            self._witnesses.close()
 
     def _database(self, url: DatabaseUrl) -> GoldDatabase | str:
         """The database with its schema, or why it cannot be read."""
@@ -85,7 +107,9 @@ class LintWorker:
             try:
                 schema = self._schemas.read(url)
                 names = None if schema is None else SchemaNames(schema)
-                found = GoldDatabase(self._executor, url, names, self._settings.limits)
+                found = GoldDatabase(
+                    self._executor, url, names, self._settings.limits, part=lambda *golds: self._part(url, *golds)
+                )
             except DatabaseError as error:
                 found = str(error)
             self._databases[url.text] = found

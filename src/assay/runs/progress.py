@@ -11,10 +11,10 @@ class Progress:
     """The state of one stage of a run.
 
     The stages are asking the system, linting the golds, judging the answers, timing the right ones;
-    ``repeating`` means timing pairs again whose noise could change their score.
+    ``repeating`` means timing pairs again whose noise could change their score. Last, ``witnesses`` are looked for.
     """
 
-    stage: Literal["asking", "linting", "judging", "timing", "repeating"] = "judging"
+    stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses"] = "judging"
     total: int
     finished: int
     resumed: int = 0

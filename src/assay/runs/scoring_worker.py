@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool import heartbeat
@@ -15,12 +15,16 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Execution, PairTiming
+from assay.model.witness import Refutation
 from assay.ports import Diagnoser, Executions, Metric
 from assay.runs.store.codec import encode_evidence, unpack_task
-from assay.runs.worker_tasks import CaseOutcome, CaseTask, Timed, TimingTask, WorkerSettings
+from assay.runs.worker_tasks import CaseOutcome, CaseTask, MatchTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
 from assay.sql.plain import is_plain
+
+if TYPE_CHECKING:
+    from assay.runs.match_worker import MatchWorker
 
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:
@@ -32,10 +36,11 @@ def set_up(settings: WorkerSettings) -> WorkerScorer:
 
 
 class WorkerScorer:
-    """Does a task in a worker: a CaseTask, packed or not, or a TimingTask.
+    """Does a task in a worker: a CaseTask, packed or not, a TimingTask, or a MatchTask.
 
     A CaseTask gives the evidence as a line of JSON, with the rows where the task asks for them; a TimingTask gives the
-    measured times. A worker process closes its connections by ending; elsewhere the caller must call `close`.
+    measured times; a MatchTask what came of looking for a witness. A worker process closes its connections by ending;
+    elsewhere the caller must call `close`.
     """
 
     def __init__(self, settings: WorkerSettings) -> None:
@@ -44,8 +49,11 @@ class WorkerScorer:
         self._executors: dict[int, Executor] = {}
         self._scorers: dict[int, QueryScorer] = {}
         self._awaits_parsers = settings.plain_queries
+        self._matches: MatchWorker | None = None
 
-    def __call__(self, packed: object) -> bytes | CaseOutcome | Timed:
+    def __call__(self, packed: object) -> bytes | CaseOutcome | Timed | Refutation:
+        if isinstance(packed, MatchTask):
+            return self._searched(packed)
         task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
         attempt = task.attempt
         if attempt not in self._executors:
@@ -64,10 +72,21 @@ class WorkerScorer:
         with closing(self._make_executor(attempt)) as executor:
             return _scored(self._make_scorer(executor), task)
 
+    def _searched(self, task: MatchTask) -> Refutation:
+        if self._matches is None:
+            from assay.runs.match_worker import MatchWorker  # most runs look for no witnesses
+
+            for executor in self._executors.values():
+                executor.cache.clear()  # what judged the cases makes room
+            self._matches = MatchWorker(self._settings)
+        return self._matches(task)
+
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
         for executor in self._executors.values():
             executor.close()
+        if self._matches is not None:
+            self._matches.close()
 
     def _make_executor(self, attempt: int) -> Executor:
         folder = self._settings.execution_cache

@@ -12,7 +12,7 @@ from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
-from assay.model import DatabaseSchema, DatabaseUrl, Limits, quoted
+from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits, quoted
 from assay.model.witness import Refutation
 from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
@@ -55,6 +55,8 @@ class WitnessTask:
     seed: int = 0
     max_rows: int = 2
     """What no rule decides is checked on all tables of so many rows."""
+    options: ComparisonOptions | None = None
+    """How results are compared; None: by the verdict's rules as they are."""
 
 
 def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
@@ -73,7 +75,7 @@ class WitnessWorker:
         self._executor = Executor(
             engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
         )
-        self._refuters: dict[str, Refuter] = {}
+        self._refuters: dict[tuple[str, ComparisonOptions | None], Refuter] = {}
         self._schemas: dict[str, DatabaseSchema | None] = {}
 
     def __call__(self, task: object) -> Refutation:
@@ -131,12 +133,13 @@ class WitnessWorker:
             dialect = schema.dialect if url is not None else engine
             return prove_alone(task.first, task.second, schema, dialect=dialect, trusted=url is None, why=why)
         dialect = str(cast("Any", maker).dialect)
-        if engine not in self._refuters:
+        key = engine, task.options
+        if key not in self._refuters:
 
             def make(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
                 return maker.trial(schema, keyless=keyless)
 
-            self._refuters[engine] = Refuter(make, read_answers)
+            self._refuters[key] = Refuter(make, read_answers, options=task.options)
         budget = Budget(seconds=task.seconds, trials=max(1, int(_TRIALS.get(dialect, 250) * task.seconds)))
         real = None
         if url is not None:
@@ -150,7 +153,7 @@ class WitnessWorker:
 
         heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
         try:
-            return self._refuters[engine].refute(
+            return self._refuters[key].refute(
                 task.first,
                 task.second,
                 schema,

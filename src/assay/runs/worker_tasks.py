@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.model import Case, ComparisonOptions, DatabaseUrl, Failure, Limits, PairTiming, Prediction
+from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Failure, Limits, PairTiming, Prediction
 from assay.model.making import quickly_made
+from assay.model.witness import WitnessSettings
 from assay.ports import Executions, QueryRequest
 
 if TYPE_CHECKING:
@@ -68,6 +69,18 @@ class TimingTask:
     until: float | None = None
     """The moment of `time.monotonic` after which no further execution begins; None: no limit."""
     attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchTask:
+    """A right answer beside its golds: does another database part them?"""
+
+    golds: tuple[str, ...]
+    """The gold that it was judged by first."""
+    predicted: str
+    url: DatabaseUrl
+    options: CaseOptions
+    witness: WitnessSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,16 +36,16 @@ def make_witness(plan: Plan, trial: TrialDatabase, judged: Judged, queries: Sequ
 
 
 def told_difference(judged: Judged) -> str:
-    """How the results differ, in a clause."""
+    """How the results differ, in a clause, the first query's before the second's."""
     if judged.first is None or judged.second is None:
         return "a query fails"
     first, second = judged.first, judged.second
     if len(first.rows) == len(second.rows) == 1 and first.column_count == second.column_count == 1:
-        return f"the first gives {_short(first.rows[0][0])}, the second {_short(second.rows[0][0])}"
+        return f"{_short(first.rows[0][0])} against {_short(second.rows[0][0])}"
     if judged.comparison is not None and judged.comparison.equal:
         return "another choice of tied rows gives another result"
     if len(first.rows) != len(second.rows):
-        return f"the first gives {_rows(first)}, the second {_rows(second)}"
+        return f"{_rows(first)} against {_rows(second)}"
     reason = "" if judged.comparison is None else judged.comparison.reason
     return reason or "the rows differ"
 

@@ -20,6 +20,7 @@ from assay.reports.text.plain import words
 from assay.reports.views.case import failures, near_misses
 from assay.reports.views.causes import repair, why
 from assay.reports.views.gold_findings import GoldFindings
+from assay.reports.views.strengths import sentence, strength_name, witness_text
 
 _LINES = 10
 """How many lines of text a row shows at most; the cell holds the whole text."""
@@ -36,7 +37,7 @@ class DetailsSeen:
         self.ids, self.difficulties, self.databases = Longest(), Longest(), Longest()
         self.plain_ids = True
         """Whether all ids are plain integers."""
-        self.causes = self.diagnoses = self.contexts = self.costs = self.ves = False
+        self.causes = self.diagnoses = self.contexts = self.costs = self.ves = self.strengths = False
         """Whether any case has one."""
         self.timings: dict[str, None] = {}
         """The systems' own names of times, in the order in which they come."""
@@ -53,6 +54,7 @@ class DetailsSeen:
         self.contexts = self.contexts or bool(case.context)
         self.costs = self.costs or prediction.cost_usd is not None
         self.ves = self.ves or bool(_ves_detail(item))
+        self.strengths = self.strengths or item.refutation is not None
         for name, _ in prediction.timings_s:
             self.timings.setdefault(name)
 
@@ -148,6 +150,9 @@ def _where_any(run: Run, seen: DetailsSeen) -> list[CaseColumn]:
         columns.append(text_column("Cause", 28, lambda item: item.cause))
     if seen.diagnoses:
         columns.append(text_column("Why", 60, lambda item: "\n".join((*why(item), *repair(item))) or None))
+    if seen.strengths:
+        columns.append(text_column("Strength", 16, lambda item: strength_name(item) or None))
+        columns.append(text_column("On other databases", 60, _witness))
     if seen.contexts:
         columns.append(text_column("Context", 32, lambda item: item.case.context))
     if seen.costs:
@@ -159,6 +164,13 @@ def _where_any(run: Run, seen: DetailsSeen) -> list[CaseColumn]:
     guide = {name.replace("_", "") for name in TIMINGS}
     others = [name for name in seen.timings if "".join(filter(str.isalnum, name)).casefold() not in guide]
     return columns + [_timing(name) for name in others[:_OTHER_TIMINGS]]
+
+
+def _witness(item: Evidence) -> str | None:
+    """What came of looking for a database that parts a match from gold, with that database."""
+    if item.refutation is None:
+        return None
+    return sentence(item) if item.refutation.witness is None else witness_text(item.refutation)
 
 
 def _ves_detail(item: Evidence) -> str | None:

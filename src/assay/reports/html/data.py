@@ -22,6 +22,7 @@ import msgspec
 from assay.model import Evidence
 from assay.reports.html.payload import (
     AlignedRow,
+    Beyond,
     Cell,
     CellKind,
     Detail,
@@ -31,13 +32,15 @@ from assay.reports.html.payload import (
     Metric,
     PairDetail,
     State,
+    WitnessTable,
 )
 from assay.reports.text.plain import CellText, clipped, one_line, seconds, words
 from assay.reports.views.alignment import alignment
-from assay.reports.views.meanings import FLAGS, STRENGTHS
+from assay.reports.views.meanings import FLAGS
 from assay.reports.views.repeats import STEADY
 from assay.reports.views.run import CaseView, RunView, only_by
 from assay.reports.views.selections_build import blamed
+from assay.reports.views.strengths import ShownTable, strength_said, witness_view
 from assay.runs.aggregate.totals import failures_of
 
 CHUNK = 200
@@ -236,6 +239,8 @@ def _run_facets(view: RunView) -> Iterable[FacetColumn]:
             for link in row.cases:
                 by_anchor.setdefault(link.anchor, []).append(row.name)
         yield FacetColumn(name, label, partial(_of_anchor, by_anchor))
+    if view.strengths:
+        yield FacetColumn("strength", "Strength of a match", lambda _, case: _one(case.strength))
     yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
     for name, label in (
         ("table", "Wrong about"),
@@ -295,7 +300,7 @@ def case_detail(item: Evidence, case: CaseView) -> Detail:
         tags=case.tags,
         outcome=case.outcome,
         reason=case.reason,
-        strength=_meant(item.verdict.strength, STRENGTHS) if item.verdict.strength != "none" else None,
+        strength=strength_said(item),
         cause=case.cause,
         flags=tuple(_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)),
         why=case.why,
@@ -313,7 +318,27 @@ def case_detail(item: Evidence, case: CaseView) -> Detail:
         facts=tuple(_facts(item)),
         difference=_difference(item, case),
         turns=case.turns,
+        beyond=_beyond(item),
     )
+
+
+def _beyond(item: Evidence) -> Beyond | None:
+    found = witness_view(item)
+    if found is None:
+        return None
+    return Beyond(
+        title=found.title,
+        said=found.said,
+        tables=tuple(map(_witness_table, found.tables)),
+        results=tuple(map(_witness_table, found.results)),
+        sql=found.sql,
+        remarks=found.remarks,
+    )
+
+
+def _witness_table(table: ShownTable) -> WitnessTable:
+    rows = tuple(tuple(Cell(_CELL_KINDS[cell.kind], cell.text, cell.cut) for cell in row) for row in table.rows)
+    return WitnessTable(name=table.name, columns=table.columns, rows=rows, marked=table.marked, left=table.left_out)
 
 
 def _meant(name: str, meanings: Mapping[str, str]) -> tuple[str, str]:

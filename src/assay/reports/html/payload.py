@@ -102,6 +102,28 @@ class Difference(
     rows: tuple[AlignedRow, ...] = ()
 
 
+class WitnessTable(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A table of a witness, or the result of a query on it; ``marked`` rows are in this result alone."""
+
+    name: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    marked: tuple[int, ...] = ()
+    left: int = 0
+
+
+class Beyond(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What came of looking for another database that parts the answer from gold."""
+
+    title: str
+    said: str
+    tables: tuple[WitnessTable, ...] = ()
+    results: tuple[WitnessTable, ...] = ()
+    """Gold's, then the prediction's."""
+    sql: str = ""
+    remarks: tuple[str, ...] = ()
+
+
 Meant: TypeAlias = tuple[str, str]
 """A name in words, and what it means."""
 
@@ -143,6 +165,7 @@ class Detail(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     findings: tuple[str, ...] = ()
     """What is doubtful about the gold."""
     facts: tuple[tuple[str, str], ...] = ()
+    beyond: Beyond | None = None
 
 
 class Side(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

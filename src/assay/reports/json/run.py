@@ -6,8 +6,9 @@ run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``l
 themselves, and which cases are doubtful; null where nobody asked for that), ``cases``. Field names are
 those of `assay.model`; an absent value is null. A case has ``case``, ``prediction``, ``verdict``,
 ``scores``, ``cause``, ``diagnosis`` (every cause, the repair), with a lint also ``gold_findings``; for queries also
-``comparison``, ``gold_executions`` and ``predicted_execution``; for SDMX selections ``turns`` instead, with every
-judged term (docs/formats.md).
+``comparison``, ``gold_executions``, ``predicted_execution`` and ``refutation`` (what came of looking for a database
+that parts a match from gold, with the witness; null where nobody looked); for SDMX selections ``turns`` instead, with
+every judged term (docs/formats.md).
 
 Cells of the aligned rows keep their value and type, as `assay.model.cell_json` writes them. Elsewhere a lone surrogate
 is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
@@ -25,6 +26,7 @@ from typing import Any
 from assay.model import AlignedRow, Evidence, Execution, Run
 from assay.model.cell_json import cell_to_json
 from assay.model.lint import LintReport
+from assay.reports.json.refutation import refutation_fields
 from assay.reports.views.run_build import drawing_of
 
 FORMAT_VERSION = 1
@@ -142,6 +144,7 @@ def _case(item: Evidence) -> dict[str, object]:
         "predicted_execution": predicted and _execution(predicted),
         "cause": item.cause,
         "diagnosis": item.diagnosis and _builtins(item.diagnosis),
+        "refutation": item.refutation and refutation_fields(item.refutation),
     }
 
 

@@ -14,13 +14,15 @@ from assay.reports.markdown.sections import section_lines
 from assay.reports.markdown.selections import selection_turn
 from assay.reports.sections.run import run_sections
 from assay.reports.sections.values import sections_for
-from assay.reports.text.plain import plural
+from assay.reports.text.plain import clipped, one_line, plural
 from assay.reports.views.run import CaseView, DifferenceView, QueryView, RunView
 from assay.reports.views.run_build import view_of
+from assay.reports.views.strengths import sentence, witness_text
 
 _CASES = 20
 _TERMS = 10
 """How many terms per list of a selection."""
+_QUESTION, _QUERY, _WITNESS = 1000, 2000, 3000
 _SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
 
 
@@ -33,13 +35,17 @@ class MarkdownReporter:
     def render(self, run: Run) -> bytes:
         """The whole report, short enough for one comment; what is left out is counted."""
         wrong, broken = _Firsts("incorrect", _CASES), _Firsts("unscored", _CASES // 4)
+        parted = _Parted(_CASES)
         for item in run.evidence:
             wrong.take(item)
             broken.take(item)
+            parted.take(item)
         view = view_of(run, detailed=[*broken.shown, *wrong.shown], terms=_TERMS)
         numbers = _fitting(_numbers(view), LENGTH)
-        details = _details(view, wrong.count + broken.count, LENGTH - len(numbers))
-        return (numbers + "\n" + details).encode()
+        room = LENGTH - len(numbers)
+        details = _details(view, wrong.count + broken.count, room * 2 // 3 if parted.count else room)
+        witnesses = _witnesses(parted, room - len(details))
+        return (numbers + "\n" + details + witnesses).encode()
 
 
 class _Firsts:
@@ -64,6 +70,61 @@ class _Firsts:
     def shown(self) -> Iterable[Evidence]:
         """One answer per case."""
         return self._firsts.values()
+
+
+class _Parted:
+    """The first matches that another database parts from gold, the refuted ones first, and how many there are."""
+
+    def __init__(self, most: int) -> None:
+        self.count = 0
+        self._most = most
+        self._firsts: dict[str, list[Evidence]] = {"refuted": [], "conditional": []}
+
+    def take(self, item: Evidence) -> None:
+        """Look at one answer."""
+        if item.outcome == "correct" and item.verdict.strength in self._firsts:
+            self.count += 1
+            kept = self._firsts[item.verdict.strength]
+            if len(kept) < self._most:
+                kept.append(item)
+
+    @property
+    def shown(self) -> list[Evidence]:
+        """Those that are shown."""
+        return [item for kept in self._firsts.values() for item in kept][: self._most]
+
+
+def _witnesses(parted: _Parted, room: int) -> str:
+    """The matches that another database parts from gold, with that database, as many as there is room for."""
+    blocks: list[str] = []
+    used = 300
+    for item in parted.shown:
+        block = "\n".join(_witness(item))
+        if used + len(block) > room:
+            break
+        blocks.append(block)
+        used += len(block) + 1
+    if not parted.count or not blocks:
+        return ""
+    left_out = parted.count - len(blocks)
+    ending = f"\n{left_out:,} more are in the HTML and JSON reports.\n" if left_out else ""
+    return "\n### Matches that another database parts from gold\n" + "\n".join(blocks) + ending
+
+
+def _witness(item: Evidence) -> Iterable[str]:
+    yield ""
+    name = html(one_line(item.case.id, limit=80))
+    yield f"<details><summary>{name} · {item.verdict.strength} · {html(_first_line(sentence(item)))}</summary>"
+    yield ""
+    yield from fenced("text", clipped(item.case.question, limit=_QUESTION))
+    index = item.verdict.gold_index or 0
+    for label, query in (("Gold", item.case.golds[index : index + 1]), ("Predicted", (item.prediction.query or "",))):
+        yield f"{label}:"
+        yield ""
+        yield from fenced("sql", clipped("".join(query), limit=_QUERY))
+    if item.refutation is not None:
+        yield from fenced("text", clipped(witness_text(item.refutation), limit=_WITNESS))
+    yield "</details>"
 
 
 def _fitting(lines: Iterable[str], room: int) -> str:

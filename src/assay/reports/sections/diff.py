@@ -47,6 +47,8 @@ def _sections(view: DiffView) -> Iterable[Section]:
             blocks=(Changes(table=table),),
             folded=_COMMENT,
         )
+    if view.weaker:
+        yield _weaker(view)
     yield from _metrics(view)
     yield from (_groups(view, table) for table in view.groups)
     if view.causes:
@@ -95,6 +97,22 @@ def _metrics(view: DiffView) -> Iterable[Section]:
     if blocks:
         aside = f"difference in points, {view.confidence} interval"
         yield Section(key="metrics", title="Metrics", aside=aside, blocks=blocks, place="top")
+
+
+def _weaker(view: DiffView) -> Section:
+    """The matches for which other databases say less than for the baseline's."""
+    table = Table(
+        columns=columns("case", "baseline", Column(title="candidate", strong=True)),
+        rows=rows((Name(text=row.case), row.baseline, row.candidate) for row in view.weaker),
+        most={**dict.fromkeys(LINES, _ROWS_IN_LINES), "comment": _ROWS_IN_COMMENT},
+    )
+    return Section(
+        key="weaker",
+        title=f"Matches that lost strength: {len(view.weaker):,}",
+        aside="right in both, and less sure on other databases",
+        blocks=(table,),
+        folded=_COMMENT,
+    )
 
 
 def _groups(view: DiffView, table: DiffGroupTable) -> Section:

@@ -45,6 +45,7 @@ from assay.reports.views.run import (
     MetricRow,
     RunView,
     SlowRow,
+    StrengthsView,
     only_by,
 )
 
@@ -63,6 +64,8 @@ def run_sections(view: RunView) -> tuple[Section, ...]:
 def _sections(view: RunView) -> Iterable[Section]:
     if view.gates:
         yield gates_section(view.gates)
+    if view.strengths:
+        yield _strengths(view.strengths)
     if view.fix_first:
         yield _fix_first(view)
     if view.selection:
@@ -222,6 +225,50 @@ def _repeats(view: RunView) -> Section:
         blocks=(table,),
         rank=1,
     )
+
+
+def _strengths(found: StrengthsView) -> Section:
+    """Accuracy as claimed and as it stands after witnesses, and the matches by strength."""
+    lines = (
+        ("as claimed", found.claimed, "the same results on the run's own databases"),
+        ("after witnesses", found.after, "without matches that a database like the real one refutes"),
+        ("at worst", found.at_worst, "without the conditional ones, too"),
+    )
+    meaning = Column(title="meaning", only=frozenset({"wide", "comment", "page", "book"}))
+    figures = Table(
+        columns=columns("accuracy", "value", meaning),
+        rows=tuple(
+            Row(cells=(name, figure, Remark(meaning=said)), strong=figure is found.after, style="percent")
+            for name, figure, said in lines
+        ),
+        look="figures",
+        headed=False,
+    )
+    titles = columns(
+        "strength",
+        Column(title="matches", strong=True),
+        Column(title="share", only=frozenset({"book"})),
+        Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=10),
+        Column(title="meaning", only=EVERYWHERE - {"plain"}),
+    )
+    counted = Table(
+        columns=titles,
+        rows=rows(
+            (
+                Name(text=row.name),
+                count(row.count, link=(row.facet,) if row.facet else ()),
+                Number(value=row.share, text="", style="percent"),
+                row.cases,
+                Remark(meaning=row.meaning),
+            )
+            for row in found.rows
+        ),
+        look="counts",
+        headed=False,
+        bars=(1,),
+        bars_are="counts",
+    )
+    return Section(key="strength", title="How sure the matches are", blocks=(figures, counted), place="top", rank=-2)
 
 
 def _metrics(view: RunView) -> Section:

@@ -8,6 +8,7 @@ from textwrap import indent
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Repair
 from assay.reports.text.plain import one_line
+from assay.reports.text.refutation import refutation_text, witness_sql
 
 _LENGTH = 500
 _MARGIN = "    "
@@ -29,6 +30,11 @@ def _lines(item: Evidence) -> Iterator[str]:
         yield f"\ngold:\n{indent(gold.strip(), _MARGIN)}"
     if item.prediction.query is not None:
         yield f"\nprediction:\n{indent(item.prediction.query.strip(), _MARGIN)}"
+    if item.refutation is not None:
+        yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), _MARGIN)}"
+        if item.refutation.witness is not None:
+            yield f"\nSQL that makes this database:\n{indent(witness_sql(item.refutation.witness).rstrip(), _MARGIN)}"
+        return
     if item.diagnosis is None:
         why = (
             "the run was made without causes"

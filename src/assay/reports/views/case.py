@@ -11,6 +11,7 @@ from assay.reports.text.plain import clipped, number, one_line, plural, seconds,
 from assay.reports.views.alignment import AlignedColumn, merged, sample
 from assay.reports.views.causes import repair, why
 from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RowView, ScoreView
+from assay.reports.views.strengths import strength_name
 
 _QUERY_LENGTH = 6000
 _ORIGINAL_LENGTH = 50_000
@@ -46,6 +47,7 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         why=why(item),
         repair=repair(item),
         alike=item.diagnosis.alike if item.diagnosis is not None else (),
+        strength=strength_name(item),
     )
 
 

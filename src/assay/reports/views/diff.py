@@ -105,6 +105,16 @@ class SideText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WeakerRow:
+    """A match of both runs for which other databases say less now."""
+
+    case: str
+    baseline: str
+    """Its strength in words."""
+    candidate: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRow:
     """A case that changed between right and wrong, or is wrong in another way."""
 
@@ -210,6 +220,8 @@ class DiffView:
     """How interval and p-value were computed: sentences."""
     causes: tuple[CauseRow, ...] = ()
     """The most frequent first; empty where neither run names causes."""
+    weaker: tuple[WeakerRow, ...] = ()
+    """The matches that lost strength; empty where not both runs looked for witnesses."""
 
     @property
     def sentence(self) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from assay.model import CaseChange, CaseSide, ChangedCase, GroupDiff, MetricDiff, MetricInfo, Rate, RunDiff, RunHead
 from assay.reports.text.gate_table import gate_rows
-from assay.reports.text.plain import clipped, interval, one_line, percent, plural
+from assay.reports.text.plain import clipped, interval, one_line, percent, plural, words
 from assay.reports.views.diff import (
     ChangeRow,
     ChangeTable,
@@ -22,6 +22,7 @@ from assay.reports.views.diff import (
     ShownKind,
     SideText,
     SideView,
+    WeakerRow,
 )
 from assay.reports.views.diff_causes import cause_rows
 from assay.reports.views.diff_text import p_said, p_text, points, points_interval, some
@@ -100,6 +101,15 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
         power=_power(lead_metric, diff),
         methods=tuple(_methods(lead_metric, diff)),
         causes=cause_rows(diff.changes),
+        weaker=tuple(
+            WeakerRow(
+                case=_shown_id(one.candidate.case_id),
+                baseline=words(one.baseline.strength),
+                candidate=words(one.candidate.strength),
+            )
+            for one in diff.changes
+            if one.lost_strength
+        ),
     )
 
 

@@ -47,12 +47,20 @@ FLAGS: Mapping[str, str] = {
 }
 
 STRENGTHS: Mapping[str, str] = {
+    "same_text": "gold's own text: the same on any data",
+    "proved": "the same results on any data, by proof",
+    "bounded": "the same results on tables of a few rows",
+    "survived": "no difference on any data that was tried",
+    "tie": "apart only by a choice that a query leaves open, such as which of two tied rows it takes",
+    "unknown": "no other data could be tried",
     "matched_on_one_database": "the results are the same on this database; on other data they may not be",
-    "refuted": "the results differ on this database, which one difference is enough to settle",
-    "survived": "no other data was found on which the results differ",
-    "proved": "the queries give the same results on any data",
+    "conditional": "they differ if a regularity breaks that nothing declares, such as names being unique",
+    "refuted": "they differ on data like the real: on a small database that keeps everything observed in it",
 }
-"""The strengths of a verdict: how sure it is."""
+"""The strengths of a match: how sure it is."""
+
+SETTLED = "the results differ on this database, which one difference is enough to settle"
+"""The strength of an incorrect verdict."""
 
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",

@@ -156,6 +156,21 @@ class RepeatsView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StrengthsView:
+    """How sure a run's matches are."""
+
+    claimed: Figure
+    after: Figure
+    """Without the refuted ones."""
+    at_worst: Figure
+    """Without the conditional ones, too."""
+    said: str
+    """The whole in a few sentences."""
+    rows: tuple[CountRow, ...]
+    """The matches by strength, the surest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SlowRow:
     """One query's execution, slowest first."""
 
@@ -253,6 +268,8 @@ class CaseView:
     """What is doubtful about the case's gold, the severest first."""
     rules: tuple[str, ...] = ()
     """The rules that say so."""
+    strength: str = ""
+    """How sure a match is, in words; empty where nobody looked."""
     alike: tuple[str, ...] = ()
     """Clauses in which both queries say the same, however they spell it."""
 
@@ -344,6 +361,8 @@ class RunView:
     """How answers from a file were matched to their questions, and which column was used for which field."""
     findings: tuple[CountRow, ...] = ()
     """What the lint found doubtful about gold, by rule."""
+    strengths: StrengthsView | None = None
+    """None where nobody looked for witnesses."""
     caution: str = ""
     """A caution shown in the headline itself, and in ``tally``: without it the number would mislead."""
 

@@ -37,7 +37,9 @@ from assay.reports.views.run import (
     GroupTable,
     MetricRow,
     RunView,
+    StrengthsView,
 )
+from assay.reports.views.strengths import strengths_view
 from assay.reports.views.survey import Survey
 from assay.reports.views.times import time_rows, usage_facts, usage_rows
 from assay.reports.views.unscored import told, unscored_notes
@@ -170,6 +172,7 @@ class _Builder:
             repeats=self.repeats,
             selection=selections_build.overview(self.run, self.metrics, room) if self.of_selections else None,
             gates=gate_rows(self.run.gates, self.links),
+            strengths=self.strengths(),
         )
 
     def case(self, item: Evidence, room: selections_build.Room, *, sampled: bool = True) -> CaseView:
@@ -236,6 +239,9 @@ class _Builder:
     def notes(self) -> Iterable[str]:
         numbers, provenance = self.numbers, self.run.provenance
         yield from self.lenient_notes()
+        strengths = self.strengths()
+        if strengths is not None:
+            yield strengths.said
         if self.repeats is not None:
             yield self.repeats.said
         yield from unscored_notes(self.survey.unscored, noun=self.noun, gold="target" if self.of_selections else "gold")
@@ -379,6 +385,20 @@ class _Builder:
             blame=blame,
             example=example,
         )
+
+    def strengths(self) -> StrengthsView | None:
+        """How sure the matches are."""
+
+        def row(count: Count, name: str, meaning: str) -> CountRow:
+            return replace(self.count_row(count, name, meaning), facet=("strength", name))
+
+        return strengths_view(self.numbers.witnesses, self.verdict_figure, row)
+
+    def verdict_figure(self, rate: Rate) -> Figure:
+        """The figure of a rate over right and wrong answers."""
+        tally = f"mean of {rate.n:,}" if self.repeats is not None else f"{number(rate.numerator)} of {rate.n:,}"
+        tally = tally if rate.n else "no scored case"
+        return Figure(rate=rate, text=percent(rate.value), interval=interval(rate), tally=tally)
 
     def finding_rows(self) -> tuple[CountRow, ...]:
         """Per rule, the cases whose gold it doubts."""

@@ -28,6 +28,7 @@ from assay.runs.aggregate.forgiven import forgiven_of
 from assay.runs.aggregate.rates import Answers, Values, rate_of
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
+from assay.runs.aggregate.strengths import witness_totals
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
     from assay.runs.store.facts import AnswerFacts, Judged, ScoreFacts
@@ -103,6 +104,9 @@ def aggregate(
         repeats=None if once else repeat_totals(evidence, asked=repeats, confidence=confidence),
         usage=usage_of([item.prediction for item in evidence]),
         times=spreads_of(evidence, times),
+        witnesses=witness_totals(
+            evidence, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
+        ),
     )
 
 

@@ -29,7 +29,7 @@ from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
 from assay.runs import SETUP
 from assay.runs.backends.bundle import Bundle, is_file, is_whole
 from assay.runs.store.codec import pack_task, unpack_task
-from assay.runs.worker_tasks import CaseTask, TimingTask, WorkerSettings
+from assay.runs.worker_tasks import CaseTask, MatchTask, TimingTask, WorkerSettings
 
 CACHE_VARIABLE = "ASSAY_NODE_CACHE"
 """The environment variable that names the folder in which a node keeps databases."""
@@ -226,7 +226,7 @@ def _placed(task: Task, place: DatabaseUrl | None) -> Task:
     task = _shifted(task, monotonic())
     if place is None:
         return task
-    if isinstance(task.payload, TimingTask):
+    if isinstance(task.payload, (TimingTask, MatchTask)):
         return replace(task, payload=replace(task.payload, url=place))
     payload = unpack_task(task.payload, CaseTask)
     return task if payload.url == place else replace(task, payload=pack_task(replace(payload, url=place)))

@@ -114,6 +114,7 @@ def _side(case: CaseRecord) -> CaseSide:
         query=case.query,
         reason=case.reason,
         cause=case.cause,
+        strength=case.strength,
     )
 
 

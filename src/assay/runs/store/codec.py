@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import MISSING, fields, replace
 from functools import lru_cache
 from math import isfinite
@@ -23,6 +23,7 @@ from assay.model import (
     Row,
 )
 from assay.model.cell_json import cell_from_json, cell_to_json
+from assay.model.witness import Witness
 
 _Value = TypeVar("_Value")
 _PLAIN = frozenset({NoneType, bool, int, str})
@@ -73,7 +74,17 @@ def _plain(evidence: Evidence, test: Callable[[list[Cell]], bool]) -> bool:
     for execution in _executions(evidence):
         for row in execution.head:
             cells += row
+    if evidence.refutation is not None:
+        for rows in _witness_rows(evidence.refutation.witness):
+            for row in rows:
+                cells += row
     return test(cells)
+
+
+def _witness_rows(witness: Witness | None) -> Iterable[Iterable[Row]]:
+    if witness is None:
+        return ()
+    return (*(table.rows for table in witness.tables), witness.first.rows, witness.second.rows)
 
 
 def _executions(evidence: Evidence) -> tuple[Execution, ...]:
@@ -188,6 +199,9 @@ def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
             predicted_execution=predicted and _with_head(predicted, change),
             candidates=tuple(_with_head(candidate, change) for candidate in evidence.candidates),
         )
+    found = evidence.refutation
+    if found is not None and found.witness is not None:
+        evidence = replace(evidence, refutation=replace(found, witness=_with_cells(found.witness, change)))
     comparison = evidence.comparison
     if comparison is None or not comparison.aligned:
         return evidence
@@ -200,6 +214,14 @@ def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
         for line in comparison.aligned
     )
     return replace(evidence, comparison=replace(comparison, aligned=aligned))
+
+
+def _with_cells(witness: Witness, change: Callable[[Row], Row]) -> Witness:
+    first, second = (
+        replace(result, rows=tuple(map(change, result.rows))) for result in (witness.first, witness.second)
+    )
+    tables = tuple(replace(table, rows=tuple(map(change, table.rows))) for table in witness.tables)
+    return replace(witness, tables=tables, first=first, second=second)
 
 
 def _with_head(execution: Execution, change: Callable[[Row], Row]) -> Execution:

@@ -13,7 +13,18 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from assay.errors import InputError
-from assay.model import Aggregates, Case, CaseOptions, Evidence, MetricInfo, Provenance, Run, RunSettings, TurnAnswer
+from assay.model import (
+    Aggregates,
+    Case,
+    CaseOptions,
+    Evidence,
+    MetricInfo,
+    Provenance,
+    Run,
+    RunSettings,
+    Strength,
+    TurnAnswer,
+)
 from assay.runs.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_value, encode_value
 from assay.runs.store.compared_lines import SlimCase, SlimEvidence, SlimTurnAnswer
@@ -60,6 +71,8 @@ class CaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The query and the way of every wrong answer."""
     cause: str | None = None
     """The name of the cause, where that answer is wrong and the run found one."""
+    strength: Strength = "none"
+    """How sure it is that the answer is right, where it is."""
 
     @property
     def share(self) -> float | None:
@@ -186,6 +199,7 @@ class _Reader:
             reason=answer.verdict.reason,
             failing=((query, _way(answer)),) if wrong else (),
             cause=answer.cause if wrong else None,
+            strength="none" if wrong or value is None else answer.verdict.strength,
         )
 
     def values(self, answer: Answer) -> tuple[float | None, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.model import CaseOptions, Selection
+from assay.model import CaseOptions, Selection, Strength
 
 
 class SlimFailure(msgspec.Struct, frozen=True):
@@ -54,6 +54,7 @@ class SlimVerdict(msgspec.Struct, frozen=True):
 
     reason: str
     failure: SlimFailure | None = None
+    strength: Strength = "none"
 
 
 class SlimScore(msgspec.Struct, frozen=True):

@@ -22,10 +22,12 @@ from assay.model import (
     NearMissKind,
     Outcome,
     Prediction,
+    Strength,
     TokenUsage,
     TurnAnswer,
     TurnScore,
 )
+from assay.model.witness import RefutationKind
 from assay.runs.store.codec import of_today
 from assay.sql.features import features_of
 
@@ -38,6 +40,7 @@ class VerdictFacts(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
     flags: frozenset[Flag] = frozenset()
     failure: Failure | None = None
+    strength: Strength = "none"
 
 
 class _LineVerdict(msgspec.Struct, frozen=True, gc=False):
@@ -47,6 +50,14 @@ class _LineVerdict(msgspec.Struct, frozen=True, gc=False):
     reason: str
     flags: frozenset[Flag] = frozenset()
     failure: Failure | None = None
+    strength: Strength = "none"
+
+
+class RefutationFacts(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.witness.Refutation`."""
+
+    kind: RefutationKind
+    budget_s: float | None = None
 
 
 class ScoreFacts(msgspec.Struct, frozen=True, gc=False):
@@ -152,6 +163,7 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     predicted_execution: ExecutionFacts | None = None
     cause: str | None = None
     diagnosis: DiagnosisFacts | None = None
+    refutation: RefutationFacts | None = None
 
 
 class _WholeLine(_Line, frozen=True, gc=False, kw_only=True):
@@ -175,6 +187,7 @@ class CaseFacts(msgspec.Struct, frozen=True, gc=False):
     reason: str
     """Of the verdict."""
     diagnosis: DiagnosisFacts | None = None
+    refutation: RefutationFacts | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -246,7 +259,7 @@ class FactReader:
         return CaseFacts(
             case=case,
             prediction=prediction,
-            verdict=self._once(VerdictFacts(verdict.outcome, verdict.flags, verdict.failure)),
+            verdict=self._once(VerdictFacts(verdict.outcome, verdict.flags, verdict.failure, verdict.strength)),
             scores=self._once(found.scores),
             comparison=self._once(found.comparison),
             gold_executions=golds,
@@ -255,6 +268,7 @@ class FactReader:
             # Right answers have few reasons, such as the number of their rows, wrong ones have many.
             reason=self._once(verdict.reason) if verdict.outcome == "correct" else verdict.reason,
             diagnosis=self._once(found.diagnosis),
+            refutation=self._once(found.refutation),
         )
 
     def _once(self, value: _Kept) -> _Kept:

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from assay.errors import AssayError, InputError, RunError
 from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings, Score
 from assay.model.lint import LintReport
+from assay.model.witness import AFTER_WITNESSES
 from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
@@ -30,7 +31,7 @@ RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE, LINT_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
-MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s")
+MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness")
 """Settings that change nothing in the evidence."""
 _LABELS = ("name", "tags")
 RESULT_COLUMNS = {
@@ -45,6 +46,7 @@ RESULT_COLUMNS = {
     "flags": "VARCHAR[]",
     "cause": "VARCHAR",
     "gold_findings": "VARCHAR[]",
+    "strength": "VARCHAR",
 }
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
 MOST_CHARACTERS = 500_000
@@ -163,8 +165,7 @@ def read_lint(folder: Path) -> LintReport | None:
 
 
 def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
-    neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
-    if replace(stored, **neutral) == wanted:
+    if _same_work(stored, wanted):
         return
     shown = "; ".join(_differences(stored, wanted))
     kept = ""
@@ -173,6 +174,14 @@ def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
     raise RunError(
         f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
     )
+
+
+def _same_work(stored: RunSettings, wanted: RunSettings) -> bool:
+    """Whether both give the same verdicts. Witnesses may be looked for later, and bring a metric of their own."""
+    neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
+    metrics = (tuple(one for one in each.metrics if one != AFTER_WITNESSES) for each in (stored, wanted))
+    before, now = metrics
+    return replace(stored, **neutral, metrics=before) == replace(wanted, metrics=now)
 
 
 def _differences(stored: object, wanted: object) -> Iterator[str]:
@@ -224,14 +233,13 @@ def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
 
 def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Sequence[str]) -> bool:
     """Whether the stored run is finished, and differs from the one to be made only in its name and tags."""
-    neutral = {name: getattr(settings, name) for name in MAY_DIFFER}
     then = stored.provenance
     now = replace(provenance, started_at=then.started_at, wall_time_s=then.wall_time_s, cache=then.cache)
     return (
         stored.status == "finished"
         and stored.aggregates is not None
         and stored.order == tuple(digests)
-        and replace(stored.settings, **neutral) == settings
+        and _same_work(stored.settings, settings)
         and stored.provenance == now
     )
 
@@ -431,6 +439,7 @@ def _parquet_row(
         "reason": judged.reason if isinstance(judged, RowFacts) else reason_of(judged),
         "flags": sorted(judged.verdict.flags),
         "cause": judged.cause,
+        "strength": judged.verdict.strength if judged.verdict.outcome == "correct" else None,
     }
     for name, value in row.items():
         if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):

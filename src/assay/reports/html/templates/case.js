@@ -85,6 +85,26 @@ const caseView = (() => {
     return title === null ? parts : section(title, parts);
   };
 
+  /* Another database */
+  const grid = (table, only = "") => make("div", { class: "side" },
+    make("div", { class: "label" }, make("b", {}, table.name), table.rows ? null : make("span", { class: "quiet" }, " no rows")),
+    table.rows ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": table.name },
+      make("table", { class: "aligned" },
+        make("thead", {}, make("tr", {}, only && make("td", {}), (table.columns || []).map((name) => make("th", { scope: "col" }, name || make("span", { class: "quiet" }, "unnamed"))))),
+        make("tbody", {}, table.rows.map((row, place) => {
+          const marked = only && (table.marked || []).includes(place);
+          return make("tr", { class: marked ? only : null },
+            only && make("td", { class: "sign", title: marked ? TITLES[only] : null }, marked ? [SIGNS[only], make("span", { class: "offscreen" }, TITLES[only])] : null),
+            row.map((one) => make("td", {}, cell(one))));
+        })))) : null,
+    table.left ? make("p", { class: "quiet" }, page.plural(table.left, "more row")) : null);
+  const beyond = (found) => found ? section(`On other databases: ${found.title}`,
+    make("p", {}, found.said),
+    found.tables ? make("div", { class: "tables" }, found.tables.map((table) => grid(table))) : null,
+    found.results ? make("div", { class: "sides" }, found.results.map((table, place) => make("div", {}, grid(table, place ? "extra" : "missing")))) : null,
+    found.remarks ? make("ul", { class: "near" }, found.remarks.map((text) => make("li", {}, text))) : null,
+    found.sql ? make("details", {}, make("summary", {}, "SQL that makes this database ", copyButton(found.sql, "Copy the SQL that makes this database")), make("pre", { tabindex: "0" }, found.sql)) : null) : null;
+
   /* Selections */
   const LISTS = { right: ["✓", "found"], missing: ["−", "missing"], extra: ["+", "extra"] };
   const chip = (state, { code, name, dataset, note }) => make("li", { class: `term ${state}${note ? " noted" : ""}`, title: LISTS[state][1] },
@@ -136,7 +156,7 @@ const caseView = (() => {
     detail.strength ? make("p", { class: "strength" }, make("b", {}, "Strength: "), meant(detail.strength)) : null,
   ];
   const drawRun = (detail, told) => [
-    whatAndWhy(detail, told), queries(detail), results(detail.difference), (detail.turns || []).map(turn), known(detail),
+    whatAndWhy(detail, told), queries(detail), results(detail.difference), beyond(detail.beyond), (detail.turns || []).map(turn), known(detail),
   ];
 
   /** The dialog; `draw` gives the body of a case from its details. */

@@ -26,11 +26,27 @@ _TAGS = {
     "typing": "the values differ in type alone",
 }
 _WIDEST = 40
+_QUERIES = "the first query", "the second query"
 
 
-def refutation_text(outcome: Refutation) -> str:
-    """The whole outcome."""
-    return "\n".join(_lines(outcome)) + "\n"
+def refutation_text(outcome: Refutation, *, gold: bool = False) -> str:
+    """The whole outcome. ``gold``: the first query is gold's, the second the prediction."""
+    return "\n".join(_lines(outcome, ("gold", "the prediction") if gold else _QUERIES)) + "\n"
+
+
+def remarks(outcome: Refutation) -> Iterator[str]:
+    """What stands below the tables, a line each: assumptions, tags, the proof's rules, notes, the number of trials."""
+    for one in outcome.broken:
+        yield f"it assumes that {one_line(one.broken)}; in the data, {one_line(one.text)}"
+    if outcome.tags and outcome.witness is not None:
+        yield "; ".join(_TAGS[tag] for tag in outcome.tags)
+    if outcome.proof is not None:
+        yield from (f"it follows from: {one_line(rule)}" for rule in outcome.proof.rules)
+    if outcome.not_proved:
+        yield f"not proved either: {one_line(outcome.not_proved)}"
+    yield from (one_line(note) for note in outcome.notes)
+    if outcome.engine and outcome.trials:
+        yield f"{outcome.trials:,} databases tried on {outcome.engine}, seed {outcome.seed}"
 
 
 def witness_sql(witness: Witness) -> str:
@@ -38,10 +54,10 @@ def witness_sql(witness: Witness) -> str:
     return "".join(f"{visible(statement)};\n" for statement in witness.statements)
 
 
-def _lines(outcome: Refutation) -> Iterator[str]:
+def _lines(outcome: Refutation, names: tuple[str, str]) -> Iterator[str]:
     yield f"{_TITLES[outcome.kind]}: {one_line(outcome.reason)}"
     if outcome.witness is not None:
-        yield from _witness(outcome.witness)
+        yield from _witness(outcome.witness, names)
     if outcome.broken:
         yield ""
         yield "It assumes what the data never shows:"
@@ -63,18 +79,18 @@ def _lines(outcome: Refutation) -> Iterator[str]:
         yield f"({outcome.trials:,} databases tried on {outcome.engine}, seed {outcome.seed})"
 
 
-def _witness(witness: Witness) -> Iterator[str]:
+def _witness(witness: Witness, names: tuple[str, str]) -> Iterator[str]:
     for table in witness.tables:
         yield ""
         yield f"{one_line(table.name)}{'' if table.rows else ' (no rows)'}"
         if table.rows:
             yield from _grid(table.columns, table.rows, ())
     for title, result, only in (
-        ("first", witness.first, witness.only_first),
-        ("second", witness.second, witness.only_second),
+        (names[0], witness.first, witness.only_first),
+        (names[1], witness.second, witness.only_second),
     ):
         yield ""
-        yield f"the {title} query gives {'no rows' if not result.rows else ''}".rstrip()
+        yield f"{title} gives {'no rows' if not result.rows else ''}".rstrip()
         if result.rows:
             yield from _of_result(result, only)
 

@@ -1,0 +1,68 @@
+"""What came of two queries, as the fields of a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.model import Proof, Result, Row
+from assay.model.cell_json import cell_to_json
+from assay.model.witness import Refutation, Witness
+
+
+def refutation_fields(outcome: Refutation) -> dict[str, object]:
+    """The fields of `Refutation`, cells as `assay.model.cell_json` writes them."""
+    return {
+        "kind": outcome.kind,
+        "why": outcome.why,
+        "reason": outcome.reason,
+        "level": outcome.level,
+        "broken": [
+            {
+                "kind": one.kind,
+                "table": one.table,
+                "columns": list(one.columns),
+                "text": one.text,
+                "broken": one.broken,
+            }
+            for one in outcome.broken
+        ],
+        "tags": list(outcome.tags),
+        "proof": None if outcome.proof is None else _proof(outcome.proof),
+        "not_proved": outcome.not_proved,
+        "notes": list(outcome.notes),
+        "engine": outcome.engine,
+        "trials": outcome.trials,
+        "seconds": outcome.seconds,
+        "seed": outcome.seed,
+        "witness": None if outcome.witness is None else _witness(outcome.witness),
+    }
+
+
+def _proof(proof: Proof) -> dict[str, object]:
+    return {
+        "rules": list(proof.rules),
+        "up_to_rows": proof.up_to_rows,
+        "up_to_choice": proof.up_to_choice,
+    }
+
+
+def _witness(witness: Witness) -> dict[str, object]:
+    return {
+        "tables": [
+            {"name": table.name, "columns": list(table.columns), "rows": _rows(table.rows)} for table in witness.tables
+        ],
+        "statements": list(witness.statements),
+        "first": _result(witness.first),
+        "second": _result(witness.second),
+        "only_first": list(witness.only_first),
+        "only_second": list(witness.only_second),
+        "difference": witness.difference,
+    }
+
+
+def _result(result: Result) -> dict[str, object]:
+    return {"columns": list(result.columns), "rows": _rows(result.rows)}
+
+
+def _rows(rows: Sequence[Row]) -> list[list[object]]:
+    return [[cell_to_json(cell) for cell in row] for row in rows]

@@ -1,0 +1,155 @@
+"""The last part of a run with witnesses: does another database part each right answer from gold?
+
+Pairs of one text are one query, and nothing is executed for them. The others go to the run's own workers, each pair
+once, however many answers it has. What came of it is the answer's strength; no verdict changes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from time import monotonic
+
+from assay.model import Evidence, Proof, RunSettings, Score, Strength
+from assay.model.witness import AFTER_WITNESSES, Refutation, WitnessSettings
+from assay.ports import Backend, Task, TaskLost
+from assay.runs.plan import Work
+from assay.runs.progress import Progress
+from assay.runs.store.codec import encode_value
+from assay.runs.store.facts import Judged
+from assay.runs.timing import one_query
+from assay.runs.worker_tasks import MatchTask
+
+SAME_TEXT = Refutation(kind="proved", reason="gold's own text", proof=Proof(rules=("same text",)))
+_AT_ONCE = 4
+"""Pairs in a batch: few, so that a budget for all is kept."""
+_AGREED = ("no_difference", "out_of_time")
+
+
+def strength_of(found: Refutation) -> Strength:
+    """The strength of a match by what came of looking for a witness."""
+    if found.kind == "unknown":
+        return "survived" if found.why in _AGREED and found.trials else "unknown"
+    if found.proof is not None and found.proof.rules == ("same text",):
+        return "same_text"
+    return found.kind
+
+
+def awaits_search(judged: Judged, wanted: WitnessSettings) -> bool:
+    """Whether a match was not looked at, or in vain and with less computing than is wanted now."""
+    if judged.verdict.outcome != "correct":
+        return False
+    found = judged.refutation
+    if found is None:
+        return True
+    undecided = found.kind in ("unknown", "bounded")
+    return undecided and found.budget_s is not None and found.budget_s < wanted.seconds
+
+
+def lacks_score(judged: Judged, settings: RunSettings) -> bool:
+    """Whether the line was written before anybody asked for witnesses."""
+    return AFTER_WITNESSES in settings.metrics and judged.score(AFTER_WITNESSES) is None
+
+
+def with_score(evidence: Evidence) -> Evidence:
+    """The evidence with the score that takes a refuted match for wrong."""
+    own = next((one for one in evidence.scores if one.metric == "match"), None)
+    value = {"correct": 1.0, "incorrect": 0.0}.get(evidence.outcome)
+    failure = evidence.verdict.failure if own is None else own.failure
+    score = Score(metric=AFTER_WITNESSES, value=value, failure=failure if value is None else None)
+    if evidence.outcome == "correct" and evidence.verdict.strength == "refuted" and evidence.refutation is not None:
+        score = replace(score, value=0.0, detail=f"refuted: {evidence.refutation.reason}")
+    others = tuple(one for one in evidence.scores if one.metric != AFTER_WITNESSES)
+    return replace(evidence, scores=(*others, score))
+
+
+@dataclass(slots=True, kw_only=True)
+class Search:
+    """Looks for witnesses of a run's matches."""
+
+    works: Sequence[Work]
+    wanted: WitnessSettings
+    pool: Backend
+    evidence_of: Callable[[int], Evidence]
+    tell: Callable[[Progress], None]
+    ended: Callable[[], bool]
+    """Whether the user asked to stop."""
+    clock: Callable[[], float] = monotonic
+    _until: float | None = None
+
+    def strengthened(self, places: Sequence[int]) -> Iterator[tuple[int, Evidence]]:
+        """Each match with its strength, as it becomes known. A budget for all of them may leave some out."""
+        pairs: dict[bytes, array[int]] = {}
+        for place in places:
+            work = self.works[place]
+            if any(one_query(gold, work.prediction.query or "") for gold in work.case.golds):
+                yield place, self._with(place, SAME_TEXT)
+            else:
+                pairs.setdefault(_key(work), array("q")).append(place)
+        if not pairs or self.ended():
+            return
+        total, finished = len(pairs), 0
+        by_first = {alike[0]: alike for alike in pairs.values()}
+        if self.wanted.total_s is not None:
+            self._until = self.clock() + self.wanted.total_s
+        self._say(total, finished)
+        for outcome in self.pool.run(self._batches(list(by_first)), shared=True):
+            if isinstance(outcome, TaskLost):
+                found = Refutation(
+                    kind="unknown", why="lost", reason=f"looking for a witness failed: {outcome.message}"
+                )
+            else:
+                assert isinstance(outcome.outcome, Refutation)
+                found = outcome.outcome
+            for place in by_first[outcome.task_id]:
+                yield place, self._with(place, found)
+            finished += 1
+            self._say(total, finished)
+
+    def _batches(self, places: list[int]) -> Iterator[list[Task]]:
+        """Pairs of one database after the other: a worker keeps what it read of it."""
+        places.sort(key=lambda place: (self.works[place].url.text, place))
+        batch: list[Task] = []
+        for place in places:
+            if self.ended() or (self._until is not None and self.clock() >= self._until):
+                return
+            task = self._task(place)
+            if batch and (len(batch) == _AT_ONCE or batch[0].database != task.database):
+                yield batch
+                batch = []
+                if self._until is not None and self.clock() >= self._until:
+                    return
+            batch.append(task)
+        if batch:
+            yield batch
+
+    def _task(self, place: int) -> Task:
+        work, verdict = self.works[place], self.evidence_of(place).verdict
+        golds, judged = work.case.golds, verdict.gold_index or 0
+        payload = MatchTask(
+            golds=(*golds[judged : judged + 1], *golds[:judged], *golds[judged + 1 :]),
+            predicted=work.prediction.query or "",
+            url=work.url,
+            options=work.case.options,
+            witness=self.wanted,
+        )
+        return Task(id=place, payload=payload, database=work.url)
+
+    def _with(self, place: int, found: Refutation) -> Evidence:
+        evidence = self.evidence_of(place)
+        verdict = replace(evidence.verdict, strength=strength_of(found))
+        found = replace(found, budget_s=self.wanted.seconds)
+        return with_score(replace(evidence, verdict=verdict, refutation=found))
+
+    def _say(self, total: int, finished: int) -> None:
+        left_s = None if self._until is None else max(0.0, self._until - self.clock())
+        self.tell(Progress(stage="witnesses", total=total, finished=finished, noun="pairs", most_left_s=left_s))
+
+
+def _key(work: Work) -> bytes:
+    """What tells a pair from others: texts would take much room in a large run."""
+    found = blake2b(digest_size=16)
+    found.update(encode_value([work.url.text, work.case.golds, work.prediction.query, work.case.options]))
+    return found.digest()

@@ -1,0 +1,403 @@
+"""How sure each match is: looked for once, kept, taken up again, and told in every report; no verdict changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import assay
+from assay import Run, evaluate, load_run
+from assay.api import evaluation
+from assay.cli.witness_options import WitnessFlags
+from assay.errors import InputError, UsageError
+from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
+from assay.model.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
+from assay.ports import Task, TaskDone, TaskLost
+from assay.runs.match_worker import MatchWorker
+from assay.runs.plan import Work
+from assay.runs.progress import Progress
+from assay.runs.strengths import SAME_TEXT, Search, awaits_search, strength_of
+from assay.runs.worker_tasks import MatchTask
+from assay.settings import WitnessFileSettings, read_run_file
+
+SCRIPT = """
+CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, age INTEGER, photo BLOB);
+INSERT INTO pet VALUES (1, 'Rex', 'dog', 3, x'00ff'), (2, 'Tom', 'cat', 2, x'01'), (3, 'Ada', 'dog', 5, NULL),
+                       (4, 'Bo', 'dog', 1, NULL), (5, 'Kim', 'cat', 4, x'02'), (6, 'Lou', 'hen', 5, x'03');
+"""
+ALL = "SELECT id FROM pet"
+PAIRS = {
+    "alike": (ALL, "select ID from pet;", "same_text"),
+    "proved": (ALL, "SELECT DISTINCT p.id FROM pet p", "proved"),
+    "refuted": (
+        "SELECT name FROM pet ORDER BY age LIMIT 1",
+        "SELECT name FROM pet WHERE age = (SELECT min(age) FROM pet)",
+        "refuted",
+    ),
+    "conditional": ("SELECT count(*) FROM pet", "SELECT count(age) FROM pet", "conditional"),
+    "chance": (
+        "SELECT count(*) FROM pet WHERE random() IS NOT NULL",
+        "SELECT count(*) FROM pet WHERE random() NOTNULL",
+        "unknown",
+    ),
+    "wrong": (ALL, "SELECT id FROM pet WHERE id > 1", "refuted"),
+}
+CASES = [Case(id=name, question=f"the {name} one?", golds=(gold,)) for name, (gold, _, _) in PAIRS.items()]
+ANSWERS = {name: answer for name, (_, answer, _) in PAIRS.items()}
+ASKED = WitnessSettings(seconds=0.5)
+
+Judge = Callable[..., Run]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    import sqlite3
+    from contextlib import closing
+
+    path = tmp_path_factory.mktemp("pets") / "pets.sqlite"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(SCRIPT)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(scope="module")
+def judge(database: str) -> Judge:
+    def run(output: Path | None = None, **more: Any) -> Run:
+        return evaluate(
+            CASES, ANSWERS, databases=database, metrics=["match"], workers=1, output=output, witness=ASKED, **more
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("run") / "run"
+    judge(made)
+    return made
+
+
+def strengths(run: Run) -> dict[str, str]:
+    return {item.case.id: item.verdict.strength for item in run.evidence}
+
+
+@pytest.mark.slow
+def test_each_match_has_the_strength_that_other_databases_give_it(folder: Path) -> None:
+    run = load_run(folder)
+    assert strengths(run) == {name: strength for name, (_, _, strength) in PAIRS.items()}
+    assert [item.outcome for item in run.evidence] == ["correct"] * 5 + ["incorrect"]
+    totals = run.record.aggregates.witnesses
+    assert totals is not None
+    assert (totals.matches, totals.searched) == (5, 5)
+    assert [one.numerator for one in (totals.claimed, totals.after, totals.at_worst)] == [5, 4, 3]
+    assert {one.name: one.case_ids for one in totals.strengths}["refuted"] == ("refuted",)
+    after = run.record.aggregates.overall.rate(AFTER_WITNESSES)
+    assert after is not None
+    assert (after.numerator, after.n, run.record.settings.metrics) == (4, 6, ("match", AFTER_WITNESSES))
+
+
+@pytest.mark.slow
+def test_what_is_stored_is_what_was_found(folder: Path) -> None:
+    found = {item.case.id: item.refutation for item in load_run(folder).evidence}
+    assert found["wrong"] is None
+    witness = found["refuted"].witness if found["refuted"] else None
+    assert witness is not None
+    assert len(witness.first.rows) != len(witness.second.rows)
+    assert all(isinstance(row, tuple) for table in witness.tables for row in table.rows)
+    conditional = found["conditional"]
+    assert conditional is not None
+    assert conditional.broken
+    table = duckdb.sql(f"SELECT case_id, strength FROM '{folder / 'results.parquet'}'").fetchall()
+    assert dict(table) == {**{name: one[2] for name, one in PAIRS.items()}, "wrong": None}
+
+
+def test_cells_that_json_does_not_have_come_back_from_a_witness() -> None:
+    from assay.runs.store.codec import decode_evidence, encode_evidence
+
+    rows = ((b"\0\xff", 2**70, float("inf"), "\ud800"),)
+    witness = Witness(tables=(), statements=(), first=Result.of(rows), second=Result.of(()))
+    evidence = Evidence(
+        case=CASES[0],
+        prediction=Prediction(case_id="alike"),
+        verdict=Verdict(outcome="correct", reason="", strength="refuted"),
+        refutation=Refutation(kind="refuted", reason="they differ", witness=witness),
+    )
+    assert decode_evidence(encode_evidence(evidence)) == evidence
+
+
+@pytest.mark.slow
+def test_a_run_keeps_its_strengths_and_looks_for_none_twice(judge: Judge, folder: Path, database: str) -> None:
+    seen: list[Progress] = []
+    journal = (folder / "journal.jsonl").read_bytes()
+    again = judge(folder, on_progress=seen.append)
+    without = evaluate(CASES, ANSWERS, databases=database, metrics=["match"], workers=1, output=folder)
+    assert {state.stage for state in seen} == {"judging"}
+    assert strengths(again) == strengths(without) == strengths(load_run(folder))
+    assert without.record.aggregates == again.record.aggregates
+    assert (folder / "journal.jsonl").read_bytes() == journal
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("large", [5_000, 2])
+def test_a_run_without_strengths_gets_them_later_and_what_a_budget_left_out_after_that(
+    large: int, judge: Judge, folder: Path, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packed works (`large` 2) are taken apart in another way, with the same outcome."""
+    monkeypatch.setattr(evaluation, "LARGE", large)
+    plain = evaluate(CASES, ANSWERS, databases=database, metrics=["match"], workers=1, output=tmp_path / "run")
+    assert plain.record.aggregates.witnesses is None
+    seen: list[Progress] = []
+    begun = evaluate(
+        CASES,
+        ANSWERS,
+        databases=database,
+        metrics=["match"],
+        workers=1,
+        output=tmp_path / "run",
+        witness=replace(ASKED, total_s=0.0),
+    )
+    assert strengths(begun)["alike"] == "same_text"
+    assert strengths(begun)["proved"] == strengths(begun)["refuted"] == "matched_on_one_database"
+    totals = begun.record.aggregates.witnesses
+    assert totals is not None
+    assert (totals.matches, totals.searched, totals.after.numerator) == (5, 1, 5)
+    whole = judge(tmp_path / "run", on_progress=seen.append)
+    judging = [state for state in seen if state.stage == "judging"]
+    assert {state.resumed for state in judging} == {len(CASES)}
+    assert [state.finished for state in seen if state.stage == "witnesses"] == [0, 1, 2, 3, 4]
+    assert strengths(whole) == strengths(load_run(folder))
+    assert [item.scores for item in whole.evidence] == [item.scores for item in load_run(folder).evidence]
+
+
+# What comes to a single pair
+
+
+@dataclass
+class Workers:
+    """Answers tasks by rule, and moves a clock by a second for each."""
+
+    outcome: Callable[[MatchTask], Refutation | None]
+    now: float = 0.0
+    asked: list[int] = field(default_factory=list)
+
+    def run(self, batches: Iterable[Sequence[Task] | None], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
+        assert shared
+        for batch in batches:
+            for task in batch or ():
+                assert isinstance(task.payload, MatchTask)
+                self.asked.append(task.id)
+                self.now += 1.0
+                found = self.outcome(task.payload)
+                if found is None:
+                    yield TaskLost(task.id, "out_of_memory", "its worker held too much")
+                else:
+                    yield TaskDone(task.id, found)
+
+
+def searched(
+    workers: Workers, works: Sequence[Work], wanted: WitnessSettings, *, ended: Callable[[], bool] = lambda: False
+) -> dict[int, Evidence]:
+    def evidence(place: int) -> Evidence:
+        work = works[place]
+        verdict = Verdict(outcome="correct", reason="equal", strength="matched_on_one_database", gold_index=0)
+        return Evidence(case=work.case, prediction=work.prediction, verdict=verdict)
+
+    search = Search(
+        works=works,
+        wanted=wanted,
+        pool=workers,  # type: ignore[arg-type]
+        evidence_of=evidence,
+        tell=lambda _: None,
+        ended=ended,
+        clock=lambda: workers.now,
+    )
+    return dict(search.strengthened(range(len(works))))
+
+
+def work(place: int, gold: str = ALL, answer: str | None = None, **options: Any) -> Work:
+    case = Case(id=f"c{place}", question="?", golds=(gold,), options=CaseOptions(**options))
+    query = answer or f"SELECT id + 0 FROM pet WHERE {place} = {place}"
+    prediction = Prediction(case_id=case.id, query=query)
+    return Work(index=place, case=case, prediction=prediction, url=DatabaseUrl(text="sqlite:///x.sqlite"))
+
+
+def nothing(_: MatchTask) -> Refutation:
+    return Refutation(kind="unknown", why="no_difference", reason="no difference", trials=7)
+
+
+def test_a_worker_that_is_lost_costs_its_pair_alone() -> None:
+    workers = Workers(lambda task: None if "1 = 1" in task.predicted else nothing(task))
+    found = searched(workers, [work(place) for place in range(3)], WitnessSettings())
+    assert [found[place].verdict.strength for place in range(3)] == ["survived", "unknown", "survived"]
+    lost = found[1].refutation
+    assert lost is not None
+    assert (lost.why, "held too much" in lost.reason) == ("lost", True)
+
+
+def test_a_pair_of_several_answers_is_looked_at_once_and_one_text_never() -> None:
+    workers = Workers(nothing)
+    works = [work(0), replace(work(0), index=1), work(2, answer=f" {ALL} ;"), replace(work(0, ordered=True), index=3)]
+    found = searched(workers, works, WitnessSettings())
+    assert workers.asked == [0, 3]
+    assert [found[place].verdict.strength for place in range(4)] == ["survived", "survived", "same_text", "survived"]
+
+
+def test_no_pair_begins_after_the_budget_for_all_or_the_first_interruption() -> None:
+    works = [work(place) for place in range(40)]
+    spent = Workers(nothing)
+    assert 10 <= len(searched(spent, works, WitnessSettings(total_s=10))) < 15  # a batch that was begun is finished
+    stopped = Workers(nothing)
+    assert len(searched(stopped, works, WitnessSettings(), ended=lambda: stopped.now >= 10)) < 15
+
+
+def test_what_stayed_undecided_is_tried_again_with_more_time_alone() -> None:
+    def match(found: Refutation | None, outcome: str = "correct") -> Any:
+        verdict = Verdict(outcome=outcome, reason="")  # type: ignore[arg-type]
+        return Evidence(case=CASES[0], prediction=Prediction(case_id="a"), verdict=verdict, refutation=found)
+
+    undecided = Refutation(kind="unknown", why="out_of_time", reason="", budget_s=1.0)
+    settled = Refutation(kind="proved", reason="", budget_s=1.0)
+    longer, same = WitnessSettings(seconds=2.0), WitnessSettings(seconds=1.0)
+    assert [awaits_search(match(undecided), wanted) for wanted in (longer, same)] == [True, False]
+    assert not awaits_search(match(settled), longer)
+    assert awaits_search(match(None), same)
+    assert not awaits_search(match(None, "incorrect"), same)
+
+
+def test_every_outcome_of_a_search_is_a_strength() -> None:
+    kinds = ("refuted", "conditional", "tie", "proved", "bounded")
+    assert [strength_of(Refutation(kind=kind, reason="")) for kind in kinds] == list(kinds)
+    assert strength_of(SAME_TEXT) == "same_text"
+    assert strength_of(Refutation(kind="unknown", why="no_engine", reason="")) == "unknown"
+    assert strength_of(Refutation(kind="unknown", why="out_of_time", reason="", trials=0)) == "unknown"
+
+
+@pytest.fixture
+def matches(database: str) -> Iterator[Callable[..., Refutation]]:
+    from assay import registry
+    from assay.model import ComparisonOptions, Limits
+    from assay.runs.worker_tasks import WorkerSettings
+
+    settings = WorkerSettings(
+        engines=registry.engine_references(), metrics=(), options=ComparisonOptions(), limits=Limits()
+    )
+    worker = MatchWorker(settings)
+
+    def look(*golds: str, predicted: str, url: str = database, **options: Any) -> Refutation:
+        task = MatchTask(
+            golds=golds,
+            predicted=predicted,
+            url=DatabaseUrl.parse(url),
+            options=CaseOptions(**options),
+            witness=ASKED,
+        )
+        return worker(task)
+
+    yield look
+    worker.close()
+
+
+NAMES, KINDS = "SELECT kind FROM pet", "SELECT DISTINCT kind FROM pet"
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "options", "outcome"),
+    [
+        (NAMES, KINDS, {}, "refuted"),
+        (NAMES, KINDS, {"leniency": Leniency(duplicates="ignored")}, "comparison"),
+        (f"{NAMES} ORDER BY 1", NAMES, {}, "refuted"),
+        (f"{NAMES} ORDER BY 1", NAMES, {"ordered": False}, "comparison"),
+        (NAMES, "SELECT p.kind FROM pet p", {"ordered": True}, "comparison"),
+        ("SELECT id, age FROM pet", "SELECT age, id FROM pet", {}, "proved"),
+        ("SELECT id, age FROM pet", "SELECT age, id FROM pet", {"columns": "strict"}, "refuted"),
+    ],
+)
+def test_a_pair_is_compared_as_its_case_is(
+    gold: str, answer: str, options: dict[str, Any], outcome: str, matches: Callable[..., Refutation]
+) -> None:
+    found = matches(gold, predicted=answer, **options)
+    assert (found.why or found.kind) == outcome, found.reason
+
+
+def test_an_answer_that_another_gold_accepts_everywhere_is_not_refuted(matches: Callable[..., Refutation]) -> None:
+    assert matches(KINDS, NAMES, predicted="SELECT p.kind FROM pet p").kind == "proved"
+    assert matches(KINDS, "SELECT kind FROM pet WHERE id > 2", predicted="SELECT p.kind FROM pet p").differs
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite:////nowhere/at/all.sqlite", pytest.param("denodo+http://127.0.0.1:9/db", marks=pytest.mark.slow)],
+)
+def test_what_cannot_be_tried_is_unknown_with_the_reason(url: str, matches: Callable[..., Refutation]) -> None:
+    found = matches(ALL, predicted="SELECT id + 0 FROM pet", url=url)
+    assert (found.kind, bool(found.why), len(found.reason) > 10) == ("unknown", True, True)
+
+
+# What a user writes
+
+
+@pytest.mark.parametrize("text", ["2x", "-1s", "", "0", "nan", "1e400s", "1 2s", "٣s", "s"])
+def test_a_time_that_is_none_is_refused_by_its_name(text: str) -> None:
+    with pytest.raises(UsageError, match="--witness-time"):
+        WitnessFlags(witness=True, witness_time=text).gathered(None)
+    with pytest.raises(UsageError, match="witness, time"):
+        WitnessFlags().gathered(WitnessFileSettings(time=text))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("2s", 2.0), ("500ms", 0.5), ("1.5", 1.5), ("2 m", 120.0), ("1h", 3600.0), (".5s", 0.5)]
+)
+def test_times_are_read_in_the_usual_units(text: str, seconds: float) -> None:
+    flags = WitnessFlags(witness=True, witness_time=text, witness_total="0")
+    assert flags.gathered(None) == WitnessSettings(seconds=seconds, total_s=0.0)
+
+
+def test_a_time_without_the_search_is_refused() -> None:
+    for flags in (WitnessFlags(witness_time="2s"), WitnessFlags(witness_total="2s")):
+        with pytest.raises(UsageError, match="add --witness"):
+            flags.gathered(None)
+    with pytest.raises(UsageError, match="--witness"):
+        evaluate(CASES, ANSWERS, databases="sqlite:///x.sqlite", metrics=[AFTER_WITNESSES])
+    for wrong in (replace(ASKED, seconds=0.0), replace(ASKED, total_s=-1.0), replace(ASKED, max_rows=9)):
+        with pytest.raises(UsageError):
+            evaluate(CASES, ANSWERS, databases="sqlite:///x.sqlite", witness=wrong)
+
+
+def test_a_settings_file_asks_for_it_and_flags_weigh_more(tmp_path: Path) -> None:
+    def told(text: str) -> Any:
+        (tmp_path / "eval.yaml").write_text(f"cases: c.jsonl\ndb: sqlite:///x.sqlite\n{text}")
+        return read_run_file(tmp_path / "eval.yaml").witness
+
+    assert WitnessFlags().gathered(told("witness: true")) == WitnessSettings()
+    assert WitnessFlags().gathered(told("witness: false")) is None
+    assert WitnessFlags().gathered(told("")) is None
+    file = told("witness: {time: 2s, total: 10m, rows: 0, seed: 3}")
+    assert WitnessFlags().gathered(file) == WitnessSettings(seconds=2, total_s=600, max_rows=0, seed=3)
+    assert WitnessFlags(witness_time="1s").gathered(file) == WitnessSettings(seconds=1, total_s=600, max_rows=0, seed=3)
+    quiet = told("witness: {with_run: false, time: 2s}")
+    assert WitnessFlags().gathered(quiet) is None
+    assert WitnessFlags(witness=True).gathered(quiet) == WitnessSettings(seconds=2)
+    with pytest.raises(InputError, match="time"):
+        told("witness: {tine: 2s}")
+
+
+# What two runs say
+
+
+@pytest.mark.slow
+def test_a_comparison_names_the_matches_that_lost_strength(folder: Path) -> None:
+    run = load_run(folder)
+    changed = [
+        replace(item, verdict=replace(item.verdict, strength="proved")) if item.case.id == "refuted" else item
+        for item in run.evidence
+    ]
+    before = Run(replace(run.record, evidence=tuple(changed)))
+    found = assay.diff(before, run)
+    assert [one.candidate.case_id for one in found.record.changes if one.lost_strength] == ["refuted"]
+    assert not [one for one in assay.diff(run, before).record.changes if one.lost_strength]
+    assert not [one for one in assay.diff(run, run).record.changes if one.lost_strength]
