@@ -335,6 +335,8 @@ class RunSettings:
     """Differences that do not count as mistakes, where a case does not say otherwise."""
     selection: SelectionSettings | None = None
     """Set where the run judges selections instead of queries: ``database`` is then empty."""
+    suite: str | None = None
+    """The suite whose databases answers were tried on too: its folder's name, and a hash of its content."""
     metric_infos: tuple[MetricInfo, ...] = ()
     """What each metric's class says of it, in the metrics' order. Runs of earlier versions have none."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool import heartbeat
@@ -15,12 +15,15 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Execution, PairTiming
-from assay.ports import Diagnoser, Executions, Metric
+from assay.ports import ChecksSuite, Diagnoser, Executions, Metric
 from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.runs.worker_tasks import CaseOutcome, CaseTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
 from assay.sql.plain import is_plain
+
+if TYPE_CHECKING:
+    from assay.runs.suite_checking import SuiteChecker
 
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:
@@ -44,6 +47,7 @@ class WorkerScorer:
         self._executors: dict[int, Executor] = {}
         self._scorers: dict[int, QueryScorer] = {}
         self._awaits_parsers = settings.plain_queries
+        self._checker: SuiteChecker | None = None
 
     def __call__(self, packed: object) -> bytes | CaseOutcome | Timed:
         task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
@@ -68,6 +72,8 @@ class WorkerScorer:
         """Close every connection. Closing twice is harmless."""
         for executor in self._executors.values():
             executor.close()
+        if self._checker is not None:
+            self._checker.close()
 
     def _make_executor(self, attempt: int) -> Executor:
         folder = self._settings.execution_cache
@@ -89,7 +95,16 @@ class WorkerScorer:
             pulse=heartbeat,
             head_rows=self._settings.head_rows,
             diagnoser=_diagnoser(executor) if self._settings.diagnose else None,
+            suite=self._suite(),
         )
+
+    def _suite(self) -> ChecksSuite | None:
+        """What holds answers against the run's suite: one for all attempts, since nothing on it is lost to the engine."""
+        if self._checker is None and self._settings.suite is not None:
+            from assay.runs.suite_checking import SuiteChecker  # not every run has a suite
+
+            self._checker = SuiteChecker(self._settings.suite, self._settings.engines, self._settings.limits)
+        return self._checker
 
 
 def _diagnoser(executor: Executor) -> Diagnoser:

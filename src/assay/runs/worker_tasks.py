@@ -10,6 +10,7 @@ from assay.model.making import quickly_made
 from assay.ports import Executions, QueryRequest
 
 if TYPE_CHECKING:
+    from assay.model.suite import Suite
     from assay.engines.execution_cache.folder import CacheFolder
 
 
@@ -35,6 +36,8 @@ class WorkerSettings:
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
     diagnose: bool = True
     """Look for the causes of wrong answers."""
+    suite: Suite | None = None
+    """The small databases on which answers are tried too."""
 
 
 @quickly_made
