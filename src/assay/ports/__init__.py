@@ -27,7 +27,7 @@ from assay.ports.scoring import (
 )
 from assay.ports.suites import ChecksSuite
 from assay.ports.systems import AsksAboutDatabases, ChatMessage, ChatModel, Completion, SchemaSource, System
-from assay.ports.witnesses import MakesTrials, PossibleAnswers, ReadsAnswers, TrialDatabase
+from assay.ports.witnesses import MakesScratch, MakesTrials, PossibleAnswers, ReadsAnswers, TrialDatabase
 from assay.ports.workers import (
     LABEL_BYTES,
     Backend,
@@ -65,6 +65,7 @@ __all__ = [
     "Loss",
     "LossKind",
     "LostKind",
+    "MakesScratch",
     "MakesTrials",
     "Metric",
     "NeededDatabase",
