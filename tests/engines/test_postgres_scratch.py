@@ -1,4 +1,4 @@
-"""Scratch schemas: small databases on a real PostgreSQL server, of which nothing is left and nothing else is touched."""
+"""Scratch schemas on a real PostgreSQL server: nothing is left of them, and nothing else is touched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CREATE TABLE concert (id INTEGER PRIMARY KEY, singer_id INTEGER REFERENCES singe
 INSERT INTO singer SELECT n, 'singer ' || n, DATE '2001-01-01' + n, 10 * n FROM generate_series(1, 6) n;
 INSERT INTO concert SELECT n, 1 + n % 6, n % 2 = 0 FROM generate_series(1, 8) n;
 """
-EVERYTHING = """SELECT nspname, '', '' FROM pg_namespace WHERE nspname NOT LIKE 'pg_temp%' AND nspname NOT LIKE 'pg_toast%'
+EVERYTHING = """SELECT nspname, '', '' FROM pg_namespace WHERE nspname NOT LIKE 'pg_t%'
 UNION ALL SELECT 'singer', singer::text, '' FROM singer UNION ALL SELECT 'concert', concert::text, '' FROM concert
 UNION ALL SELECT relname, relkind::text, relnamespace::regnamespace::text FROM pg_class
 WHERE relnamespace::regnamespace::text NOT LIKE 'pg_%' ORDER BY 1, 2, 3"""

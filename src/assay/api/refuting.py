@@ -100,14 +100,18 @@ def _on_scratch(text: str, task: WitnessTask, limits: Limits) -> TaskDone | Task
     engines = registry.engine_references()
     maker = scratch_maker(engines, url)
     if maker is None or url.is_template:
-        raise InputError(f"{url}: scratch schemas are made on PostgreSQL servers: write postgresql://user@host/database")
+        raise InputError(
+            f"{url}: scratch schemas are made on PostgreSQL servers: write postgresql://user@host/database"
+        )
     asked = None if task.url is None else registry.engine_class(task.url).dialect
     wanted = asked or task.dialect
     if wanted is not None and wanted not in (registry.engine_class(url).dialect, url.scheme):
         raise UsageError(f"the queries are of the dialect {wanted}: a server for scratch schemas answers its own alone")
     maker.drop_scratch(url, SCRATCH_PREFIX)  # what killed processes left; fails where the server cannot be used
     prefix = f"{SCRATCH_PREFIX}{secrets.token_hex(4)}_"
-    task = replace(task, scratch=url, scratch_prefix=prefix, dialect=None if task.url else registry.engine_class(url).dialect)
+    task = replace(
+        task, scratch=url, scratch_prefix=prefix, dialect=None if task.url else registry.engine_class(url).dialect
+    )
     try:
         with _pool(limits) as pool:
             (outcome,) = pool.run([[Task(id=0, payload=task)]])

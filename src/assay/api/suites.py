@@ -128,7 +128,7 @@ def check_fit(suite: Suite, cases: Sequence[Case], urls: Mapping[str, DatabaseUr
         )
     if known and len(changed) == len(known):
         raise InputError(
-            f"the suite {suite.name} was built for other golds: of {_listed(changed)}; build it anew from this question set"
+            f"the suite {suite.name} was built for other golds, of {_listed(changed)}: build it anew from these cases"
         )
     notes = []
     if changed:

@@ -153,8 +153,10 @@ def _print_totals(suite: Suite, *, as_json: bool) -> None:
     lines = [
         f"{suite.name}: {suite.database_count:,} databases for {len(cases) - len(without):,} of {len(cases):,} cases",
         f"answers of {len(suite.runs)} runs: {total['answers_told']:,} of {total['answers']:,} told from gold",
-        f"neighbours of gold: {total['neighbours_told']:,} of {total['neighbours']:,} told from it, "
-        f"{total['neighbours_proved']:,} of the others proved equivalent",
+        (
+            f"neighbours of gold: {total['neighbours_told']:,} of {total['neighbours']:,} told from it, "
+            f"{total['neighbours_proved']:,} of the others proved equivalent"
+        ),
     ]
     reasons: dict[str, list[str]] = {}
     for case in without:

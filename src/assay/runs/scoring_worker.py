@@ -99,7 +99,7 @@ class WorkerScorer:
         )
 
     def _suite(self) -> ChecksSuite | None:
-        """What holds answers against the run's suite: one for all attempts, since nothing on it is lost to the engine."""
+        """What holds answers against the run's suite: one for all attempts, since its databases are its own."""
         if self._checker is None and self._settings.suite is not None:
             from assay.runs.suite_checking import SuiteChecker  # not every run has a suite
 

@@ -110,7 +110,7 @@ class SuiteChecker:
         return found
 
 
-def _compared(
+def _compared(  # noqa: PLR0917 - one caller
     trial: TrialDatabase, case: Case, gold: str, right: Result, predicted: Execution, options: ComparisonOptions
 ) -> Comparison | None:
     """By the verdict's own rules; None where the answer has no result."""

@@ -152,7 +152,10 @@ class SuiteWorker:
                         keeps=one.keeps,
                     )
                 )
-        done = replace(empty, databases=tuple(made), why="" if made else "; ".join(dict.fromkeys(whys)), **totals)
+        why = "" if made else "; ".join(dict.fromkeys(whys))
+        done = SuiteCase(
+            case_id=case.id, database=case.database, golds=case.golds, databases=tuple(made), why=why, **totals
+        )
         layout = SuiteLayout(database=case.database, schema=known.schema, tables=tables) if made else None
         return SuiteMade(case=done, layout=layout, engine=known.trial.engine)
 

@@ -10,8 +10,8 @@ from assay.model.making import quickly_made
 from assay.ports import Executions, QueryRequest
 
 if TYPE_CHECKING:
-    from assay.model.suite import Suite
     from assay.engines.execution_cache.folder import CacheFolder
+    from assay.model.suite import Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

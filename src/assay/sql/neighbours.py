@@ -57,8 +57,8 @@ def neighbours_of(query: str, schema: DatabaseSchema, dialect: str, *, most: int
         for entry in chain.from_iterable(rounds):
             if entry is None:
                 continue
-            kind, change = entry
-            text = _changed(tree, change, dialect)
+            kind, placed = entry
+            text = _changed(tree, placed, dialect)
             if text is not None:
                 found.setdefault(text, Neighbour(query=text, kind=kind))
             if len(found) > most:
@@ -105,6 +105,25 @@ def _changes(node: exp.Expr, scopes: Scopes) -> Iterator[tuple[NeighbourKind, Ca
             yield from _of_condition(node)
 
 
+def _becomes(made: exp.Expr) -> Callable[[exp.Expr], exp.Expr | None]:
+    return lambda _: made.copy()
+
+
+def _sets(name: str, value: exp.Expr | None) -> Callable[[exp.Expr], exp.Expr | None]:
+    def change(node: exp.Expr) -> None:
+        node.set(name, value)
+
+    return change
+
+
+def _of_kind(kind: type[exp.Expr]) -> Callable[[exp.Expr], exp.Expr | None]:
+    return lambda node: kind(this=node.this.copy())
+
+
+def _paired(kind: type[exp.Expr], **more: bool) -> Callable[[exp.Expr], exp.Expr | None]:
+    return lambda node: kind(this=node.this.copy(), expression=node.expression.copy(), **more)
+
+
 def _turned(node: exp.Expr) -> None:
     """Sort the other way, NULLs at the other end."""
     node.set("desc", not node.args.get("desc"))
@@ -114,8 +133,8 @@ def _turned(node: exp.Expr) -> None:
 def _of_literal(node: exp.Literal) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
     from sqlglot import exp
 
-    if node.find_ancestor(exp.DataType, exp.Interval) is not None:
-        return
+    if node.find_ancestor(exp.DataType, exp.Interval) is not None or isinstance(node.parent, exp.Ordered | exp.Group):
+        return  # a type's length, or the place of an output
     if node.find_ancestor(exp.Limit, exp.Offset, exp.Fetch) is not None:
         if node.name.isdigit():
             yield "limit", lambda one: exp.Literal.number(int(one.name) + 1)
@@ -129,7 +148,7 @@ def _of_literal(node: exp.Literal) -> Iterator[tuple[NeighbourKind, Callable[[ex
         for step in (1, -1):
             text = str(int(node.name) + step) if whole else repr(value + step)
             if not text.startswith("-"):
-                yield "constant", lambda one, text=text: exp.Literal.number(text)
+                yield "constant", _becomes(exp.Literal.number(text))
         return
     if isinstance(node.parent, exp.Like) and "%" in node.name:
         if node.name.startswith("%"):
@@ -145,7 +164,8 @@ def _of_column(
 ) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
     from sqlglot import exp
 
-    ref = None if isinstance(node.this, exp.Star) else scopes.column(node)
+    inner = isinstance(node.this, exp.Star) or scopes.behind(node) is not None  # a subquery may lack the other columns
+    ref = None if inner else scopes.column(node)
     table = None if ref is None or ref.table is None or scopes.names is None else scopes.names.table(ref.table)
     if ref is None or table is None:
         return
@@ -159,7 +179,7 @@ def _of_column(
     ]
     others = alike or [one.name for one in table.columns if one is not own]
     for name in others[:3]:
-        yield "column", lambda one, name=name: one.set("this", exp.to_identifier(name, quoted=not name.isidentifier()))
+        yield "column", _sets("this", exp.to_identifier(name, quoted=not name.isidentifier()))
 
 
 def _of_aggregate(node: exp.AggFunc) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
@@ -179,7 +199,7 @@ def _of_aggregate(node: exp.AggFunc) -> Iterator[tuple[NeighbourKind, Callable[[
         exp.Max: (exp.Min,),
     }.get(type(node), ())
     for kind in others:
-        yield "aggregate", lambda one, kind=kind: kind(this=one.this.copy())
+        yield "aggregate", _of_kind(kind)
 
 
 def _of_join(node: exp.Join) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
@@ -198,10 +218,7 @@ def _of_set(node: exp.SetOperation) -> Iterator[tuple[NeighbourKind, Callable[[e
     kinds: tuple[type[exp.SetOperation], ...] = (exp.Union, exp.Intersect, exp.Except)
     for kind in kinds:
         if type(node) is not kind:
-            yield (
-                "set",
-                lambda one, kind=kind: kind(this=one.this.copy(), expression=one.expression.copy(), distinct=True),
-            )
+            yield "set", _paired(kind, distinct=True)
     if type(node.left) is exp.Select:
         yield "set", lambda one: one.this.copy()
 
@@ -228,7 +245,7 @@ def _of_select(node: exp.Select) -> Iterator[tuple[NeighbourKind, Callable[[exp.
             yield "group", lambda one: one.set("group", None)
     for clause in ("where", "having"):
         if node.args.get(clause):
-            yield "condition", lambda one, clause=clause: one.set(clause, None)
+            yield "condition", _sets(clause, None)
 
 
 def _of_condition(node: exp.Expr) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
@@ -238,8 +255,8 @@ def _of_condition(node: exp.Expr) -> Iterator[tuple[NeighbourKind, Callable[[exp
         case exp.And() | exp.Or():
             yield "condition", lambda one: one.this.copy()
             yield "condition", lambda one: one.expression.copy()
-            other = exp.Or if isinstance(node, exp.And) else exp.And
-            yield "operator", lambda one: other(this=one.this.copy(), expression=one.expression.copy())
+            other: type[exp.Expr] = exp.Or if isinstance(node, exp.And) else exp.And
+            yield "operator", _paired(other)
         case exp.Between():
             yield (
                 "operator",
@@ -267,4 +284,4 @@ def _of_condition(node: exp.Expr) -> Iterator[tuple[NeighbourKind, Callable[[exp
                 exp.NEQ: (exp.EQ,),
             }
             for kind in others[type(node)]:
-                yield "operator", lambda one, kind=kind: kind(this=one.this.copy(), expression=one.expression.copy())
+                yield "operator", _paired(kind)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -26,7 +27,9 @@ from assay.sql.lexing import pieces
 PREFIX = "assay_scratch_"
 MOST_ROWS = 5_000
 _CONNECT_TIMEOUT_S = 10
-_LEFT = r"""SELECT nspname FROM pg_namespace WHERE nspname LIKE 'assay\_scratch\_%' AND pg_has_role(nspowner, 'MEMBER')"""
+_LEFT = (
+    r"""SELECT nspname FROM pg_namespace WHERE nspname LIKE 'assay\_scratch\_%' AND pg_has_role(nspowner, 'MEMBER')"""
+)
 _LOCKED = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
 _UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
 
@@ -142,8 +145,7 @@ class PostgresTrial:
 
     def _other_schema(self, query: str) -> str | None:
         """A schema of the server that the query names; the engine's guard sees to everything else."""
-        found = list(pieces(query))
-        for piece, after in zip(found, found[1:], strict=False):
+        for piece, after in pairwise(pieces(query)):
             if after.text == "." and piece.kind in ("word", "name"):
                 if piece.is_unicode_escaped:
                     return piece.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from random import Random
 from typing import Literal
 
@@ -126,12 +126,12 @@ class Distiller:
         self._look(trials, keeps)
         chosen = self._cover(most) or self._any()
         told = frozenset().union(*[one.told for one in self._candidates]) if self._candidates else frozenset()
-        why = "" if chosen else self._why_none(own)
+        why = "" if chosen else self._why_none()
         proved = frozenset(self._proved(number for number in self._facts if number not in told))
         tables = tuple(self._whole.filled.items())
         return Distilled(tables=tables, chosen=tuple(chosen), told=told, proved=proved, why=why)
 
-    def _why_none(self, own: PairFacts) -> str:
+    def _why_none(self) -> str:
         if self._unsteady and not self._steady_seen:
             return "gold leaves its answer open on every database that was tried"
         if not self._ran:
@@ -334,12 +334,7 @@ class Distiller:
         missing = set().union(*[one.told for one in candidates]) if candidates else set()
         chosen: list[Chosen] = []
         while missing and len(chosen) < most:
-
-            def gain(one: _Candidate) -> tuple[int, int, int]:
-                new = one.told & missing
-                return len(new & answers), len(new), -_size(one.database)
-
-            best = max(candidates, key=gain)
+            best = max(candidates, key=partial(_gain, missing=frozenset(missing), answers=answers))
             missing -= best.told
             rows = tuple(tuple(map(tuple, table)) for table in best.database)
             chosen.append(Chosen(rows=rows, told=frozenset(best.told), keeps=best.keeps))
@@ -354,6 +349,12 @@ class Distiller:
             found = prove(self._gold, query, self._assumed.schema, dialect=self._dialect, ordered=ordered)
             if isinstance(found, Proof):
                 yield number
+
+
+def _gain(one: _Candidate, *, missing: frozenset[int], answers: set[int]) -> tuple[int, int, int]:
+    """How much a candidate adds: answers, all queries, and, where these are equal, how small it is."""
+    new = one.told & missing
+    return len(new & answers), len(new), -_size(one.database)
 
 
 def _size(database: Sequence[Sequence[Row]]) -> int:
