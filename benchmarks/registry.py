@@ -122,6 +122,27 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="spill",
+        title="Two results of DuckDB beyond memory, 1,000,000 x 8 in two orders (`--rows` for more), held in files",
+        run=_lazily("spilling:beyond_memory"),
+        heavy=True,
+        lines=(
+            Line(
+                name="spill.memory",
+                what="memory of its own at most, for each row of both results",
+                unit="bytes",
+                bound=100,
+            ),
+            Line(
+                name="spill.noisy_memory",
+                what="the same with the noise of floats in a column",
+                unit="bytes",
+                bound=150,
+            ),
+            Line(name="spill.time", what="processor time, against holding them in memory", unit="times", bound=1.5),
+        ),
+    ),
+    Measurement(
         name="tpch",
         title="Tables in the shape of TPC-H at scale 1 on DuckDB, 22 queries as gold and prediction",
         run=_lazily("comparing:tpch"),
