@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 
 from benchmarks.frame import Line, Measurement, Setup
 
 
-def _lazily(where: str) -> Callable[[Setup], Mapping[str, float]]:
-    """The function that ``module:function`` names, imported when it is called: listing loads nothing."""
+def _measured_by(where: str, setup: Setup) -> Mapping[str, float]:
+    """What the function ``module:function`` measures. It is imported when it is called: listing loads nothing."""
     module, _, name = where.partition(":")
+    found: Mapping[str, float] = getattr(import_module(f"benchmarks.measurements.{module}"), name)(setup)
+    return found
 
-    def run(setup: Setup) -> Mapping[str, float]:
-        found: Mapping[str, float] = getattr(import_module(f"benchmarks.measurements.{module}"), name)(setup)
-        return found
 
-    return run
+def _lazily(where: str) -> Callable[[Setup], Mapping[str, float]]:
+    return partial(_measured_by, where)
 
 
 def _read(name: str, what: str, *, seconds: float | None = None, ratio: float | None = None) -> tuple[Line, ...]:

@@ -9,14 +9,18 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
+
+import numpy as np
 
 from assay import spilling
 from assay.comparison import compare
 from assay.comparison.codes import coder
 from assay.engines.duckdb import DuckdbEngine, columnar
-from assay.model import DatabaseUrl, Limits
+from assay.model import DatabaseUrl, Limits, Result
+from assay.model.columns import ColumnRows
 from benchmarks.frame import NotHere, Setup, cpu_seconds
 
 _FULL = 10_000_000
@@ -46,25 +50,31 @@ def beyond_memory(setup: Setup) -> dict[str, float]:
         subprocess.run([sys.executable, "-c", _MAKE, path, str(setup.rows)], check=True)
         with closing(DuckdbEngine.open(DatabaseUrl.parse(f"duckdb:///{path}"), limits)) as engine:
 
-            def judged(query: str) -> None:
+            def judged(query: str, *, in_files: bool) -> None:
                 gold, predicted = engine.execute("SELECT * FROM t").result, engine.execute(query).result
                 assert gold is not None
                 assert predicted is not None
+                if not (_in_files(gold) == _in_files(predicted) == in_files):
+                    raise NotHere(f"{setup.rows} rows are too few to be held in files: more of them with --rows")
                 assert compare(predicted, gold).equal
 
             taken = {}
             with _spilling_beyond(spilling.MANY_BYTES * min(setup.rows, _FULL) // _FULL):
                 for name, query in (("shuffled", _SHUFFLED), ("noisy", _NOISY)):
                     with _own_memory() as most:
-                        spilled_s = cpu_seconds(lambda query=query: judged(query))  # type: ignore[misc]
+                        spilled_s = cpu_seconds(partial(judged, query, in_files=True))
                     taken[name] = (spilled_s, most[0] / (2 * setup.rows))
             with _spilling_beyond(sys.maxsize):
-                held_s = cpu_seconds(lambda: judged(_SHUFFLED))
+                held_s = cpu_seconds(partial(judged, _SHUFFLED, in_files=False))
     return {
         "spill.memory": taken["shuffled"][1],
         "spill.noisy_memory": taken["noisy"][1],
         "spill.time": taken["shuffled"][0] / held_s,
     }
+
+
+def _in_files(result: Result) -> bool:
+    return isinstance(result.rows, ColumnRows) and isinstance(result.rows.columns[0].values, np.memmap)
 
 
 @contextmanager

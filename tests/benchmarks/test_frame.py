@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from importlib import import_module
@@ -24,6 +25,26 @@ def test_names_are_unique_and_lines_are_their_measurements(registry: Any) -> Non
     assert len(set(names)) == len(names)
     titles = [one.name for one in registry.MEASUREMENTS]
     assert len(set(titles)) == len(titles)
+
+
+def test_each_measurement_is_made_by_a_function_that_is_there(registry: Any) -> None:
+    for one in registry.MEASUREMENTS:
+        module, _, name = one.run.args[0].partition(":")
+        assert callable(getattr(import_module(f"benchmarks.measurements.{module}"), name)), one.name
+
+
+@pytest.mark.slow
+def test_results_beyond_memory_are_compared_in_files_and_measured(registry: Any) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "spill", "--here", "--rows", "120000"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (measured,) = [one for one in registry.MEASUREMENTS if one.name == "spill"]
+    assert set(json.loads(done.stdout)) == {line.name for line in measured.lines}
 
 
 def test_the_page_is_what_was_measured(registry: Any) -> None:
