@@ -179,6 +179,31 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="cluster",
+        title="20,000 cases on a Ray cluster, two nodes of one worker as processes of this machine, in processor time",
+        run=_lazily("cluster:two_nodes"),
+        heavy=True,
+        lines=(
+            Line(
+                name="cluster.differ",
+                what="lines of the journal that the local run does not have",
+                unit="lines",
+                bound=0,
+            ),
+            Line(
+                name="cluster.overhead",
+                what="what a node spends beside judging (a worker more is worth 0.8 of its core)",
+                unit="times",
+                bound=0.25,
+            ),
+            Line(name="cluster.worker", what="executing and judging, per case", unit="ms"),
+            Line(name="cluster.node", what="handing on within a node, per case", unit="ms"),
+            Line(name="cluster.driver", what="the driver, per case", unit="ms"),
+            Line(name="cluster.driver_here", what="the driver, against that of the local run", unit="times", bound=1.5),
+            Line(name="cluster.memory", what="memory of the driver, against 1,000 cases", unit="times", bound=1.5),
+        ),
+    ),
+    Measurement(
         name="soak",
         title="20,000 mixed cases with faults in one process: what it holds at its end beyond its start",
         run=_lazily("soak:full"),
