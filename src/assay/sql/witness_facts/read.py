@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 MOST_CHARACTERS = 50_000
+MOST_LEVELS = 1_500
+"""Of nesting; SQLite and DuckDB themselves refuse an expression of more than 1,000."""
 
 
 def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | None:
@@ -30,7 +32,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
     readings = []
     for query in (first, second):
         parsed = parse_query(query, dialect)
-        if parsed is None:
+        if parsed is None or _is_deep(parsed.tree):
             return None
         try:
             found.read(parsed.tree)
@@ -58,6 +60,26 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
         counts=tuple(sorted(set(found.counts))),
         unknown=tuple(sorted(found.unknown)),
     )
+
+
+def obstacle(query: str, dialect: str) -> str:
+    """Why `read_pair` cannot read a query, in words that follow its name."""
+    if len(query) > MOST_CHARACTERS:
+        return f"has more than {MOST_CHARACTERS:,} characters"
+    parsed = parse_query(query, dialect)
+    if parsed is not None and _is_deep(parsed.tree):
+        return f"is nested more than {MOST_LEVELS:,} levels deep"
+    return f"cannot be read as one query of the dialect {dialect}"
+
+
+def _is_deep(tree: exp.Query) -> bool:
+    """Whether a tree is so deep that looking up from each of its leaves would take minutes."""
+    level: list[exp.Expr] = [tree]
+    for _ in range(MOST_LEVELS):
+        level = [child for node in level for child in node.iter_expressions()]
+        if not level:
+            return False
+    return True
 
 
 @dataclass(slots=True)
