@@ -27,7 +27,8 @@ class MakeTrial(Protocol):
 
 _KEPT = 4
 _ATTACKED = 20
-"""A proof is attacked with this part of the budget: rules may err, and the engine may refuse what the proof read."""
+"""With this part of the budget a difference is looked for at first, and every proof is attacked: rules may err, and the
+engine may refuse what the proof read."""
 
 
 class Refuter:
@@ -167,14 +168,18 @@ class _Prover:
 
 
 def _decided(pair: PairSearch, budget: Budget, prover: _Prover) -> Refutation:
-    """The proof first, which takes milliseconds; then the search; last all tables of a few rows."""
+    """A glance, which finds most differences and attacks every proof; the proof; the search; all tables of a few rows.
+
+    A proof that left a choice open explains a difference, so it is looked for where a query may leave one.
+    """
+    glance = pair.glance(trials=max(1, budget.trials // _ATTACKED), of=budget.trials)
+    if glance.why == "fails" or (glance.differs and not pair.may_leave_choice):
+        return glance  # what was executed is believed, and not what was reasoned
     proof = prover.prove()
+    if glance.differs and not (isinstance(proof, Proof) and proof.up_to_choice):
+        return glance
     if isinstance(proof, Proof):
-        attack = pair.look(trials=max(1, budget.trials // _ATTACKED))
-        explained = proof.up_to_choice and pair.may_leave_choice
-        if (attack.differs and not explained) or attack.why == "fails":
-            return attack  # what was executed is believed, and not what was reasoned
-        return replace(_proved(proof), notes=attack.notes, trials=attack.trials)
+        return replace(_proved(proof), notes=glance.notes, trials=glance.trials)
     found = pair.look(trials=budget.trials)
     if found.kind != "unknown" or found.why not in ("no_difference", "out_of_time"):
         return found if found.differs else replace(found, not_proved=not_proved_sentence(proof))
