@@ -109,7 +109,7 @@ class Difference:
         return "none"
 
     def judge(self, database: Sequence[Sequence[Row]]) -> Judged:
-        """Look closely: ties, rows in other orders, the scan turned round. A database must not be changed afterwards."""
+        """Look closely: ties, rows in other orders, the scan turned round. The database is not changed afterwards."""
         if self._last is None or self._last[0] is not database:
             self._last = database, self._judged(database)
         return self._last[1]

@@ -24,6 +24,8 @@ from assay.witness.wording import conditional_sentence, not_found_sentence, refu
 _REAL_VALUES = 8
 _REAL_ROWS = 200
 _MOST_EXPLAINED = 6
+_OTHERS = 1 << 32
+"""What the seed grows by after a glance, so that the search tries other databases."""
 _LEVELS: tuple[tuple[AssumptionLevel, frozenset[AssumptionKind]], ...] = (
     ("observed", frozenset()),
     ("without_ranges", frozenset({"range"})),
@@ -93,6 +95,7 @@ class PairSearch:
         self._keyless = keyless
         self._clock = clock
         self._seed = seed
+        self._glanced = 0
         self._real = RealData()
         self._held: list[Held] = []
         self._values: dict[ColumnKey, list[Cell]] = {}
@@ -132,13 +135,15 @@ class PairSearch:
 
         ``of`` is how many `look` would try.
         """
-        if self._unmade or not self._real.tables:
-            return self.look(trials=trials, of=of)
-        self._trials = of
-        observed = self._observed()
-        if (higher := self._find(observed, trials // 3)) is not None:
-            return self._told(self._outcome(observed, self._search.shrink(observed, higher)))
-        return self.look(trials=trials - trials // 3, of=of)
+        alike = 0 if self._unmade or not self._real.tables else trials // 3
+        if alike:
+            self._trials = of
+            observed = self._observed()
+            if (higher := self._find(observed, alike)) is not None:
+                return self._told(self._outcome(observed, self._search.shrink(observed, higher)))
+        found = self.look(trials=trials - alike, of=of)
+        self._glanced = _OTHERS
+        return found
 
     def look(self, *, trials: int, of: int | None = None) -> Refutation:
         """Try so many databases, and ``of`` (as many) at the steps of the ladder."""
@@ -162,6 +167,9 @@ class PairSearch:
             places = [names.index(column.key[1]) for column in table.columns]
             rows = tables.get(table.schema.name.lower(), ())
             database.append([tuple([row[place] for place in places]) for row in rows])
+            truths = [place for place, column in enumerate(table.columns) if column.truth]
+            if any(row[place] not in (None, 0, 1) for row in database[-1] for place in truths):
+                return None
         declared = self._rules(self._plan, ())
         if not self._search.stands(declared, database):
             return None
@@ -221,7 +229,7 @@ class PairSearch:
         )
 
     def _find(self, rules: Rules, trials: int) -> Database | None:
-        return self._search.find(rules, self._rows, trials=trials, seed=self._seed)
+        return self._search.find(rules, self._rows, trials=trials, seed=self._seed + self._glanced)
 
     def _climb(self, plan: Plan, declared: Rules, found: Database) -> Refutation:
         """The highest step of the ladder on which a witness stands."""

@@ -172,7 +172,8 @@ def _decided(pair: PairSearch, budget: Budget, prover: _Prover) -> Refutation:
 
     A proof that left a choice open explains a difference, so it is looked for where a query may leave one.
     """
-    glance = pair.glance(trials=max(1, budget.trials // _ATTACKED), of=budget.trials)
+    few = max(1, budget.trials // _ATTACKED)
+    glance = pair.glance(trials=few, of=budget.trials)
     if glance.why == "fails" or (glance.differs and not pair.may_leave_choice):
         return glance  # what was executed is believed, and not what was reasoned
     proof = prover.prove()
@@ -180,7 +181,7 @@ def _decided(pair: PairSearch, budget: Budget, prover: _Prover) -> Refutation:
         return glance
     if isinstance(proof, Proof):
         return replace(_proved(proof), notes=glance.notes, trials=glance.trials)
-    found = pair.look(trials=budget.trials)
+    found = pair.look(trials=max(1, budget.trials - few), of=budget.trials)
     if found.kind != "unknown" or found.why not in ("no_difference", "out_of_time"):
         return found if found.differs else replace(found, not_proved=not_proved_sentence(proof))
     checked = prover.prove(small=True)

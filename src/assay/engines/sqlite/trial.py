@@ -212,6 +212,8 @@ class SqliteTrial:
                     f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",
                     f"a UNIQUE constraint of {table.name} cannot be made",
                 )
+            for statement in table.indexes if own and not keyless else ():
+                yield table.quoted_name, statement, f"a unique index of {table.name} cannot be made"
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
                 yield None, view.ddl, f"the view {view.name} cannot be made"

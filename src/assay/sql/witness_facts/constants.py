@@ -50,6 +50,25 @@ def constants_of(
             yield constant, columns
 
 
+def bent_columns(tree: exp.Query) -> Iterator[tuple[Constant, list[exp.Column]]]:
+    """What functions tell apart that no constant of the query says, with the columns that they are applied to."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Abs, exp.Sign, exp.Neg, exp.Trim, exp.Cast):
+        match node:
+            case exp.Trim():
+                told = Constant(" a", "padded")
+            case exp.Cast() if node.to.this in exp.DataType.NUMERIC_TYPES:
+                told = Constant("10", "numeral")
+            case exp.Cast():
+                continue
+            case _:
+                told = Constant(-1, "negative")
+        columns = list(node.this.find_all(exp.Column)) if isinstance(node.this, exp.Expr) else []
+        if columns:
+            yield told, columns
+
+
 def counted_numbers(tree: exp.Query) -> Iterator[int]:
     """The numbers of rows that something turns on."""
     from sqlglot import exp

@@ -10,7 +10,7 @@ from assay.model import DatabaseSchema, TableSchema
 from assay.sql.facts import SchemaNames
 from assay.sql.facts.scopes import Scope, Scopes
 from assay.sql.shape import is_nondeterministic, parse_query, read_shape
-from assay.sql.witness_facts.constants import constants_of, counted_numbers
+from assay.sql.witness_facts.constants import bent_columns, constants_of, counted_numbers
 from assay.sql.witness_facts.doubts import doubts_of, takes_any
 from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts, QueryReading
 
@@ -111,6 +111,9 @@ class _Found:
                 self.constants.setdefault(key, []).append(constant)
             if not keys:
                 self.loose.append(constant)
+        for constant, nodes in bent_columns(tree):
+            for key in (key for node in nodes for key in reader.keys_of(node)):
+                self.constants.setdefault(key, []).append(constant)
         self.counts += counted_numbers(tree)
         return scopes
 
