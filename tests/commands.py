@@ -3,6 +3,7 @@
 A server, started by the first command, has read the command line's modules and forks a process for each command:
 with the command's arguments, environment, folder and descriptors, and an end like any interpreter's. Whoever knows
 its address may ask it: the tests themselves, and `program`, which stands for ``assay`` in the lines of a shell.
+The workers of such a command are forks as well (`workers`), unless it is started to be interrupted with them.
 """
 
 from __future__ import annotations
@@ -23,13 +24,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import workers
+
 _PROGRAM = """
-import contextlib, gc, importlib, json, os, select, signal, socket, sys, time
+import contextlib, functools, gc, importlib, json, os, select, signal, socket, sys, time
 
 server, life = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
+forking = json.loads(sys.argv[3])
 import assay.__main__, assay.api, assay.cli.app, assay.cli.crash, assay.cli.progress, assay.cli.view_server
 import assay.reports.views.run_build, assay.reports.console.run, assay.reports.markdown.run, assay.sql
-import assay.registry, httpx, jinja2, numpy, rich.console, xlsxwriter
+import assay.engines.pool.spawn, assay.registry, httpx, jinja2, numpy, rich.console, xlsxwriter
+if forking:
+    import workers
 gc.freeze()
 told = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 ours = [entry for entry in sys.path[1:] if entry not in map(os.path.abspath, filter(None, told))]
@@ -42,6 +48,8 @@ def become(command, descriptors):
         os.close(descriptors[number])
     if command["session"]:
         os.setsid()
+    elif forking:
+        assay.engines.pool.spawn._popen = functools.partial(workers.start_at, *forking)
     environment = command["environment"]
     os.environ.clear()
     os.environ.update(environment)
@@ -143,8 +151,9 @@ class _Server:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(self.address)
             listening.listen(64)
+            forking = [workers.server().address, workers.server().early] if workers.can_serve() else None
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, str(listening.fileno()), str(life)],
+                [sys.executable, "-c", _PROGRAM, str(listening.fileno()), str(life), json.dumps(forking)],
                 pass_fds=[listening.fileno(), life],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

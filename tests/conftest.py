@@ -29,6 +29,21 @@ _ROOT = Path(__file__).resolve().parents[1]
 _NOT_RUN = pytest.StashKey[int]()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    import workers
+
+    config.add_cleanup(workers.forked_from_now_on())
+
+
+@pytest.fixture
+def true_workers() -> Iterator[None]:
+    """Workers start as Assay starts them, each an interpreter of its own."""
+    import workers
+
+    with workers.true_ones():
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_deselected(items: list[pytest.Item]) -> Iterator[None]:
     config = items[0].config

@@ -19,7 +19,7 @@ from assay.errors import AssayError, UsageError
 from assay.ports import Loss
 
 pytestmark = [
-    pytest.mark.usefixtures("tasks_on_path"),
+    pytest.mark.usefixtures("tasks_on_path", "true_workers"),
     pytest.mark.skipif(os.name != "posix", reason="these tests end processes by POSIX signals"),
 ]
 
