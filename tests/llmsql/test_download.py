@@ -14,6 +14,7 @@ import pytest
 from hub_server import Hub, serve
 from small_benchmark import Benchmark, write_lines
 
+import commands
 from assay.errors import InputError
 from assay.llmsql.benchmark_files import DATABASE, QUESTIONS, VERSIONS, locate_files
 
@@ -43,16 +44,7 @@ def _assay(
         "HF_HUB_DISABLE_XET": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
     }
-    return subprocess.run(
-        [sys.executable, "-m", "assay", "llmsql", "outputs.jsonl", "-q", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=280,
-        check=False,
-    )
+    return commands.run(["llmsql", "outputs.jsonl", "-q", *arguments], cwd=folder, env=environment)
 
 
 @pytest.fixture
