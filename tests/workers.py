@@ -40,7 +40,8 @@ import assay.engines.pool.worker
 for name in names:
     importlib.import_module(name)
 import assay.sql; assay.sql.warm_up()
-gc.collect(); gc.freeze()
+gc.freeze()
+import assay.engines.duckdb  # only now: DuckDB complains at a process's end of what was kept from the collector
 
 
 def become(told, descriptors):
@@ -104,8 +105,9 @@ assay.engines.pool.worker.main(warm)
 """
 _IMPORTED = """
 assay.runs.scoring_worker assay.runs.lint_worker assay.scoring.queries.inner_ties assay.engines.sqlite
-assay.engines.duckdb assay.metrics.match
+assay.metrics.bird assay.metrics.match assay.metrics.ves
 """
+"""What nearly every worker imports."""
 _READ_EARLY = ("PYTHON", "LC_", "LANG", "LD_", "OPENBLAS", "OMP_", "MALLOC_", "DUCKDB_")
 """How the names of variables begin that an interpreter or its libraries read as they start."""
 _ROUND_S = 0.5
