@@ -62,6 +62,11 @@ def become(told, descriptors):
     os.sched_setaffinity(0, told["cores"])
     sys.path[:] = told["path"]
     importlib.invalidate_caches()
+    coding, _, errors = told["environment"].get("PYTHONIOENCODING", "").partition(":")
+    if coding:
+        sys.stdin = open(0, encoding=coding, errors=errors or None, closefd=False)
+        sys.stdout = open(1, "w", encoding=coding, errors=errors or None, closefd=False)
+        sys.stderr = open(2, "w", 1, encoding=coding, errors="backslashreplace", closefd=False)
 
 
 def asked(connection):
@@ -110,6 +115,8 @@ assay.metrics.bird assay.metrics.match assay.metrics.ves
 """What nearly every worker imports."""
 _READ_EARLY = ("PYTHON", "LC_", "LANG", "LD_", "OPENBLAS", "OMP_", "MALLOC_", "DUCKDB_")
 """How the names of variables begin that an interpreter or its libraries read as they start."""
+_HEEDED = ("PYTHONPATH", "PYTHONIOENCODING")
+"""Those of them that the server heeds for each worker."""
 _ROUND_S = 0.5
 
 _bootstrap = spawn._BOOTSTRAP
@@ -179,7 +186,7 @@ def can_serve() -> bool:
 
 def early(environment: Mapping[str, str]) -> dict[str, str]:
     """What an interpreter or its libraries read of the environment as they start."""
-    return {name: text for name, text in environment.items() if name.startswith(_READ_EARLY) and name != "PYTHONPATH"}
+    return {name: text for name, text in environment.items() if name.startswith(_READ_EARLY) and name not in _HEEDED}
 
 
 def start(descriptor: int | None, warm: str) -> Any:
