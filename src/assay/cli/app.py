@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from assay._version import __version__
+from assay.cli.coercion import SparingCommand, SparingGroup
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
 from assay.cli.diff import diff
@@ -38,6 +39,7 @@ DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 
 app = typer.Typer(
     name="assay",
+    cls=SparingGroup,
     help="Judge systems that turn questions into data queries: is each answer right, and why is it wrong.",
     epilog="Start with:  assay demo",
     no_args_is_help=True,
@@ -91,7 +93,7 @@ def _verb(function: Callable[..., None], short_help: str, *, to: typer.Typer = a
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # the top: `run_command_line` says what it is
             raise _Unexpected(error) from error
 
-    to.command(short_help=short_help)(kept_apart)
+    to.command(short_help=short_help, cls=SparingCommand)(kept_apart)
 
 
 _verb(demo, "Evaluate a bundled sample, report included, in seconds.")
