@@ -194,6 +194,7 @@ class _Server:
                 pass_fds=[listening.fileno(), life],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                env={name: text for name, text in os.environ.items() if name != "PYTHONIOENCODING"},
                 start_new_session=True,  # an interrupt at the terminal is the tests' alone
                 cwd=Path(__file__).parent,
             )

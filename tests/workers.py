@@ -118,6 +118,7 @@ _READ_EARLY = ("PYTHON", "LC_", "LANG", "LD_", "OPENBLAS", "OMP_", "MALLOC_", "D
 _HEEDED = ("PYTHONPATH", "PYTHONIOENCODING")
 """Those of them that the server heeds for each worker."""
 _ROUND_S = 0.5
+_END_S = 60
 
 _bootstrap = spawn._BOOTSTRAP
 true_start = spawn._popen
@@ -138,7 +139,7 @@ class _Server:
                 pass_fds=[listening.fileno(), life],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=memory.environment(),
+                env={name: text for name, text in memory.environment().items() if name != "PYTHONIOENCODING"},
                 start_new_session=True,  # an interrupt at the terminal is the tests' alone
                 cwd=Path(__file__).parent,
             )
@@ -146,7 +147,11 @@ class _Server:
 
     def close(self) -> None:
         os.close(self._life)
-        self._process.wait()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:  # a worker that nobody ended is somebody's failure, not a reason to stay
+            self._process.kill()
+            self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
