@@ -356,7 +356,7 @@ def program(folder: Path) -> Path:
 
 
 def _can_serve(environment: Mapping[str, str]) -> bool:
-    if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
+    if not hasattr(os, "fork") or not hasattr(socket, "send_fds") or _stands_in(environment):
         return False
     there = _servers[0].environment if _servers else os.environ
 
@@ -364,6 +364,13 @@ def _can_serve(environment: Mapping[str, str]) -> bool:
         return {name: text for name, text in one.items() if name.startswith(_READ_EARLY) and name not in _HEEDED}
 
     return early(environment) == early(there)
+
+
+def _stands_in(environment: Mapping[str, str]) -> bool:
+    """Whether the path holds something else by the name of a package that the server has imported."""
+    given = set(filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))) - set(sys.path)
+    names = {name.partition(".")[0] for name in _IMPORTED.split()} - {"assay"} | {"duckdb", "sqlglot"}
+    return any((Path(folder) / entry).exists() for folder in given for name in names for entry in (name, f"{name}.py"))
 
 
 def _run_alone(
