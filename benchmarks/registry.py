@@ -37,11 +37,13 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         lines=(
             Line(
                 name="spider.evaluation",
-                what="judging, against executing each distinct query once in one process",
+                what="judging and looking for causes, against executing each distinct query once in one process",
                 unit="times",
                 bound=1.8,
             ),
+            Line(name="spider.metrics", what="the same without looking for causes", unit="times"),
             Line(name="spider.process", what="`assay run`, the whole process", unit="s", bound=0.7),
+            Line(name="spider.process_cpu", what="the same, processor time of all its processes", unit="s"),
         ),
     ),
     Measurement(

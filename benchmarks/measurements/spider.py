@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import cProfile
 import pstats
+import resource
 import sqlite3
 import statistics
 import tempfile
 import tracemalloc
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -76,8 +78,8 @@ def floor(queries: Mapping[str, Mapping[str, None]]) -> None:
         connection.close()
 
 
-def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work]) -> float:
-    """Judge all cases with fresh workers that are ready."""
+def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work], *, causes: bool = True) -> float:
+    """Judge all cases with fresh workers that are ready. ``causes``: and look for why answers are wrong."""
     settings = RunSettings(
         cases=inputs.case_name,
         predictions=inputs.prediction_name,
@@ -89,24 +91,34 @@ def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work]) -> float:
     provenance = Provenance(assay_version="", python_version="", platform="")
     metrics = [registry.metric(name) for name in registry.default_metrics()]
     job = Job(settings=settings, provenance=provenance, works=works, metrics=metrics)
-    with make_pool(ComparisonOptions(), Limits(), registry.default_metrics(), setup.workers) as pool:
+    names = registry.default_metrics()
+    with make_pool(ComparisonOptions(), Limits(), names, setup.workers, diagnose=causes) as pool:
         pool.wait_until_ready()
         return seconds(lambda: execute(job, pool))
 
 
 def against_the_floor(setup: Setup) -> dict[str, float]:
-    """Judging and the whole command, each in turn with the floor."""
+    """Judging with and without causes, and the whole command, each in turn with the floor."""
     inputs, works, command = inputs_of(setup)
     executor = RecordingExecutor()
     judge_all(works, executor)
     executor.close()
-    evaluation, process = [], []
+    found: dict[str, list[float]] = defaultdict(list)
     for number in range(setup.rounds):
         least = seconds(lambda: floor(executor.queries))
-        evaluation.append(evaluation_s(setup, inputs, works) / least)
+        found["spider.evaluation"].append(evaluation_s(setup, inputs, works) / least)
+        found["spider.metrics"].append(evaluation_s(setup, inputs, works, causes=False) / least)
+        before = _children_s()
         with tempfile.TemporaryDirectory() as folder:
-            process.append(assay(*command, "-o", Path(folder) / f"run{number}", "-q").wall_s)
-    return {"spider.evaluation": statistics.median(evaluation), "spider.process": statistics.median(process)}
+            found["spider.process"].append(assay(*command, "-o", Path(folder) / f"run{number}", "-q").wall_s)
+        found["spider.process_cpu"].append(_children_s() - before)
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def _children_s() -> float:
+    """Processor time of this process's children that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def counted(setup: Setup) -> dict[str, float]:
