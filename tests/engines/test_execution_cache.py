@@ -25,6 +25,7 @@ import pytz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay import registry
 from assay.engines.execution_cache import content
 from assay.engines.execution_cache.content import WatchedFile
 from assay.engines.execution_cache.entry import decode_execution, encode_execution
@@ -676,6 +677,24 @@ def test_a_database_in_memory_is_not_kept(runs: Runs) -> None:
     for scheme in ENGINES:
         url = DatabaseUrl.parse(f"{scheme}:///:memory:")
         assert [runs.ran(url, "SELECT 1")[1] for _ in range(2)] == [True, True]
+
+
+SERVERS = [
+    text for text in sorted({*registry.engine_references().values()}) if "sqlite" not in text and "duckdb" not in text
+]
+
+
+@pytest.mark.parametrize("reference", SERVERS)
+def test_what_no_file_holds_is_never_looked_at(tmp_path: Path, reference: str) -> None:
+    """A server's content cannot be told, whatever else its engine says, and even where its URL names a file."""
+    module, _, name = reference.partition(":")
+    engine_class = getattr(pytest.importorskip(module, reason="an extra"), name)
+    recall = Recall(CacheFolder(tmp_path / "cache"), Limits())
+    url = DatabaseUrl.parse(f"sqlite:///{tmp_path / 'shop.sqlite'}")
+    Path(url.path).touch()
+    recall.look(url, engine_class)
+    assert not recall._files
+    assert recall.find(url, engine_class, "SELECT 1") is None
 
 
 SQLITE_UNSTEADY = [

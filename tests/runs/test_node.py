@@ -22,6 +22,7 @@ from assay.runs.backends import node as node_module
 from assay.runs.backends.bundle import Bundle, bundle_of, chunks_of
 from assay.runs.backends.node import Node, NodeSettings, pack_batch
 from assay.runs.backends.node_databases import NodeDatabases
+from assay.runs.backends.ray_connection import first_line
 from assay.runs.backends.versions import check_versions, versions_here
 from assay.runs.store.codec import decode_evidence
 from assay.runs.worker_tasks import CaseTask, MatchTask, Timed, TimingTask
@@ -279,3 +280,19 @@ def test_free_workers_help_with_a_batch_that_may_be_parted(tmp_path: Path, monke
     assert (sorted(parted), sorted(whole)) == (list(range(12)), list(range(40)))
     assert len(os.listdir(tmp_path / "parted")) == 3
     assert len(os.listdir(tmp_path / "whole")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("no route", "no route"),
+        ("lost\nTraceback:\n  a line", "lost"),
+        (
+            "from server:\nTraceback:\n  File x\nRuntimeError: it did not start\n",
+            "from server: RuntimeError: it did not start",
+        ),
+        ("", "OSError"),
+    ],
+)
+def test_an_error_of_many_lines_is_told_in_one_that_says_something(text: str, told: str) -> None:
+    assert first_line(OSError(text)) == told

@@ -114,6 +114,8 @@ def _within(seconds: float, function: Callable[[], None]) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text: Ray's go on for many."""
+    """The first line of an error's text: Ray's go on for many. Where that only introduces the others, the last, too."""
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    return f"{lines[0]} {lines[-1].strip()}" if len(lines) > 1 and lines[0].endswith(":") else lines[0]
