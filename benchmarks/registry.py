@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 
 from benchmarks.frame import Line, Measurement, Setup
 
 
-def _lazily(where: str) -> Callable[[Setup], Mapping[str, float]]:
-    """The function that ``module:function`` names, imported when it is called: listing loads nothing."""
+def _measured_by(where: str, setup: Setup) -> Mapping[str, float]:
+    """What the function ``module:function`` measures. It is imported when it is called: listing loads nothing."""
     module, _, name = where.partition(":")
+    found: Mapping[str, float] = getattr(import_module(f"benchmarks.measurements.{module}"), name)(setup)
+    return found
 
-    def run(setup: Setup) -> Mapping[str, float]:
-        found: Mapping[str, float] = getattr(import_module(f"benchmarks.measurements.{module}"), name)(setup)
-        return found
 
-    return run
+def _lazily(where: str) -> Callable[[Setup], Mapping[str, float]]:
+    return partial(_measured_by, where)
 
 
 def _read(name: str, what: str, *, seconds: float | None = None, ratio: float | None = None) -> tuple[Line, ...]:
@@ -122,6 +123,27 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="spill",
+        title="Two results of DuckDB beyond memory, 1,000,000 x 8 in two orders (`--rows` for more), held in files",
+        run=_lazily("spilling:beyond_memory"),
+        heavy=True,
+        lines=(
+            Line(
+                name="spill.memory",
+                what="memory of its own at most, for each row of both results",
+                unit="bytes",
+                bound=100,
+            ),
+            Line(
+                name="spill.noisy_memory",
+                what="the same with the noise of floats in a column",
+                unit="bytes",
+                bound=150,
+            ),
+            Line(name="spill.time", what="processor time, against holding them in memory", unit="times", bound=1.5),
+        ),
+    ),
+    Measurement(
         name="tpch",
         title="Tables in the shape of TPC-H at scale 1 on DuckDB, 22 queries as gold and prediction",
         run=_lazily("comparing:tpch"),
@@ -154,6 +176,31 @@ MEASUREMENTS: tuple[Measurement, ...] = (
             *_read("junit", "`assay report --junit`"),
             *_read("md", "`assay report --md`"),
             *_read("parquet", "results.parquet"),
+        ),
+    ),
+    Measurement(
+        name="cluster",
+        title="20,000 cases on a Ray cluster, two nodes of one worker as processes of this machine, in processor time",
+        run=_lazily("cluster:two_nodes"),
+        heavy=True,
+        lines=(
+            Line(
+                name="cluster.differ",
+                what="lines of the journal that the local run does not have",
+                unit="lines",
+                bound=0,
+            ),
+            Line(
+                name="cluster.overhead",
+                what="what a node spends beside judging (a worker more is worth 0.8 of its core)",
+                unit="times",
+                bound=0.25,
+            ),
+            Line(name="cluster.worker", what="executing and judging, per case", unit="ms"),
+            Line(name="cluster.node", what="handing on within a node, per case", unit="ms"),
+            Line(name="cluster.driver", what="the driver, per case", unit="ms"),
+            Line(name="cluster.driver_here", what="the driver, against that of the local run", unit="times", bound=1.5),
+            Line(name="cluster.memory", what="memory of the driver, against 1,000 cases", unit="times", bound=1.5),
         ),
     ),
     Measurement(

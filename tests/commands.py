@@ -3,6 +3,7 @@
 A server, started by the first command, has read the command line's modules and forks a process for each command:
 with the command's arguments, environment, folder and descriptors, and an end like any interpreter's. Whoever knows
 its address may ask it: the tests themselves, and `program`, which stands for ``assay`` in the lines of a shell.
+The workers of such a command are forks as well (`workers`), unless it is started to be interrupted with them.
 """
 
 from __future__ import annotations
@@ -23,14 +24,36 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import workers
+
 _PROGRAM = """
-import contextlib, gc, importlib, json, os, select, signal, socket, sys, time
+import atexit, contextlib, functools, gc, importlib, json, os, select, signal, socket, sys, time
+
+ended = []
+
+
+def end_at_once():
+    # Called last of all. To take apart what was imported would take longer than many a command.
+    if ended:
+        with contextlib.suppress(Exception):  # then Python says itself what cannot be written
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(ended[0])
+
+
+atexit.register(end_at_once)
 
 server, life = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
-import assay.__main__, assay.api, assay.cli.app, assay.cli.crash, assay.cli.progress, assay.cli.view_server
-import assay.reports.views.run_build, assay.reports.console.run, assay.reports.markdown.run, assay.sql
-import assay.registry, httpx, jinja2, numpy, rich.console, xlsxwriter
+forking = json.loads(sys.argv[3])
+import assay.__main__, assay.engines.pool.spawn
+for name in sys.argv[4].split():
+    with contextlib.suppress(ImportError):  # a command would import it itself, where it still is
+        importlib.import_module(name)
+import assay.sql; assay.sql.warm_up()
+if forking:
+    import workers
 gc.freeze()
+import duckdb  # only now: it complains at a process's end of what was kept from the collector
 told = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 ours = [entry for entry in sys.path[1:] if entry not in map(os.path.abspath, filter(None, told))]
 
@@ -42,6 +65,8 @@ def become(command, descriptors):
         os.close(descriptors[number])
     if command["session"]:
         os.setsid()
+    elif forking:
+        assay.engines.pool.spawn._popen = functools.partial(workers.start_at, *forking)
     environment = command["environment"]
     os.environ.clear()
     os.environ.update(environment)
@@ -87,6 +112,7 @@ def asked(connection):
     os.read(go, 1)
     os.close(go)
     become(command, descriptors)
+    return command["session"]
 
 
 while server in (ready := select.select([server, life], [], [])[0]) and life not in ready:
@@ -94,7 +120,7 @@ while server in (ready := select.select([server, life], [], [])[0]) and life not
     if os.fork() == 0:
         server.close()
         os.close(life)
-        asked(connection)
+        whole = asked(connection)
         break
     connection.close()
     with contextlib.suppress(ChildProcessError):
@@ -106,8 +132,27 @@ else:
         while True:
             os.wait()
     os._exit(0)
-assay.__main__.main()
+try:
+    assay.__main__.main()
+except SystemExit as end:
+    if not whole and isinstance(end.code or 0, int):
+        ended.append((end.code or 0) & 0xFF)
+    raise
 """
+_IMPORTED = """
+assay.api assay.api.diffing assay.api.evaluation assay.api.gates assay.api.refuting assay.api.selections
+assay.cases.benchmarks.bird assay.cases.benchmarks.defog assay.cases.benchmarks.llmsql assay.cases.benchmarks.spider
+assay.cases.sdmx.format assay.cases.sdmx.yaml assay.cases.tables.delimited assay.cases.tables.formats assay.cli.access
+assay.cli.app assay.cli.crash assay.cli.early assay.cli.output assay.cli.progress assay.cli.streams
+assay.cli.view_server assay.engines.sqlite assay.linting assay.linting.apply assay.metrics.bird assay.metrics.denodo
+assay.metrics.llmsql assay.metrics.match assay.metrics.spider assay.metrics.spider2 assay.metrics.ves assay.registry
+assay.reports.console.diff assay.reports.console.run assay.reports.diff_formats assay.reports.html.data
+assay.reports.html.run assay.reports.json.diff assay.reports.json.run assay.reports.markdown.diff
+assay.reports.markdown.run assay.reports.views.diff_build assay.reports.views.run_build assay.reports.witness
+assay.runs.compare assay.runs.gates assay.witness.proof assay.witness.refuter
+httpx jinja2 lxml.etree numpy rich.console ruamel.yaml typer._adapters xlsxwriter
+"""
+"""What many commands import. What they read as they start, such as the environment or plugins, is not among it."""
 _CLIENT = """
 import json, os, signal, socket, sys
 number = {number}
@@ -143,8 +188,9 @@ class _Server:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(self.address)
             listening.listen(64)
+            forking = [workers.server().address, workers.server().early] if workers.can_serve() else None
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, str(listening.fileno()), str(life)],
+                [sys.executable, "-c", _PROGRAM, str(listening.fileno()), str(life), json.dumps(forking), _IMPORTED],
                 pass_fds=[listening.fileno(), life],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

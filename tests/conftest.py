@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sqlite3
@@ -27,6 +28,36 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 _ROOT = Path(__file__).resolve().parents[1]
 _NOT_RUN = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    import workers
+
+    config.add_cleanup(workers.forked_from_now_on())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """What is collected stays to the end: the collector of garbage need not look through it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # libraries complain at a process's end of what was kept from the collector
+
+
+@pytest.fixture
+def true_workers() -> Iterator[None]:
+    """Workers start as Assay starts them, each an interpreter of its own."""
+    import workers
+
+    with workers.true_ones():
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -96,7 +96,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):  # type: ignore[misc]
-        """Hands out groups whole, those of many tests first, then each other test."""
+        """Hands out groups whole, those of many tests first, then each other test.
+
+        What is done is forgotten: its base looks through all that a process was ever given, after each test.
+        """
 
         groups: ClassVar[dict[str, str]] = {}
 
@@ -104,6 +107,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             with suppress(ValueError):  # nothing was collected
                 self.groups.update(json.loads(place.read_text(encoding="utf-8")))
             super().schedule()
+
+        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+            super().mark_test_complete(node, item_index, duration)
+            given = self.assigned_work[node]
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            if all(given[scope].values()):
+                del given[scope]
 
         def _split_scope(self, nodeid: str) -> str:
             return self.groups.get(nodeid, nodeid)

@@ -14,7 +14,6 @@ from pathlib import Path
 from assay import registry
 from assay.api.inputs import FileOptions, Inputs, locator, read_inputs
 from assay.api.workers import make_pool
-from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, RunSettings
 from assay.runs.execute import execute
@@ -77,7 +76,7 @@ def floor(queries: Mapping[str, Mapping[str, None]]) -> None:
         connection.close()
 
 
-def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work], cache: CacheFolder | None = None) -> float:
+def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work]) -> float:
     """Judge all cases with fresh workers that are ready."""
     settings = RunSettings(
         cases=inputs.case_name,
@@ -90,7 +89,7 @@ def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work], cache: CacheFo
     provenance = Provenance(assay_version="", python_version="", platform="")
     metrics = [registry.metric(name) for name in registry.default_metrics()]
     job = Job(settings=settings, provenance=provenance, works=works, metrics=metrics)
-    with make_pool(ComparisonOptions(), Limits(), registry.default_metrics(), setup.workers, cache=cache) as pool:
+    with make_pool(ComparisonOptions(), Limits(), registry.default_metrics(), setup.workers) as pool:
         pool.wait_until_ready()
         return seconds(lambda: execute(job, pool))
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.api.run import Run, load_run
     from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
     from assay.api.single import check, compare, diagnose, examine, gather_evidence, judge
+    from assay.api.suites import build_suite, load_suite
     from assay.api.systems import open_system
     from assay.errors import (
         AssayError,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from assay.model.lint import LintFinding, LintReport
+    from assay.model.suite import Suite, SuiteCase, SuiteDatabase
     from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
     from assay.reports.mlflow import MlflowExport
 
@@ -121,6 +123,9 @@ __all__ = [
     "Score",
     "Selection",
     "SelectionScore",
+    "Suite",
+    "SuiteCase",
+    "SuiteDatabase",
     "SystemLost",
     "SystemUnusable",
     "Term",
@@ -134,6 +139,7 @@ __all__ = [
     "WitnessTable",
     "__version__",
     "assert_equivalent",
+    "build_suite",
     "check",
     "check_selection",
     "compare",
@@ -152,6 +158,7 @@ __all__ = [
     "lint",
     "list_runs",
     "load_run",
+    "load_suite",
     "measure_judge",
     "open_judge",
     "open_model",
@@ -175,6 +182,8 @@ _HOMES = {
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
     "assay.api.single": ("check", "compare", "diagnose", "examine", "gather_evidence", "judge"),
+    "assay.api.suites": ("build_suite", "load_suite"),
+    "assay.model.suite": ("Suite", "SuiteCase", "SuiteDatabase"),
     "assay.api.systems": ("open_system",),
     "assay.model.witness": ("Assumption", "Refutation", "Witness", "WitnessTable"),
     "assay.model.lint": ("LintFinding", "LintReport"),

@@ -139,6 +139,8 @@ class RunFileSettings:
     cache: str | None = None
     """Folder of the executions that runs share."""
     cache_size_mib: int | None = None
+    suite: str | None = None
+    """Folder of a suite on whose small databases answers are tried too."""
     workers: int | None = None
     backend: str | None = None
     name: str | None = None
@@ -276,6 +278,7 @@ def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
         output=within(settings.output),
         baseline=within(settings.baseline),
         cache=within(settings.cache),
+        suite=within(settings.suite),
         db=None if settings.db is None else url_relative_to(settings.db, folder),
     )
 

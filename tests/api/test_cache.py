@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import assay
+import commands
 from assay.cli.app import app
 from assay.errors import InputError, UsageError
 from assay.model import CacheUse
@@ -186,9 +187,8 @@ def command(*arguments: str | Path) -> list[str]:
 def test_the_command_line_says_how_many_came_from_the_cache(files: Path) -> None:
     told = []
     for _ in range(2):
-        done = subprocess.run(
-            command("run", files / "eval.yaml", "--quiet", "--json"), capture_output=True, text=True, check=True
-        )
+        done = commands.run(["run", str(files / "eval.yaml"), "--quiet", "--json"], env=os.environ)
+        assert done.returncode == 0, done.stderr
         told.append((done.stderr.strip(), json.loads(done.stdout)["provenance"]["cache"]))
     assert told == [
         ("0 of 16 executions came from the cache", {"executions": 16, "from_cache": 0}),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,61 @@ def test_names_are_unique_and_lines_are_their_measurements(registry: Any) -> Non
     assert len(set(names)) == len(names)
     titles = [one.name for one in registry.MEASUREMENTS]
     assert len(set(titles)) == len(titles)
+
+
+def test_each_measurement_is_made_by_a_function_that_is_there(registry: Any) -> None:
+    for one in registry.MEASUREMENTS:
+        module, _, name = one.run.args[0].partition(":")
+        assert callable(getattr(import_module(f"benchmarks.measurements.{module}"), name)), one.name
+
+
+@pytest.fixture
+def spider(tmp_path: Path) -> Path:
+    """A folder in the shape of Spider's development set, with a few questions."""
+    for name in ("one", "two"):
+        place = tmp_path / "database" / name / f"{name}.sqlite"
+        place.parent.mkdir(parents=True)
+        with closing(sqlite3.connect(place)) as connection:
+            connection.executescript("CREATE TABLE t(id INTEGER, name TEXT); INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    (tmp_path / "predictions").mkdir()
+    cases, answers = [], []
+    for number in range(12):
+        gold = f"SELECT name FROM t WHERE id > {number % 3}"
+        case = {"id": number, "db_id": ("one", "two")[number % 2], "question": "Which?", "gold_sql": gold}
+        cases.append(json.dumps(case))
+        answers.append(json.dumps({"id": number, "predicted_sql": gold.replace("name", ("name", "id")[number % 2])}))
+    (tmp_path / "dev.jsonl").write_text("\n".join(cases))
+    (tmp_path / "predictions" / "din-sql-gpt4.jsonl").write_text("\n".join(answers))
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["spider", "counted"])
+def test_what_is_measured_on_spiders_set_runs(registry: Any, spider: Path, name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", name, "--here", "--rounds", "1", "--spider", str(spider)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (measured,) = [one for one in registry.MEASUREMENTS if one.name == name]
+    assert set(json.loads(done.stdout)) == {line.name for line in measured.lines}
+
+
+@pytest.mark.slow
+def test_results_beyond_memory_are_compared_in_files_and_measured(registry: Any) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "spill", "--here", "--rows", "120000"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (measured,) = [one for one in registry.MEASUREMENTS if one.name == "spill"]
+    assert set(json.loads(done.stdout)) == {line.name for line in measured.lines}
 
 
 def test_the_page_is_what_was_measured(registry: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -134,8 +133,7 @@ def test_unmatched_predictions_can_be_allowed_and_are_kept_in_mind(
 
 def test_a_folder_that_is_no_run_is_no_report(tmp_path: Path) -> None:
     for folder, said in ((tmp_path, "run.json"), (tmp_path / "nowhere", "nowhere")):
-        command = [sys.executable, "-m", "assay", "report", str(folder)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        done = commands.run(["report", str(folder)], env=os.environ)
         assert done.returncode == 2
         assert said in done.stderr
         assert "Traceback" not in done.stderr
@@ -145,14 +143,14 @@ def test_settings_in_one_file(assay: Callable[..., subprocess.CompletedProcess[s
     settings = tmp_path / "eval.yaml"
     text = "cases: cases.jsonl\npredictions: answers.jsonl\ndb: sqlite:///dbs/{db_id}.sqlite\noutput: run\n"
     settings.write_text(f"{text}metrics: [match, bird_ex]\ntimeout_s: 50\n")
-    command = [sys.executable, "-m", "assay", "run", str(settings), "--json"]
-    done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=300, check=False)
+    command = ["run", str(settings), "--json"]
+    done = commands.run(command, cwd=Path("/"), env=os.environ)
     assert done.returncode == 0, done.stderr
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (run["settings"]["metrics"], run["settings"]["limits"]["timeout_s"]) == (["match", "bird_ex"], 50)
     for line, said in (("metricks: [match]", ["metricks", "metrics"]), ("timeout_s: soon", ["timeout_s"])):
         settings.write_text(f"{text}{line}\n")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        done = commands.run(command, env=os.environ)
         assert done.returncode == 2
         assert all(part in done.stderr for part in ("eval.yaml", *said)), done.stderr
         assert "Traceback" not in done.stderr

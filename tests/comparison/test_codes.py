@@ -62,7 +62,7 @@ def _same(predicted: Result, answer: Answer | Result, options: ComparisonOptions
     return by_codes
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
 def test_small_tables_are_compared_alike(part: int) -> None:
     equal = 0
     for seed in range(part * 1_500, (part + 1) * 1_500):
@@ -86,9 +86,7 @@ def _pairs(draw: st.DrawFn, cells: st.SearchStrategy[Cell]) -> tuple[Result, Res
     return Result.of(rows), Result.of(other)
 
 
-@given(_pairs(EVERY_CELL), st.booleans(), st.sampled_from(["any", "strict"]), st.sampled_from([1e-12, 0.0, 0.1]))
-@settings(max_examples=600)
-def test_cells_of_all_types_are_compared_alike(
+def _cells_of_all_types_are_compared_alike(
     pair: tuple[Result, Result], boolean_is_integer: bool, columns: str, tolerance: float
 ) -> None:
     options = ComparisonOptions(
@@ -99,6 +97,12 @@ def test_cells_of_all_types_are_compared_alike(
     )
     _same(pair[1], pair[0], options)
     _same(pair[1], Answer.strict(pair[0]), options)
+
+
+@pytest.mark.parametrize("examples", [100, pytest.param(600, marks=pytest.mark.slow)])
+def test_cells_of_all_types_are_compared_alike(examples: int) -> None:
+    inputs = (_pairs(EVERY_CELL), st.booleans(), st.sampled_from(["any", "strict"]), st.sampled_from([1e-12, 0.0, 0.1]))
+    settings(max_examples=examples)(given(*inputs)(_cells_of_all_types_are_compared_alike))()
 
 
 @given(st.lists(FLAT_CELL, min_size=2, max_size=12), st.booleans())

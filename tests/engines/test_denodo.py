@@ -39,11 +39,11 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
 
 
 @pytest.fixture
-def free_port() -> int:
+def free_port() -> Iterator[int]:
+    """A port where nobody listens: it is taken meanwhile, so that nobody else does."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+        yield taken.getsockname()[1]
 
 
 def run(catalog: Catalog, query: str, *, options: str = "", **limits: float) -> Execution:

@@ -135,9 +135,10 @@ def test_queries_give_the_same_both_ways(path: Path, query: str) -> None:
 
 
 @pytest.mark.parametrize("value", AS_ROWS)
-@pytest.mark.parametrize("place", [0, 29_999])
+@pytest.mark.parametrize("place", [0, 9_999])
 def test_what_columns_cannot_hold_comes_as_rows(path: Path, value: str, place: int) -> None:
-    columns, rows = both(path, f"SELECT id, CASE WHEN id = {place} THEN {value} END FROM many ORDER BY id")
+    query = f"SELECT id, CASE WHEN id = {place} THEN {value} END FROM many WHERE id < 10000 ORDER BY id"
+    columns, rows = both(path, query)
     assert columns.result is not None, columns.failure
     assert isinstance(columns.result.rows, tuple)
     same(columns, rows)

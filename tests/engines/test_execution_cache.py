@@ -757,6 +757,44 @@ def test_dates_are_not_kept_where_the_file_itself_may_say_now(runs: Runs, tmp_pa
     assert [runs.ran(url, "SELECT born FROM t")[1] for _ in range(2)] == [True, False]
 
 
+MOMENTS_IN_CELLS = [
+    ("'now' || char(0) || 'adays'", "SELECT date(x) FROM u"),
+    ("x'4e6f7700ff'", "SELECT date(x) FROM u"),
+    ("'subsec'", "SELECT unixepoch(x) FROM u"),
+    ("'SubSecond'", "SELECT unixepoch(x) FROM u"),
+    ("'LocalTime'", "SELECT datetime(born, x) FROM t, u"),
+    ("'utc'", "SELECT datetime(born, x) FROM t, u"),
+    ("""'["n' || char(92) || 'u006fw"]'""", "SELECT date(value) FROM u, json_each(u.x)"),
+    ("""'{"now": [1]}'""", "SELECT date(j.key) FROM u, JSON_TREE(u.x) AS j"),
+    ("'plain'", "SELECT unixepoch('subsec') FROM u"),
+    ("'plain'", "SELECT datetime(x, 'subsecond') FROM u"),
+]
+
+
+@pytest.mark.parametrize(("cell", "query"), MOMENTS_IN_CELLS)
+def test_no_way_to_the_present_moment_through_a_cell_is_kept(runs: Runs, tmp_path: Path, cell: str, query: str) -> None:
+    """SQLite reads a moment up to its first NUL, takes "subsec" for the present one, and unpacks JSON as tables."""
+    url = _dated(tmp_path, f"CREATE TABLE u(x); INSERT INTO u VALUES ({cell});")
+    assert [runs.ran(url, query)[1] for _ in range(2)] == [True, True]
+
+
+def test_cells_that_only_look_like_a_moment_stand_in_nobodys_way(runs: Runs, tmp_path: Path) -> None:
+    cells = ("'nowhere'", "'no'", "'nope' || char(0) || 'now'", "'subsection'", "NULL", "7", "x'00'", "x''")
+    rows = ", ".join(f"({cell})" for cell in cells)
+    url = _dated(tmp_path, f"CREATE TABLE u(x); INSERT INTO u VALUES {rows};")
+    assert [runs.ran(url, "SELECT date(x) FROM u")[1] for _ in range(2)] == [True, False]
+
+
+def test_what_the_session_is_asked_does_not_hide_what_the_query_called(
+    runs: Runs, database: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the file cannot be read while the query is looked for, and can be afterwards."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Recall, "find", lambda *_: None)
+        runs.executor().execute(database, "SELECT abs(random()) FROM t")
+    assert runs.ran(database, "SELECT abs(random()) FROM t")[1]
+
+
 @pytest.mark.parametrize("query", DATED)
 def test_dates_of_columns_are_kept_unless_a_cell_is_the_present_moment(runs: Runs, tmp_path: Path, query: str) -> None:
     url = _dated(tmp_path, "CREATE VIEW years AS SELECT strftime('%Y', born) AS y FROM t;")

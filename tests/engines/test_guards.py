@@ -25,7 +25,7 @@ from assay.engines.postgres.guard import refusal
 from assay.model import DatabaseUrl, Limits
 from assay.sql import read_mysql
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("true_workers")]
 
 MIB = 1024 * 1024
 LIMITS = Limits(timeout_s=20.0, max_result_bytes=16 * MIB, max_memory_bytes=128 * MIB)

@@ -22,7 +22,7 @@ from assay.runs.worker_tasks import CaseTask
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.usefixtures("tasks_on_path"),
+    pytest.mark.usefixtures("tasks_on_path", "true_workers"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the cap of a process is Linux's"),
 ]
 MIB = 1024 * 1024

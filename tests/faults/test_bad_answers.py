@@ -29,7 +29,7 @@ from bad_server import (
     whole,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("true_workers")]
 
 MIB = 1 << 20
 SYSTEMS = ("denodo:", "chat:", "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -43,8 +42,9 @@ from assay.model import (
 from assay.model.blame import Side, is_final, ruling
 from assay.ports import Executions, QueryRequest
 from assay.scoring.queries.scorer import QueryScorer
+from ports import free_port
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("true_workers")]
 
 GOLD, PREDICTED = "SELECT 1", "SELECT 1 AS predicted"
 URL = DatabaseUrl.parse("sqlite:///nowhere")
@@ -279,11 +279,8 @@ def test_a_duckdb_function_that_fails_on_its_files_is_the_query_s_fault(tmp_path
     assert (ruling(found, "predicted").outcome, ruling(found, "gold").blame) == ("incorrect", "engine")
 
 
-@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\n"])
-def test_a_refused_or_silent_server_is_nobodys_query(answer: bytes) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    address = f"postgresql://a:b@127.0.0.1:{port}/x"
+def test_a_server_that_is_away_is_nobodys_query() -> None:
+    address = f"postgresql://a:b@127.0.0.1:{free_port()}/x"
     with closing(executor_of(address)) as executor:
         found = failure_of(executor.execute(DatabaseUrl.parse(address), GOLD))
     assert ruling(found, "predicted").outcome == ruling(found, "gold").outcome == "unscored"

@@ -16,6 +16,11 @@ for _place in _PLACES:
         sys.path.insert(0, _place)
 
 
+@pytest.fixture(autouse=True)
+def _true(true_workers: None) -> None:
+    """What a statement does to a worker is seen on one as it starts at a user's."""
+
+
 @pytest.fixture(scope="session")
 def sqlite_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     yield from _used(lambda arenas: arenas.FileArena("sqlite", tmp_path_factory.mktemp("sqlite")))
@@ -42,6 +47,9 @@ def mariadb_arena(mariadb: Any, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def _used(make: Callable[[Any], Any]) -> Iterator[Any]:
     import arenas
 
-    arena = make(arenas)
+    import workers
+
+    with workers.true_ones():
+        arena = make(arenas)
     yield arena
     arena.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,8 +13,10 @@ import pytest
 from hub_server import Hub, serve
 from small_benchmark import Benchmark, write_lines
 
+import commands
 from assay.errors import InputError
 from assay.llmsql.benchmark_files import DATABASE, QUESTIONS, VERSIONS, locate_files
+from ports import free_port
 
 needs_hub = pytest.mark.skipif(
     importlib.util.find_spec("huggingface_hub") is None, reason="huggingface_hub is not installed (extra llmsql)"
@@ -43,16 +44,7 @@ def _assay(
         "HF_HUB_DISABLE_XET": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
     }
-    return subprocess.run(
-        [sys.executable, "-m", "assay", "llmsql", "outputs.jsonl", "-q", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=280,
-        check=False,
-    )
+    return commands.run(["llmsql", "outputs.jsonl", "-q", *arguments], cwd=folder, env=environment)
 
 
 @pytest.fixture
@@ -100,9 +92,7 @@ def test_only_the_file_that_is_missing_is_downloaded(hub: Hub, folder: Path, ben
 def test_without_a_download_it_says_which_files_to_place_where(hub: Hub, folder: Path, trouble: str) -> None:
     endpoint = hub.address
     if trouble == "nobody there":
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            endpoint = f"http://127.0.0.1:{free.getsockname()[1]}"
+        endpoint = f"http://127.0.0.1:{free_port()}"
     elif trouble == "forbidden":
         hub.status = 403
     else:

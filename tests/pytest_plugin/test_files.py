@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+import commands
 
 Write = Callable[..., Path]
 ONE = {"id": "a", "question": "Q", "sql": "SELECT 1", "db_id": "city"}
@@ -111,14 +113,8 @@ def test_a_timeout_must_be_seconds(project: pytest.Pytester, write: Write, text:
 
 
 def test_the_same_file_serves_assay_run(answered: pytest.Pytester) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "assay", "run", "city.assay.yaml", "--json", "-q"],
-        env={"PYTHONPATH": ":".join(map(str, sys.path)), "PATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": ":".join(map(str, sys.path)), "PATH": ""}
+    done = commands.run(["run", "city.assay.yaml", "--json", "-q"], env=environment)
     assert done.returncode == 0, done.stderr
     headline = json.loads(done.stdout)["headline"]
     assert (headline["numerator"], headline["n"], headline["unscored"]) == (1, 2, 2)

@@ -122,6 +122,7 @@ def _memory_of(make: Any) -> int:
     gc.collect()
     tracemalloc.start()
     kept = make()
+    gc.collect()
     taken = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept is not None

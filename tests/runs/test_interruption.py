@@ -47,16 +47,43 @@ def test_outside_the_main_thread_and_beside_other_handlers_nothing_changes(monke
         signal.signal(signal.SIGINT, own)
 
 
+class Clock:
+    """A clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def test_a_slow_database_that_comes_last_is_in_the_estimate() -> None:
-    clock = iter(range(1_000))
-    left = TimeLeft(["fast"] * 100 + ["slow"] * 40, 2, clock=lambda: float(next(clock)))
+    clock = Clock()
+    left = TimeLeft(["fast"] * 100 + ["slow"] * 40, 2, clock=clock)
     assert left.seconds() is None, "nothing is known"
     for _ in range(50):
+        clock.now += 0.001 / 2
         left.done("fast", 0.001)
+    clock.now += 1.0
     assert left.seconds() == pytest.approx(90 * 0.001 / 2)
     for _ in range(4):
         left.done("slow", 0.25)
+    clock.now += 0.25
     assert left.seconds() == pytest.approx((50 * 0.001 + 36 * 0.25) / 2)
+
+
+@pytest.mark.parametrize("busy", [1.0, 0.6])
+def test_the_estimate_is_right_also_where_workers_wait_for_their_tasks(busy: float) -> None:
+    """Four workers, each at work for a part of the time: what is said is what it takes, a tenth more or less."""
+    clock, done = Clock(), 0
+    left = TimeLeft(["slow"] * 400, 4, clock=clock)
+    while done < 400:
+        clock.now += 0.1 / 4 / busy
+        left.done("slow", 0.1)
+        done += 1
+        said, truly = left.seconds(), (400 - done) * 0.1 / 4 / busy
+        if 150 < done < 390:
+            assert said == pytest.approx(truly, rel=0.1, abs=0.5)
 
 
 @given(

@@ -18,8 +18,10 @@ from assay.errors import AssayError, DatabaseError, InputError
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Limits, Prediction
 from assay.model.witness import Refutation, WitnessSettings
 from assay.ports import NeededDatabase, Task, TaskDone
+from assay.runs.backends import node as node_module
 from assay.runs.backends.bundle import Bundle, bundle_of, chunks_of
-from assay.runs.backends.node import Node, NodeDatabases, NodeSettings, pack_batch
+from assay.runs.backends.node import Node, NodeSettings, pack_batch
+from assay.runs.backends.node_databases import NodeDatabases
 from assay.runs.backends.versions import check_versions, versions_here
 from assay.runs.store.codec import decode_evidence
 from assay.runs.worker_tasks import CaseTask, MatchTask, Timed, TimingTask
@@ -253,3 +255,27 @@ def test_a_node_that_winds_up_says_what_it_does_not_do(shop: Path) -> None:
     assert dropped
     assert sorted([*done, *dropped]) == list(range(400))
     assert again == []
+
+
+def _meetings(folder: Path, count: int, together: int) -> bytes:
+    folder.mkdir()
+    tasks = [Task(id=number, payload=(folder, together)) for number in range(count)]
+    return pack_batch(tasks, monotonic(), shared=together > 1)
+
+
+def test_free_workers_help_with_a_batch_that_may_be_parted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No task of the first batch ends before each worker has one; the other batch is for one worker alone."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    monkeypatch.setattr(node_module, "SETUP", "node_tasks:meeting")
+    node = Node(_settings(workers=3))
+    try:
+        node.wait_until_ready()
+        node.give(_meetings(tmp_path / "parted", 12, together=3))
+        parted = _taken(node, 12)
+        node.give(_meetings(tmp_path / "whole", 40, together=1))
+        whole = _taken(node, 40)
+    finally:
+        node.close()
+    assert (sorted(parted), sorted(whole)) == (list(range(12)), list(range(40)))
+    assert len(os.listdir(tmp_path / "parted")) == 3
+    assert len(os.listdir(tmp_path / "whole")) == 1

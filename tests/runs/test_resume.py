@@ -27,12 +27,18 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) IN
 
 @pytest.fixture
 def job(make_sqlite: Callable[..., Path], tmp_path: Path) -> dict[str, Path]:
-    """150 cases, each different, some right, some wrong, some slow."""
+    """30 cases, each different, some right, some wrong."""
+    return _job(make_sqlite, tmp_path, 30)
+
+
+def _job(make_sqlite: Callable[..., Path], tmp_path: Path, count: int) -> dict[str, Path]:
     database = make_sqlite(SCRIPT, "data.sqlite")
-    cases = [{"id": f"c{i}", "question": f"q{i}", "gold_sql": f"SELECT a, b FROM t WHERE a <= {i}"} for i in range(150)]
+    cases = [
+        {"id": f"c{i}", "question": f"q{i}", "gold_sql": f"SELECT a, b FROM t WHERE a <= {i}"} for i in range(count)
+    ]
     slow = "(SELECT count(*) FROM t x, t y) > 0"
     answers = [
-        {"id": f"c{i}", "predicted_sql": f"SELECT b, a FROM t WHERE a < {i + i % 2} AND {slow}"} for i in range(150)
+        {"id": f"c{i}", "predicted_sql": f"SELECT b, a FROM t WHERE a < {i + i % 2} AND {slow}"} for i in range(count)
     ]
     for name, rows in (("cases", cases), ("answers", answers)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -40,8 +46,9 @@ def job(make_sqlite: Callable[..., Path], tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.fixture
-def slow_job(job: dict[str, Path]) -> dict[str, Path]:
-    """The same, of which every other query takes so long that the run is caught in the middle."""
+def slow_job(make_sqlite: Callable[..., Path], tmp_path: Path) -> dict[str, Path]:
+    """150 of them, of which every other query takes so long that the run is caught in the middle."""
+    job = _job(make_sqlite, tmp_path, 150)
     answers = job["folder"] / "answers.jsonl"
     lines = answers.read_text(encoding="utf-8").splitlines(keepends=True)
     # The right ones: of a wrong one that is slow, repairs would be tried for a second.
@@ -160,14 +167,14 @@ def test_only_changed_answers_are_judged_again(job: dict[str, Path]) -> None:
     run = _evaluate(job)
     assert len(_lines(job)) == len(before) + 1
     assert next(item for item in run.evidence if item.case.id == "c7").outcome == "incorrect"
-    assert len(load_run(job["run"]).evidence) == 150
+    assert len(load_run(job["run"]).evidence) == 30
 
 
 def test_a_changed_database_is_judged_anew(job: dict[str, Path], make_sqlite: Callable[..., Path]) -> None:
     first = _evaluate(job)
     make_sqlite("DELETE FROM t WHERE a % 2 = 0;", "data.sqlite")
     second = _evaluate(job)
-    assert len(_lines(job)) == 300
+    assert len(_lines(job)) == 60
     assert [item.comparison for item in second.evidence] != [item.comparison for item in first.evidence]
 
 
@@ -175,7 +182,7 @@ def test_a_torn_last_line_is_judged_again_and_a_damaged_one_is_named(job: dict[s
     _evaluate(job)
     journal = job["run"] / "journal.jsonl"
     journal.write_bytes(journal.read_bytes()[:-20])
-    assert len(_evaluate(job).evidence) == 150
+    assert len(_evaluate(job).evidence) == 30
     lines = _lines(job)
     journal.write_bytes(b"".join([*lines[:3], b"nonsense\n", *lines[4:]]))
     with pytest.raises(RunError, match=r"journal\.jsonl, line 4: damaged"):

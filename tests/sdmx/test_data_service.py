@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +28,7 @@ from assay.systems.http import exchange, fetching
 from assay.systems.http.fetching import ServiceFetcher
 from assay.systems.options import SystemOptions
 from bad_server import BadServer, drip_body, drip_head, endless, garbage, packed, reset
+from ports import free_port
 
 CODES = {"FREQ": ("A", "Q"), "AREA": ("NO", "SE", "DK"), "ITEM": ("CPI", "PPI", "A+B")}
 YEARS = range(2018, 2022)
@@ -314,9 +314,7 @@ def test_a_query_that_failed_is_not_tried_anew_for_each_case(status: int, tries:
 
 
 def test_a_service_that_is_away_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
+    port = free_port()
     with source_of(f"http://127.0.0.1:{port}") as source:
         monkeypatch.setattr(fetching, "_AWAY_S", 3600.0)
         with pytest.raises(DataTrouble, match="2 tries"):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
-from looking import look
+from looking import look, schema_of
 
 import assay
+from assay.engines.sqlite import SqliteEngine
 from assay.errors import DatabaseError, InputError, UsageError
+from assay.model import DatabaseUrl, Limits
+from assay.sql.witness_facts import constants, read_pair
 
 DDL = "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b TEXT)"
 
@@ -219,3 +223,98 @@ def test_which_query_cannot_be_read_is_told(first: str, second: str, told: str) 
     assert (said.kind, said.why) == ("unknown", "unreadable")
     assert said.reason.startswith(told)
     assert said.reason.endswith("of the dialect sqlite")
+
+
+@pytest.mark.parametrize(
+    ("index", "where", "differ"),
+    [
+        ("(n COLLATE NOCASE)", "1 = 1", False),
+        ("(abs(k))", "k > 0", False),
+        ("(k) WHERE d = 1", "d = 1", False),
+        ("(k) WHERE d = 1", "d = 2", True),
+        ("(k) WHERE d IS NULL", "1 = 1", True),
+        ("(k, d)", "1 = 1", True),
+    ],
+)
+def test_unique_indexes_that_no_column_says(tmp_path: Path, index: str, where: str, differ: bool) -> None:
+    """Indexes of some rows, of expressions, by another collation: a witness keeps them, whoever read the schema."""
+    ddl = f"CREATE TABLE t (n TEXT NOT NULL, k INT NOT NULL, d INT); CREATE UNIQUE INDEX i ON t {index}"
+    column = "lower(n)" if "COLLATE" in index else "k"
+    queries = f"SELECT DISTINCT {column} FROM t WHERE {where}", f"SELECT {column} FROM t WHERE {where}"
+    path = tmp_path / "real.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(f"{ddl}; INSERT INTO t VALUES ('a', 1, 1), ('b', 2, 2)")
+    connection.close()
+    engine = SqliteEngine.open(DatabaseUrl.parse(f"sqlite:///{path}"), Limits())
+    try:
+        read = engine.schema(with_values=False)
+    finally:
+        engine.close()
+    assert read.tables[0].indexes == schema_of(ddl).tables[0].indexes
+    outcome = look(*queries, ddl, trials=400)
+    assert outcome.differs == differ
+    if outcome.witness is not None:
+        with sqlite3.connect(":memory:") as connection:  # the declared index lets every row in
+            connection.executescript(ddl)
+            for statement in outcome.witness.statements:
+                if statement.startswith("INSERT"):
+                    connection.execute(statement)
+        connection.close()
+
+
+def test_functions_that_part_values() -> None:
+    """Numbers below zero, blanks round a text, numbers as texts: a function over a column asks for them."""
+    ddl = "CREATE TABLE t (k INTEGER PRIMARY KEY, a INT, r REAL, n TEXT)"
+    for one, two in [
+        ("abs(a)", "a"),
+        ("sum(abs(a))", "abs(sum(a))"),
+        ("abs(r)", "r"),
+        ("trim(n)", "n"),
+        ("ltrim(n)", "trim(n)"),
+        ("n = '1'", "CAST(n AS INTEGER) = 1"),
+        ("-a > 1", "abs(a) > 1"),
+    ]:
+        assert look(f"SELECT {one} FROM t", f"SELECT {two} FROM t", ddl, trials=300).kind == "refuted", one
+    joined = look("SELECT x.k FROM t x JOIN t y ON x.n = y.a", "SELECT x.k FROM t x JOIN t y ON x.n = y.a || ''", ddl)
+    assert joined.kind == "refuted"
+    ordered = "SELECT n FROM t ORDER BY n"
+    assert look(ordered, "SELECT n FROM t ORDER BY CAST(n AS INTEGER), n", ddl, trials=400).kind == "refuted"
+
+
+def test_a_truth_value_is_true_or_false() -> None:
+    """SQLite stores a 2 in a BOOLEAN column, which nobody else would: no witness has one."""
+    ddl = "CREATE TABLE t (k INTEGER PRIMARY KEY, ok BOOLEAN)"
+    assert (
+        look("SELECT k FROM t WHERE ok", "SELECT k FROM t WHERE ok = 1", ddl, trials=400, proves=True).differs is False
+    )
+    assert look("SELECT k FROM t WHERE ok", "SELECT k FROM t WHERE ok = 0", ddl, trials=400).kind == "refuted"
+
+
+def test_columns_without_a_type() -> None:
+    assert look("SELECT a FROM t", "SELECT a FROM t WHERE a = 1", "CREATE TABLE t (a)", trials=60).kind == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (f"SELECT a FROM t WHERE b = '{'x' * 50_000}'", "has more than 50,000 characters"),
+        (f"SELECT {'+'.join(['a'] * 2_000)} FROM t", "is nested more than 1,500 levels deep"),
+    ],
+)
+def test_queries_too_long_or_too_deep_are_told(query: str, told: str) -> None:
+    outcome = look(query, "SELECT a FROM t", "CREATE TABLE t (a INT, b TEXT)")
+    assert (outcome.why, outcome.reason) == ("unreadable", f"the first query {told}")
+
+
+def test_a_thousand_values_are_one_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each condition is read once, however many constants it has."""
+    seen = []
+    beside = constants._beside
+    monkeypatch.setattr(constants, "_beside", lambda predicate: seen.append(predicate) or beside(predicate))
+    values = ", ".join(map(str, range(1_000)))
+    facts = read_pair(
+        f"SELECT a FROM t WHERE a IN ({values})", "SELECT a FROM t", schema_of("CREATE TABLE t (a INT)"), "sqlite"
+    )
+    assert facts is not None
+    assert len(facts.constants["t", "a"]) == 1_000
+    assert len(seen) == 1

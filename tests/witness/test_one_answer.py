@@ -98,11 +98,12 @@ def test_nothing_parts_what_is_equivalent_and_proved() -> None:
         assert len(found) >= least
 
 
-def test_no_random_pair_is_proved_and_refuted() -> None:
-    pairs = [random_pair(seed) for seed in range(20_000, 20_600)]
+@pytest.mark.parametrize("first", [20_000, *(pytest.param(n, marks=pytest.mark.slow) for n in (20_200, 20_400))])
+def test_no_random_pair_is_proved_and_refuted(first: int) -> None:
+    pairs = [random_pair(seed) for seed in range(first, first + 200)]
     found = list(contradictions(pairs, SCHEMA, trials=500))
     assert [against for _, against in found if against] == []
-    assert len(found) >= 20
+    assert len(found) >= 5
 
 
 def _declared(name: str) -> str:

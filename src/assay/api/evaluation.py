@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay import registry
@@ -42,6 +44,7 @@ from assay.api.running import carry_out
 from assay.api.workers import cache_folder, worker_settings
 from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.spawn import default_workers
+from assay.errors import UsageError
 from assay.model import (
     STRICT,
     CacheUse,
@@ -66,6 +69,9 @@ from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
     from assay.api.run_lint import RunLint
+    from assay.model.suite import Suite
+
+_SUITE_METRIC = "suite_match"
 
 
 def evaluate(
@@ -88,6 +94,7 @@ def evaluate(
     backend: str | None = None,
     cache: str | os.PathLike[str] | None = None,
     cache_bytes: int | None = None,
+    suite: str | os.PathLike[str] | Suite | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     rescore: bool = False,
@@ -129,6 +136,8 @@ def evaluate(
         cache: a folder of executions that runs share: a query is executed once on the same content of a database
             file (docs/cache.md). None: every query is executed.
         cache_bytes: its bound, beyond which the least recently used go; None: 2 GiB.
+        suite: a folder that `build_suite` wrote, or what it gave: answers are tried on its small databases too, and the
+            metric ``suite_match`` says which are right there as well (docs/suites.md). The verdict does not change.
         output: a folder for the run. Finished work of the same run in it is not done again.
         overwrite: discard an earlier run in the folder.
         rescore: judge the live system's answers in the folder again, without asking again.
@@ -171,6 +180,7 @@ def evaluate(
         workers=workers,
         backend=backend,
         cache=cache_folder(cache, cache_bytes),
+        suite=suite,
         output=output,
         overwrite=overwrite,
         rescore=rescore,
@@ -202,6 +212,7 @@ def evaluate_inputs(
     plain_queries: bool = False,
     diagnose: bool = True,
     cache: CacheFolder | None = None,
+    suite: str | os.PathLike[str] | Suite | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     rescore: bool = False,
@@ -220,7 +231,8 @@ def evaluate_inputs(
     causes of wrong answers.
     """
     check_timing(timing_iterations, timing_budget_s, timing_extra_s)
-    asked = with_witnesses(metrics_asked_for(metrics), witness)
+    tried_on = _suite(suite)
+    asked = with_witnesses(_with_suite(metrics_asked_for(metrics), tried_on), witness)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
     infos = tuple(map(MetricInfo.of, wanted))
@@ -241,6 +253,7 @@ def evaluate_inputs(
         diagnose=diagnose,
         cache=shared,
     )
+    worker = worker if tried_on is None else replace(worker, suite=tried_on)
     with open_backend(backend, worker, workers) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
@@ -253,6 +266,7 @@ def evaluate_inputs(
         origins = _origins(works)
         check_databases(urls.values(), origins)
         warn_of_rights(urls.values())
+        notes = () if tried_on is None else _suite_notes(tried_on, inputs, urls)
         fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
         pool.expect(
             [
@@ -279,6 +293,7 @@ def evaluate_inputs(
             name=name,
             repeats=repeats,
             tags=read_tags(tags),
+            suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
         bases = {text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()}
         provenance = provenance_of(inputs, fingerprints, list(urls.values()))
@@ -286,7 +301,9 @@ def evaluate_inputs(
             inputs = replace(inputs, cases=(), predictions=())  # the work has them, and nobody else holds them
         job = Job(
             settings=settings,
-            provenance=replace(provenance, cache=None if cache is None else CacheUse()),
+            provenance=replace(
+                provenance, cache=None if cache is None else CacheUse(), notes=(*provenance.notes, *notes)
+            ),
             works=PackedWorks(works, bases) if system is None and len(works) > LARGE else works,
             metrics=wanted,
             local_metrics=local,
@@ -309,6 +326,33 @@ def evaluate_inputs(
     if cache is not None:
         cache.make_room()
     return done
+
+
+def _suite(given: str | os.PathLike[str] | Suite | None) -> Suite | None:
+    """The suite that was asked for. Raises InputError where it cannot be read."""
+    if given is None:
+        return None
+    from assay.api.suites import load_suite  # not every run has one
+
+    return load_suite(given)
+
+
+def _suite_notes(suite: Suite, inputs: Inputs, urls: Mapping[str, DatabaseUrl]) -> tuple[str, ...]:
+    from assay.api.suites import check_fit
+
+    notes = check_fit(suite, inputs.cases, urls)
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
+    return notes
+
+
+def _with_suite(asked: Sequence[str | Metric], suite: Suite | None) -> Sequence[str | Metric]:
+    """With the suite's metric, where there is one. Raises UsageError for that metric without a suite."""
+    if suite is not None:
+        return asked if _SUITE_METRIC in asked else (*asked, _SUITE_METRIC)
+    if _SUITE_METRIC in asked:
+        raise UsageError(f"the metric {_SUITE_METRIC!r} needs a suite: name the folder of one (--suite, suite=)")
+    return asked
 
 
 def _run_lint(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import secrets
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -13,10 +15,12 @@ from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
 from assay.model.witness import MOST_ROWS, Refutation
-from assay.ports import TaskDone
-from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings, with_notes
+from assay.ports import Task, TaskDone, TaskLost
+from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings, scratch_maker, with_notes
 from assay.sql.ddl import read_ddl
 from assay.sql.dialects import closest_dialect, is_dialect
+
+SCRATCH_PREFIX = "assay_scratch_"
 
 
 def refute(
@@ -29,6 +33,7 @@ def refute(
     seconds: float = 1.0,
     seed: int = 0,
     max_rows: int = 2,
+    scratch: str | None = None,
     limits: Limits | None = None,
 ) -> Refutation:
     """Look for a small database on which two queries differ, or for a proof that there is none.
@@ -41,11 +46,14 @@ def refute(
     search nor a rule decides is checked on all tables of at most ``max_rows`` rows (0 to 4), where the extra ``prove``
     is installed.
 
+    ``scratch`` is the URL of a PostgreSQL server on which small databases may be made, for queries of that dialect: in
+    schemas of new names, which are dropped at the end; nothing else on it is touched.
+
     Both queries are executed in a worker process, on databases in memory; on ``database`` read-only and under
     ``limits``. Their failures are never raised: they are part of the outcome.
 
     Raises UsageError for arguments that do not go together, InputError for a schema that cannot be read or a URL
-    without an engine, and DatabaseError for a database that cannot be read.
+    without an engine, and DatabaseError for a database that cannot be read, or a server that cannot be used.
     """
     if (database is None) == (schema is None):
         raise UsageError("give either a database, or the schema of one")
@@ -76,10 +84,39 @@ def refute(
         seed=seed,
         max_rows=max_rows,
     )
-    outcome = _POOLS.run(limits or Limits(), task)
+    if scratch is not None:
+        outcome = _on_scratch(scratch, task, limits or Limits())
+    else:
+        outcome = _POOLS.run(limits or Limits(), task)
     if not isinstance(outcome, TaskDone) or not isinstance(outcome.outcome, Refutation):
         raise AssayError(f"looking for a witness failed: {getattr(outcome, 'message', 'no outcome')}")
     return with_notes(outcome.outcome, notes)
+
+
+def _on_scratch(text: str, task: WitnessTask, limits: Limits) -> TaskDone | TaskLost:
+    """Run one task with schemas on a server, none of which is left, however the worker ends."""
+    url = DatabaseUrl.parse(text)
+    engines = registry.engine_references()
+    maker = scratch_maker(engines, url)
+    if maker is None or url.is_template:
+        raise InputError(
+            f"{url}: scratch schemas are made on PostgreSQL servers: write postgresql://user@host/database"
+        )
+    asked = None if task.url is None else registry.engine_class(task.url).dialect
+    wanted = asked or task.dialect
+    if wanted is not None and wanted not in (registry.engine_class(url).dialect, url.scheme):
+        raise UsageError(f"the queries are of the dialect {wanted}: a server for scratch schemas answers its own alone")
+    maker.drop_scratch(url, SCRATCH_PREFIX)  # what killed processes left; fails where the server cannot be used
+    prefix = f"{SCRATCH_PREFIX}{secrets.token_hex(4)}_"
+    task = replace(
+        task, scratch=url, scratch_prefix=prefix, dialect=None if task.url else registry.engine_class(url).dialect
+    )
+    try:
+        with _pool(limits) as pool:
+            (outcome,) = pool.run([[Task(id=0, payload=task)]])
+    finally:
+        maker.drop_scratch(url, prefix)
+    return outcome
 
 
 def _schema(

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from assay._version import __version__
+from assay.cli.coercion import SparingCommand, SparingGroup
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
 from assay.cli.diff import diff
@@ -28,6 +29,8 @@ from assay.cli.report import report
 from assay.cli.run import run
 from assay.cli.runs import runs
 from assay.cli.sdmx import sdmx
+from assay.cli.suite import build as build_suite
+from assay.cli.suite import show as show_suite
 from assay.cli.view import view
 from assay.errors import AssayError, Interrupted, SystemLost, UsageError
 
@@ -36,6 +39,7 @@ DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 
 app = typer.Typer(
     name="assay",
+    cls=SparingGroup,
     help="Judge systems that turn questions into data queries: is each answer right, and why is it wrong.",
     epilog="Start with:  assay demo",
     no_args_is_help=True,
@@ -73,7 +77,7 @@ class _Unexpected(Exception):
         super().__init__(error)
 
 
-def _verb(function: Callable[..., None], short_help: str) -> None:
+def _verb(function: Callable[..., None], short_help: str, *, to: typer.Typer = app) -> None:
     """Add a verb. All that it raises is hidden from the parser, except the parser's own exits."""
 
     @wraps(expanded := ungrouped(function))
@@ -89,7 +93,7 @@ def _verb(function: Callable[..., None], short_help: str) -> None:
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # the top: `run_command_line` says what it is
             raise _Unexpected(error) from error
 
-    app.command(short_help=short_help)(kept_apart)
+    to.command(short_help=short_help, cls=SparingCommand)(kept_apart)
 
 
 _verb(demo, "Evaluate a bundled sample, report included, in seconds.")
@@ -102,6 +106,10 @@ _verb(judge, "Ask an LLM whether queries are equivalent, and measure how far to 
 _verb(report, "Draw a stored run: on the terminal, or as files.")
 _verb(explain, "Say why one case of a run is wrong, and which repair makes it right.")
 _verb(refute, "Find a small database on which two queries differ, or prove that none does.")
+_suite = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+_verb(build_suite, "Distil small databases that tell gold from queries that mean something else.", to=_suite)
+_verb(show_suite, "Print what a suite holds, and how much each database tells apart.", to=_suite)
+app.add_typer(_suite, name="suite", help="Build and show suites: small databases on which a run tries answers, too.")
 _verb(view, "Show a run, or two beside each other, in the browser, on this machine only.")
 _verb(diff, "Compare two runs: better or worse, how sure, on which cases. Or rank several.")
 _verb(runs, "List a folder's runs, and draw their trend.")

@@ -33,6 +33,10 @@ def refute(
             metavar="N", min=0, max=4, help="Check all tables of so many rows where nothing else decides (z3)."
         ),
     ] = 2,
+    scratch: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A PostgreSQL server on which schemas may be made, to try its queries there."),
+    ] = None,
     test: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a pytest that fails while they differ; - prints it."),
@@ -57,7 +61,15 @@ def refute(
         raise UsageError("--json, --sql and --test - would be mixed on standard output: give one of them")
     first, second = _query(sql_a), _query(sql_b)
     outcome = look(
-        first, second, database=db, schema=schema, dialect=dialect, seconds=seconds, seed=seed, max_rows=rows
+        first,
+        second,
+        database=db,
+        schema=schema,
+        dialect=dialect,
+        seconds=seconds,
+        seed=seed,
+        max_rows=rows,
+        scratch=scratch,
     )
     if test is not None:
         if outcome.witness is None or not outcome.differs:

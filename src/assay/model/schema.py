@@ -46,6 +46,8 @@ class TableSchema:
     primary_key: tuple[str, ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
     """Other sets of columns that the database keeps unique; rows with a NULL in one of them may be equal."""
+    indexes: tuple[str, ...] = ()
+    """Statements that make further unique indexes: of some rows only, of expressions, by another collation."""
     checks: tuple[str, ...] = ()
     """Conditions that no row may make false, as SQL expressions."""
     foreign_keys: tuple[ForeignKey, ...] = ()

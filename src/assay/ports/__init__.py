@@ -25,8 +25,9 @@ from assay.ports.scoring import (
     TimedMetric,
     TimedScore,
 )
+from assay.ports.suites import ChecksSuite
 from assay.ports.systems import AsksAboutDatabases, ChatMessage, ChatModel, Completion, SchemaSource, System
-from assay.ports.witnesses import MakesTrials, PossibleAnswers, ReadsAnswers, TrialDatabase
+from assay.ports.witnesses import MakesScratch, MakesTrials, PossibleAnswers, ReadsAnswers, TrialDatabase
 from assay.ports.workers import (
     LABEL_BYTES,
     Backend,
@@ -51,6 +52,7 @@ __all__ = [
     "CaseScorer",
     "ChatMessage",
     "ChatModel",
+    "ChecksSuite",
     "Column",
     "Completion",
     "DescribesSchema",
@@ -63,6 +65,7 @@ __all__ = [
     "Loss",
     "LossKind",
     "LostKind",
+    "MakesScratch",
     "MakesTrials",
     "Metric",
     "NeededDatabase",

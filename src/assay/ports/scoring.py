@@ -18,6 +18,7 @@ from assay.model import (
     Prediction,
     Score,
 )
+from assay.model.suite import SuiteFinding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,8 @@ class Executions:
     golds: tuple[Execution, ...] = ()
     predicted: Execution | None = None
     requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
+    suite: SuiteFinding | None = None
+    """How the answer fares on the small databases of the run's suite; None where the run has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

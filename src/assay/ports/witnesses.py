@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from assay.model import Comparison, ComparisonOptions, DatabaseSchema, Execution, Result, Row
+from assay.model import Comparison, ComparisonOptions, DatabaseSchema, DatabaseUrl, Execution, Result, Row
 
 
 class TrialDatabase(Protocol):
@@ -66,6 +66,26 @@ class MakesTrials(Protocol):
         """An empty database with the schema's tables, views and constraints.
 
         ``keyless``: without any constraint, so that rows are stored in the order in which they are given.
+        """
+        ...
+
+
+class MakesScratch(Protocol):
+    """An optional ability of the class of an engine that is a server: small databases in a schema of their own."""
+
+    def scratch_trial(
+        self, url: DatabaseUrl, schema: DatabaseSchema, *, prefix: str, keyless: bool = False, timeout_s: float = 1.0
+    ) -> TrialDatabase:
+        """As `MakesTrials.trial`, on the server of the URL, in a schema whose name begins with ``prefix``.
+
+        Closing it drops the schema. Raises `assay.errors.DatabaseError` where the server cannot be used.
+        """
+        ...
+
+    def drop_scratch(self, url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
+        """Drop the schemas with that prefix whose makers are gone, and return their names.
+
+        Raises `assay.errors.DatabaseError` where the server cannot be used.
         """
         ...
 

@@ -16,7 +16,7 @@ from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Execution, PairTiming
 from assay.model.witness import Refutation
-from assay.ports import Diagnoser, Executions, Metric
+from assay.ports import ChecksSuite, Diagnoser, Executions, Metric
 from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.runs.worker_tasks import CaseOutcome, CaseTask, MatchTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
@@ -25,6 +25,7 @@ from assay.sql.plain import is_plain
 
 if TYPE_CHECKING:
     from assay.runs.match_worker import MatchWorker
+    from assay.runs.suite_checking import SuiteChecker
 
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:
@@ -50,6 +51,7 @@ class WorkerScorer:
         self._scorers: dict[int, QueryScorer] = {}
         self._awaits_parsers = settings.plain_queries
         self._matches: MatchWorker | None = None
+        self._checker: SuiteChecker | None = None
 
     def __call__(self, packed: object) -> bytes | CaseOutcome | Timed | Refutation:
         if isinstance(packed, MatchTask):
@@ -87,6 +89,8 @@ class WorkerScorer:
             executor.close()
         if self._matches is not None:
             self._matches.close()
+        if self._checker is not None:
+            self._checker.close()
 
     def _make_executor(self, attempt: int) -> Executor:
         folder = self._settings.execution_cache
@@ -108,7 +112,16 @@ class WorkerScorer:
             pulse=heartbeat,
             head_rows=self._settings.head_rows,
             diagnoser=_diagnoser(executor) if self._settings.diagnose else None,
+            suite=self._suite(),
         )
+
+    def _suite(self) -> ChecksSuite | None:
+        """What holds answers against the run's suite: one for all attempts, since its databases are its own."""
+        if self._checker is None and self._settings.suite is not None:
+            from assay.runs.suite_checking import SuiteChecker  # not every run has a suite
+
+            self._checker = SuiteChecker(self._settings.suite, self._settings.engines, self._settings.limits)
+        return self._checker
 
 
 def _diagnoser(executor: Executor) -> Diagnoser:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 
 _EVERY_S = 0.2
+_SEEN_S = 2.0
+"""After how long it is seen how many cases are judged at once."""
 _LEAST_DONE = 8
 """Before so many cases are done, nothing is said."""
 
@@ -14,7 +16,8 @@ class TimeLeft:
     """An estimate from the mean cost of the cases on each database; a database without any counts like the others.
 
     Databases differ by orders of magnitude, and cases on one of them are judged together: the pace of all cases so far
-    would be the pace of the databases that came first.
+    would be the pace of the databases that came first. How many cases are judged at once is seen, too: workers wait for
+    their tasks, for a busy machine, or for a cluster's nodes.
     """
 
     def __init__(self, databases: Iterable[str], workers: int, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -23,6 +26,9 @@ class TimeLeft:
         self._took_s: dict[str, float] = {}
         self._workers = workers
         self._clock = clock
+        self._first_at: float | None = None
+        self._since_s = 0.0
+        """What the cases took that were done after the first."""
         self._said: float | None = None
         self._said_at = -_EVERY_S
         for name in databases:
@@ -30,6 +36,10 @@ class TimeLeft:
 
     def done(self, database: str, took_s: float) -> None:
         """A case on that database is done, and took its worker so long."""
+        if self._first_at is None:
+            self._first_at = self._clock()
+        else:
+            self._since_s += took_s
         self._waiting[database] -= 1
         self._done[database] = self._done.get(database, 0) + 1
         self._took_s[database] = self._took_s.get(database, 0.0) + took_s
@@ -45,10 +55,17 @@ class TimeLeft:
         """
         now = self._clock()
         if self._said is None or now - self._said_at >= _EVERY_S:
-            self._said, self._said_at = self._worked_out(), now
+            self._said, self._said_at = self._worked_out(now), now
         return self._said
 
-    def _worked_out(self) -> float | None:
+    def _at_once(self, now: float) -> float:
+        """How many cases are judged at once: at most one by each worker, and not fewer than an eighth of that."""
+        elapsed_s = 0.0 if self._first_at is None else now - self._first_at
+        if elapsed_s < _SEEN_S or not self._since_s:
+            return self._workers
+        return min(self._workers, max(self._workers / 8, self._since_s / elapsed_s))
+
+    def _worked_out(self, now: float) -> float | None:
         done = sum(self._done.values())
         if done < _LEAST_DONE:
             return None
@@ -57,4 +74,4 @@ class TimeLeft:
         for name, count in self._waiting.items():
             known = self._done.get(name)
             total += count * (self._took_s[name] / known if known else usual)
-        return total / min(self._workers, max(1, sum(self._waiting.values())))
+        return total / min(self._at_once(now), max(1, sum(self._waiting.values())))

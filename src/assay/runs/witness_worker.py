@@ -14,7 +14,7 @@ from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits, quoted
 from assay.model.witness import Refutation
-from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
+from assay.ports import LABEL_BYTES, MakesScratch, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql.declared import with_declared
 from assay.witness import Budget, RealData, RealTable, Refuter, prove_alone
@@ -26,9 +26,11 @@ _TIMES = 10
 _GRACE_S = 60.0
 """The process may take `_TIMES` the pair's time and this long beyond: then a query hangs, and it is ended. The
 time of a pair is what it computes, which takes many times as long on a busy machine."""
-_TRIALS = {"sqlite": 4_000, "duckdb": 250}
+_TRIALS = {"sqlite": 4_000, "duckdb": 250, "postgres": 250}
 """Databases per second of the budget, by the engine's dialect: a few less than it can do."""
 _OF_SCHEMA = ("sqlite", "duckdb")
+_SCRATCH = ("postgresql", "postgres")
+_SCRATCH_ADVICE = "; name a server for scratch schemas (--scratch URL)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,10 @@ class WitnessTask:
     """What no rule decides is checked on all tables of so many rows."""
     options: ComparisonOptions | None = None
     """How results are compared; None: by the verdict's rules as they are."""
+    scratch: DatabaseUrl | None = None
+    """A server on which small databases may be made, for an engine that has none in memory."""
+    scratch_prefix: str = ""
+    """What the names of their schemas begin with."""
 
 
 def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
@@ -124,22 +130,26 @@ class WitnessWorker:
     def _refute(
         self, task: WitnessTask, schema: DatabaseSchema, engine: str, label: bytes, url: DatabaseUrl | None
     ) -> Refutation:
-        maker = self._maker(engine)
+        if task.scratch is not None:
+            maker: MakesTrials | None = _on_scratch(self._settings.engines, task.scratch, task.scratch_prefix)
+            engine = task.scratch.scheme
+        else:
+            maker = self._maker(engine)
         if maker is None:
             why = (
                 f"databases to try queries on are made for SQLite and DuckDB, not for {engine!r}: "
-                "another engine's answers would prove nothing"
+                f"another engine's answers would prove nothing{_SCRATCH_ADVICE if engine in _SCRATCH else ''}"
             )
             dialect = schema.dialect if url is not None else engine
             return prove_alone(task.first, task.second, schema, dialect=dialect, trusted=url is None, why=why)
         dialect = str(cast("Any", maker).dialect)
-        key = engine, task.options
-        if key not in self._refuters:
+        kept = f"{engine} {task.scratch_prefix}", task.options
+        if kept not in self._refuters:
 
             def make(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
                 return maker.trial(schema, keyless=keyless)
 
-            self._refuters[key] = Refuter(make, read_answers, options=task.options)
+            self._refuters[kept] = Refuter(make, read_answers, options=task.options)
         budget = Budget(seconds=task.seconds, trials=max(1, int(_TRIALS.get(dialect, 250) * task.seconds)))
         real = None
         if url is not None:
@@ -153,7 +163,7 @@ class WitnessWorker:
 
         heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
         try:
-            return self._refuters[key].refute(
+            return self._refuters[kept].refute(
                 task.first,
                 task.second,
                 schema,
@@ -163,6 +173,8 @@ class WitnessWorker:
                 seed=task.seed,
                 max_rows=task.max_rows,
             )
+        except DatabaseError as error:  # of the server for scratch schemas
+            return Refutation(kind="unknown", why="no_engine", reason=str(error))
         finally:
             heartbeat.end()
 
@@ -190,6 +202,36 @@ class WitnessWorker:
             result = self._executor.execute(url, query).result
             found.append(result is not None and not finds_nothing(result.rows))
         return RealData(tables=tables, selects=(found[0], found[1]))
+
+
+class _OnScratch:
+    """Implements `assay.ports.MakesTrials` on a server."""
+
+    def __init__(self, engine: MakesScratch, url: DatabaseUrl, prefix: str) -> None:
+        self._engine = engine
+        self._url = url
+        self._prefix = prefix
+        self.dialect = str(cast("Any", engine).dialect)
+
+    def trial(self, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 1.0) -> TrialDatabase:
+        return self._engine.scratch_trial(
+            self._url, schema, prefix=self._prefix, keyless=keyless, timeout_s=max(timeout_s, 1.0)
+        )
+
+
+def _on_scratch(engines: Mapping[str, str], url: DatabaseUrl, prefix: str) -> MakesTrials | None:
+    found = scratch_maker(engines, url)
+    return None if found is None else _OnScratch(found, url, prefix)
+
+
+def scratch_maker(engines: Mapping[str, str], url: DatabaseUrl) -> MakesScratch | None:
+    """What makes small databases on a server; None where its engine cannot."""
+    reference = engines.get(url.scheme)
+    if reference is None:
+        return None
+    module, _, name = reference.partition(":")
+    engine = getattr(importlib.import_module(module), name)
+    return cast("MakesScratch", engine) if callable(getattr(engine, "scratch_trial", None)) else None
 
 
 def _plain(name: str) -> str:

@@ -12,6 +12,7 @@ from assay.ports import Executions, QueryRequest
 
 if TYPE_CHECKING:
     from assay.engines.execution_cache.folder import CacheFolder
+    from assay.model.suite import Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,8 @@ class WorkerSettings:
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
     diagnose: bool = True
     """Look for the causes of wrong answers."""
+    suite: Suite | None = None
+    """The small databases on which answers are tried too."""
 
 
 @quickly_made

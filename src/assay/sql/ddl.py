@@ -82,6 +82,7 @@ class _Table:
     columns: list[_Column] = field(default_factory=list)
     primary_key: tuple[str, ...] = ()
     unique: list[tuple[str, ...]] = field(default_factory=list)
+    indexes: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
 
@@ -99,6 +100,7 @@ class _Table:
             columns=tuple(ColumnSchema(name=one.name, type=one.type, not_null=one.not_null) for one in self.columns),
             primary_key=self.spelt(self.primary_key),
             unique=tuple(dict.fromkeys(map(self.spelt, self.unique))),
+            indexes=tuple(self.indexes),
             checks=tuple(self.checks),
             foreign_keys=tuple(
                 ForeignKey(columns=self.spelt(key.columns), table=key.table, referenced=key.referenced)
@@ -182,7 +184,7 @@ def _create(tree: exp.Create, text: str, tokens: Sequence[Token], found: _Found,
         if not outputs and isinstance(tree.expression, exp.Query):
             outputs = [one.alias_or_name for one in tree.expression.selects]
         table.columns = [_Column(name=name, type="") for name in outputs if name and name != "*"]
-    elif not isinstance(declared, exp.Schema) or not declared.find(exp.ColumnDef):
+    elif not isinstance(declared, exp.Schema) or not (declared.find(exp.ColumnDef) or _is_untyped(tree, found.dialect)):
         found.unread.append(f"{_shown(text)} does not say which columns the table has")
         return
     else:
@@ -196,6 +198,17 @@ def _create(tree: exp.Create, text: str, tokens: Sequence[Token], found: _Found,
                 _constraint(part, table, found, text)
     _finish(table, found.dialect, rowless=rowless)
     found.tables[table.namespace, table.name.lower()] = table
+
+
+def _is_untyped(tree: exp.Create, dialect: str) -> bool:
+    """Whether a table's columns are names alone, as SQLite lets them be."""
+    from sqlglot import exp
+
+    return (
+        dialect == "sqlite"
+        and tree.args.get("expression") is None
+        and any(isinstance(one, exp.Identifier) for one in tree.this.expressions)
+    )
 
 
 def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, str]) -> None:
@@ -309,6 +322,9 @@ def _index(tree: exp.Create, text: str, found: _Found) -> None:
     parameters = index.args.get("params")
     names = _plain_names(parameters.args.get("columns") or ()) if parameters is not None else ()
     partial = parameters is not None and parameters.args.get("where") is not None
+    if table is not None and found.dialect == "sqlite" and (partial or not names):
+        table.indexes.append(text.strip())
+        return
     if table is None or not names or partial:
         found.unread.append(f"{_shown(text)} is not a unique index on plain columns of a known table: it is left out")
         return

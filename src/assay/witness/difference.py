@@ -72,6 +72,8 @@ class Difference:
         self._quick = replace(self._options, near_misses=False)
         self._seed = seed
         self._clock = clock
+        self._last: tuple[Sequence[Sequence[Row]], Judged] | None = None
+        """The database that was looked at last, the object itself, and what came of it."""
         self._mapping: tuple[int, ...] | None = None
         """The second query's columns in the first's order, where that made them agree last time."""
         self._ordered = facts.first.ordered
@@ -107,7 +109,12 @@ class Difference:
         return "none"
 
     def judge(self, database: Sequence[Sequence[Row]]) -> Judged:
-        """Look closely: ties, rows in other orders, the scan turned round."""
+        """Look closely: ties, rows in other orders, the scan turned round. The database is not changed afterwards."""
+        if self._last is None or self._last[0] is not database:
+            self._last = database, self._judged(database)
+        return self._last[1]
+
+    def _judged(self, database: Sequence[Sequence[Row]]) -> Judged:
         trial = self._trial
         trial.fill(database)
         one, two = (trial.execute(query) for query in self._queries)
@@ -143,21 +150,30 @@ class Difference:
     def _rearranged(
         self, contents: Sequence[Sequence[Row]], first: Result, second: Result
     ) -> list[tuple[Result, Result]] | None:
-        """The results with the rows stored in other orders, these first; None where too few could be had."""
+        """The results with the rows stored in other orders, each once, these first; None where too few could be had."""
         pairs = [(first, second)]
-        for arranged in _arrangements(contents, self._seed, _MOST_ORDERS if self.doubtful else _FEW_ORDERS):
-            if self._clock.is_over:
-                return None if len(pairs) <= _FEW_ORDERS else pairs
-            self._keyless.fill(arranged)
-            for turned in (False, True):
-                if turned and not self._keyless.reverse(turned=True):
-                    continue
-                found = [self._keyless.execute(query).result for query in self._queries]
+        seen = {repr((first.rows, second.rows))}
+        tried = 0
+        most = _MOST_ORDERS if self.doubtful else _FEW_ORDERS
+        for turned in (False, True):  # the engine prepares every statement anew when it turns: once is enough
+            if turned and not self._keyless.reverse(turned=True):
+                continue
+            try:
+                for arranged in _arrangements(contents, self._seed, most):
+                    if self._clock.is_over:
+                        return None if tried < _FEW_ORDERS else pairs
+                    self._keyless.fill(arranged)
+                    one, two = (self._keyless.rows(query) for query in self._queries)
+                    if one is None or two is None:
+                        return None  # what fails on the same rows in another order is no evidence
+                    tried += 1
+                    found = tuple(one), tuple(two)
+                    if (written := repr(found)) not in seen:  # as a text, which tells 1 from 1.0
+                        seen.add(written)
+                        pairs.append((replace(first, rows=found[0]), replace(second, rows=found[1])))
+            finally:
                 if turned:
                     self._keyless.reverse(turned=False)
-                if found[0] is None or found[1] is None:
-                    return None  # what fails on the same rows in another order is no evidence
-                pairs.append((found[0], found[1]))
         return pairs
 
     def _is_tie(self, pairs: Sequence[tuple[Result, Result]], first: PossibleAnswers, *, is_open: bool) -> bool:
@@ -165,10 +181,14 @@ class Difference:
         if compare(pairs[0][1], Answer.bag(pairs[0][0]), self._quick).equal:
             # Only the order differs. What the first query asks for is known if it keeps to that itself.
             return is_open or not all(first.compare(one, self._quick).equal for one, _ in pairs)
-        if any(compare(two, Answer.bag(one), self._quick).equal for one, two in pairs[1:]):
+        if any(self._agree(one, two) for one, two in pairs[1:]):
             return True
         steady = not is_open and all(_alike(one, pairs[0][0]) and _alike(two, pairs[0][1]) for one, two in pairs)
         return not steady and not self._apart(pairs)
+
+    def _agree(self, one: Result, two: Result) -> bool:
+        """Whether two results are one bag of rows."""
+        return len(one.rows) == len(two.rows) and compare(two, Answer.bag(one), self._quick).equal
 
     def _apart(self, pairs: Sequence[tuple[Result, Result]]) -> bool:
         """Whether no choice can make the results agree: their row counts or their columns never do."""

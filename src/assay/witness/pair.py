@@ -24,6 +24,8 @@ from assay.witness.wording import conditional_sentence, not_found_sentence, refu
 _REAL_VALUES = 8
 _REAL_ROWS = 200
 _MOST_EXPLAINED = 6
+_OTHERS = 1 << 32
+"""What the seed grows by after a glance, so that the search tries other databases."""
 _LEVELS: tuple[tuple[AssumptionLevel, frozenset[AssumptionKind]], ...] = (
     ("observed", frozenset()),
     ("without_ranges", frozenset({"range"})),
@@ -93,6 +95,7 @@ class PairSearch:
         self._keyless = keyless
         self._clock = clock
         self._seed = seed
+        self._glanced = 0
         self._real = RealData()
         self._held: list[Held] = []
         self._values: dict[ColumnKey, list[Cell]] = {}
@@ -127,11 +130,26 @@ class PairSearch:
         doubts = self._facts.first.doubts | self._facts.second.doubts
         return bool(doubts) or any(table.kind == "view" for table in self._schema.tables)
 
-    def look(self, *, trials: int) -> Refutation:
-        """Try so many databases at each step of the ladder."""
+    def glance(self, *, trials: int, of: int) -> Refutation:
+        """Try a few databases, a third of them like the real data; what differs is placed on the ladder as in `look`.
+
+        ``of`` is how many `look` would try.
+        """
+        alike = 0 if self._unmade or not self._real.tables else trials // 3
+        if alike:
+            self._trials = of
+            observed = self._observed()
+            if (higher := self._find(observed, alike)) is not None:
+                return self._told(self._outcome(observed, self._search.shrink(observed, higher)))
+        found = self.look(trials=trials - alike, of=of)
+        self._glanced = _OTHERS
+        return found
+
+    def look(self, *, trials: int, of: int | None = None) -> Refutation:
+        """Try so many databases, and ``of`` (as many) at the steps of the ladder."""
         if self._unmade:
             return unknown("constraints", self._unmade)
-        self._trials = trials
+        self._trials = of or trials
         declared = self._rules(self._plan, ())
         found = self._find(declared, trials)
         return self._told(self._nothing(self._plan) if found is None else self._climb(self._plan, declared, found))
@@ -149,6 +167,9 @@ class PairSearch:
             places = [names.index(column.key[1]) for column in table.columns]
             rows = tables.get(table.schema.name.lower(), ())
             database.append([tuple([row[place] for place in places]) for row in rows])
+            truths = [place for place, column in enumerate(table.columns) if column.truth]
+            if any(row[place] not in (None, 0, 1) for row in database[-1] for place in truths):
+                return None
         declared = self._rules(self._plan, ())
         if not self._search.stands(declared, database):
             return None
@@ -208,7 +229,7 @@ class PairSearch:
         )
 
     def _find(self, rules: Rules, trials: int) -> Database | None:
-        return self._search.find(rules, self._rows, trials=trials, seed=self._seed)
+        return self._search.find(rules, self._rows, trials=trials, seed=self._seed + self._glanced)
 
     def _climb(self, plan: Plan, declared: Rules, found: Database) -> Refutation:
         """The highest step of the ladder on which a witness stands."""
@@ -224,7 +245,7 @@ class PairSearch:
                 tags=tags_of(witness, judged),
             )
         trials = max(1, self._trials // 3)
-        observed = self._rules(plan, self._held, selects=self._real.selects)
+        observed = self._observed()
         if (higher := self._find(observed, trials)) is not None:
             return self._outcome(observed, self._search.shrink(observed, higher))
         for without in _STEPS:
@@ -234,6 +255,10 @@ class PairSearch:
         # Values that the data could hold are plainer than others, as far as the difference lets them be.
         plain = replace(declared, pools=observed.pools)
         return self._outcome(declared, self._search.shrink(plain, found))
+
+    def _observed(self) -> Rules:
+        """Everything that was observed."""
+        return self._rules(self._plan, self._held, selects=self._real.selects)
 
     def _without(self, plan: Plan, kinds: Collection[AssumptionKind]) -> Rules:
         """All that was observed but the regularities of these kinds."""

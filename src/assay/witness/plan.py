@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,8 @@ from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
 from assay.ports import TrialDatabase
 from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
 from assay.sql.witness_facts import ColumnKey, PairFacts
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +25,11 @@ class PlanColumn:
     never_null: bool
     used: bool
     """A query reads it; otherwise it is filled only because it must be."""
+
+    @property
+    def truth(self) -> bool:
+        """Whether it is declared to hold true and false alone."""
+        return "bool" in self.type.lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +149,7 @@ def _table(table: TableSchema, facts: PairFacts, trial: TrialDatabase, schema: D
     }
     fillable = {column.lower() for column in trial.columns(table.quoted_name)}
     own_key = {column.lower() for column in table.primary_key}
+    indexed = set(_WORD.findall(" ".join(table.indexes).lower()))  # which rows a partial index means
     columns = tuple(
         PlanColumn(
             name=column.name,
@@ -152,7 +161,11 @@ def _table(table: TableSchema, facts: PairFacts, trial: TrialDatabase, schema: D
         )
         for column in table.columns
         if column.name.lower() in fillable
-        and (column.name.lower() in used or column.not_null or column.name.lower() in own_key | (keys & referred))
+        and (
+            column.name.lower() in used
+            or column.not_null
+            or column.name.lower() in own_key | indexed | (keys & referred)
+        )
     )
     if not columns:  # its rows are only counted, and a row needs some column
         columns = (_filler(table, name, min(fillable)),) if fillable else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -16,6 +16,8 @@ _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _ENUM = re.compile(r"'((?:[^']|'')*)'")
 _LONGEST = 60
 _MOST_LENGTH = 40
+_NUMBERS = frozenset({"integer", "real", "numeric"})
+_NUMERALS = ("10", "9", "01", "1")
 _PLAIN: Mapping[TypeFamily, tuple[Cell, ...]] = {
     "integer": (1, 2, 3, 0, 10, 100),
     "real": (1.0, 2.0, 3.5, 0.0, 10.0, 100.0),
@@ -44,6 +46,18 @@ class _Gathered:
     hits: dict[Cell, None] = field(default_factory=dict)
     near: dict[Cell, None] = field(default_factory=dict)
 
+    def bend(self, uses: Collection[str], family: TypeFamily) -> None:
+        """Add what functions tell apart: numbers below zero, blanks round a text, numbers as texts."""
+        own = [*self.hits, *self.near]
+        if "negative" in uses and family in _NUMBERS:
+            below = [-value for value in own if isinstance(value, int | float) and value > 0]
+            self.near |= dict.fromkeys([*below[:6], *((-1.0, -2.5) if family == "real" else (-1, -2))])
+        if "padded" in uses and family == "text":
+            bare = [value for value in own if isinstance(value, str)][:3] or ["a"]
+            self.near |= dict.fromkeys([padded for value in bare for padded in (value, f" {value}", f"{value} ")])
+        if "numeral" in uses and family == "text":
+            self.near |= dict.fromkeys(_NUMERALS)
+
 
 def make_pools(
     plan: Plan,
@@ -66,6 +80,8 @@ def make_pools(
             constants = [one for key in mates for one in facts.constants.get(key, ())]
             # A comparison with a computed value: the constants beside it may be any column's.
             constants += [one for one in facts.loose if isinstance(one.value, str) == (column.family == "text")][:6]
+            if column.family == "text" and any(families[key].family in _NUMBERS for key in mates if key in families):
+                constants.append(Constant("10", "numeral"))  # it is compared with a number
             real = [value for key in mates for value in observed.get(key, ()) if key in families or key == column.key]
             row.append(_pool(column, constants, real, allowed))
         pools.append(row)
@@ -85,10 +101,14 @@ def _pool(
             fitting = _fitting(value, family)
             if fitting is not None:
                 (gathered.hits if passes else gathered.near)[fitting] = None
+    gathered.bend({constant.use for constant in constants}, family)
     given = _given_values(column.type)
     plain = given or _PLAIN[family]
     fitted = [value for one in real if (value := _fitting(one, family)) is not None]
     values = dict.fromkeys([*gathered.hits, *gathered.near, *fitted, *plain])
+    if column.truth:  # SQLite would store a 2 there, and nobody else
+        values = {value: None for value in values if value in (0, 1) or value in fitted}
+        gathered.hits = {value: None for value in gathered.hits if value in values}
     if allowed is not None:
         values = {value: None for value in values if allowed(column.key, value)}
         gathered.hits = {value: None for value in gathered.hits if value in values}
@@ -191,6 +211,8 @@ def _around(constant: Constant, family: TypeFamily) -> Iterator[tuple[Cell, bool
     """Values that a condition with this constant tells apart, and whether it lets each pass."""
     value = constant.value
     match constant.use:
+        case "negative" | "padded" | "numeral":
+            return  # for `_Gathered.bend`
         case "pattern":
             yield from _of_pattern(str(value), glob=constant.detail == "glob")
         case "part":

@@ -11,7 +11,7 @@ from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
 from assay.model.witness import Refutation
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql import same_text
-from assay.sql.witness_facts import PairFacts, read_pair
+from assay.sql.witness_facts import PairFacts, obstacle, read_pair
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.pair import Budget, PairSearch, ReadReal, unknown
@@ -27,7 +27,8 @@ class MakeTrial(Protocol):
 
 _KEPT = 4
 _ATTACKED = 20
-"""A proof is attacked with this part of the budget: rules may err, and the engine may refuse what the proof read."""
+"""With this part of the budget a difference is looked for at first, and every proof is attacked: rules may err, and the
+engine may refuse what the proof read."""
 
 
 class Refuter:
@@ -126,8 +127,11 @@ def _readable(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
     if facts is None:
         alone = {"first": first, "second": second}
         which = [name for name, query in alone.items() if read_pair(query, query, schema, dialect) is None]
-        told = f"the {' and the '.join(which)} query" if which else "a query"
-        return unknown("unreadable", f"{told} cannot be read as one query of the dialect {dialect}")
+        told: dict[str, list[str]] = {}
+        for name in which:
+            told.setdefault(obstacle(alone[name], dialect), []).append(name)
+        found = " and ".join(f"the {' and the '.join(those)} query {why}" for why, those in told.items())
+        return unknown("unreadable", found or f"a query cannot be read as one query of the dialect {dialect}")
     if facts.unknown:
         return unknown("no_schema", f"the schema has no table {', '.join(facts.unknown)}")
     if facts.first.by_luck or facts.second.by_luck:
@@ -164,15 +168,20 @@ class _Prover:
 
 
 def _decided(pair: PairSearch, budget: Budget, prover: _Prover) -> Refutation:
-    """The proof first, which takes milliseconds; then the search; last all tables of a few rows."""
+    """A glance, which finds most differences and attacks every proof; the proof; the search; all tables of a few rows.
+
+    A proof that left a choice open explains a difference, so it is looked for where a query may leave one.
+    """
+    few = max(1, budget.trials // _ATTACKED)
+    glance = pair.glance(trials=few, of=budget.trials)
+    if glance.why == "fails" or (glance.differs and not pair.may_leave_choice):
+        return glance  # what was executed is believed, and not what was reasoned
     proof = prover.prove()
+    if glance.differs and not (isinstance(proof, Proof) and proof.up_to_choice):
+        return glance
     if isinstance(proof, Proof):
-        attack = pair.look(trials=max(1, budget.trials // _ATTACKED))
-        explained = proof.up_to_choice and pair.may_leave_choice
-        if (attack.differs and not explained) or attack.why == "fails":
-            return attack  # what was executed is believed, and not what was reasoned
-        return replace(_proved(proof), notes=attack.notes, trials=attack.trials)
-    found = pair.look(trials=budget.trials)
+        return replace(_proved(proof), notes=glance.notes, trials=glance.trials)
+    found = pair.look(trials=max(1, budget.trials - few), of=budget.trials)
     if found.kind != "unknown" or found.why not in ("no_difference", "out_of_time"):
         return found if found.differs else replace(found, not_proved=not_proved_sentence(proof))
     checked = prover.prove(small=True)

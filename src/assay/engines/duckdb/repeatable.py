@@ -29,6 +29,7 @@ _ALSO = frozenset(
         "sample",
         "tablesample",
         "reservoir",
+        "reservoir_quantile",
         "bernoulli",
         "current_user",
         "session_user",

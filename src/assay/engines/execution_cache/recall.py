@@ -54,10 +54,13 @@ class Recall:
     def keep(self, url: DatabaseUrl, engine: Any, query: str, execution: Execution) -> None:
         """Keep what the engine just gave, where it would give it again."""
         with suppress(MemoryError):  # the query has what it needs
-            if not execution.succeeded or (key := self._key(url, engine, query)) is None or not engine.repeats(query):
+            file = self._files.get(url.text)
+            if not execution.succeeded or file is None or not file.unchanged() or not engine.repeats(query):
                 return
-            content = encode_execution(execution)
-            if content is not None and self._files[url.text].unchanged():
+            # After `repeats`, which asks what the engine noticed last: telling the session may run queries, too.
+            key = self._key(url, engine, query)
+            content = None if key is None else encode_execution(execution)
+            if key is not None and content is not None and file.unchanged():
                 self._folder.put(key, content)
 
     def known(self, *what: object) -> bytes | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from assay.engines.postgres.session import Session
+    from assay.engines.postgres.trial import PostgresTrial
 
 _AFTER_SERVER_S = 0.05
 """How long after the limit the client's own timeout fires: the server's comes first."""
@@ -32,6 +33,7 @@ _NEARLY = 0.9
 _PATIENCE_S = 1.0
 """How long a server that went away is waited for."""
 _PAUSE_S = 0.05
+_TRIAL_BYTES = 256 * 1024 * 1024
 
 _KINDS: dict[str, FailureKind] = {
     "53200": "out_of_memory",
@@ -133,6 +135,28 @@ class PostgresEngine:
             return done
         message = f"the connection to {self._url} was lost while the query ran, twice"
         return outcomes.server_lost(query, message, wall_time_s=time.perf_counter() - started)
+
+    @classmethod
+    def scratch_trial(
+        cls, url: DatabaseUrl, schema: DatabaseSchema, *, prefix: str, keyless: bool = False, timeout_s: float = 1.0
+    ) -> PostgresTrial:
+        """An empty database in a scratch schema of a server: see `assay.engines.postgres.trial`.
+
+        Raises DatabaseError where the server cannot be used, or its role may make no schema.
+        """
+        _require()
+        from assay.engines.postgres.trial import MOST_ROWS, PostgresTrial
+
+        limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS, max_memory_bytes=_TRIAL_BYTES)
+        return PostgresTrial(url, schema, cls, limits=limits, keyless=keyless, prefix=prefix)
+
+    @classmethod
+    def drop_scratch(cls, url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
+        """Drop the scratch schemas of a process that is gone. Raises DatabaseError where the server cannot be used."""
+        _require()
+        from assay.engines.postgres.trial import drop_left
+
+        return drop_left(url, prefix)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """None: the other databases of a server have schemas of their own."""

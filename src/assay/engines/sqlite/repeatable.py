@@ -33,8 +33,11 @@ _LEAST_ARGUMENTS = {"strftime": 2, "timediff": 2} | dict.fromkeys(
     ("date", "time", "datetime", "julianday", "unixepoch"), 1
 )
 """The functions of date and time, with how many arguments name the moment. With fewer they give the present one."""
-_CLOCK = re.compile(r"now|local|utc|\|\||\bx'|[$\\]|--|/\*", re.IGNORECASE)
-"""What makes the moment depend on clock or time zone, what puts a text together, and what hides words from `pieces`."""
+_MOMENTS = ("now", "subsec", "subsecond", "localtime", "utc")
+"""The words by which a moment depends on the clock or on the time zone: alone, "subsec" is the present moment, too."""
+_CLOCK = re.compile(r"now|subsec|local|utc|json|\|\||\bx'|[$\\]|--|/\*", re.IGNORECASE)
+"""What makes the moment depend on clock or time zone, what puts a text together (the tables of JSON take it out of
+larger texts, too), and what hides words from `pieces`."""
 
 
 def is_repeatable(
@@ -42,7 +45,7 @@ def is_repeatable(
 ) -> bool:
     """Whether the query depends on the file alone. ``called`` are the functions that it called; see `Guard.called`.
 
-    ``holds_now`` says whether some cell of the file is the word for the present moment.
+    ``holds_now`` says whether some cell of the file is a word that makes a date depend on more than the file.
     """
     if "pragma" in query.lower() or query.lstrip().lower().startswith("explain"):
         return False
@@ -91,7 +94,10 @@ def _arguments(found: list[Piece], place: int) -> int:
 
 
 def holds_now(connection: sqlite3.Connection) -> bool:
-    """Whether some cell is the word that date functions take for the present moment. True where that cannot be seen."""
+    """Whether some cell makes a date depend on the clock or the time zone. True where that cannot be seen.
+
+    Date functions read a cell up to its first NUL. ``length`` counts up to there, too.
+    """
     try:
         tables = connection.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'").fetchall()
         if not all(page for _, page in tables):
@@ -100,12 +106,18 @@ def holds_now(connection: sqlite3.Connection) -> bool:
             columns = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
             if not columns:
                 return True
-            told = " OR ".join(f"CAST({_quoted(column[1])} AS TEXT) = 'now' COLLATE NOCASE" for column in columns)
+            told = " OR ".join(_is_a_moment(f"CAST({_quoted(column[1])} AS TEXT)") for column in columns)
             if connection.execute(f"SELECT 1 FROM {_quoted(table)} WHERE {told} LIMIT 1").fetchall():
                 return True
     except (sqlite3.Error, ValueError, MemoryError, OverflowError):
         return True
     return False
+
+
+def _is_a_moment(text: str) -> str:
+    lengths = ", ".join(sorted({str(len(word)) for word in _MOMENTS}))
+    words = ", ".join(f"'{word}'" for word in _MOMENTS)
+    return f"(length({text}) IN ({lengths}) AND lower(substr({text}, 1, length({text}))) IN ({words}))"
 
 
 def _quoted(name: str) -> str:

@@ -67,6 +67,7 @@ def _table(engine: Executes, name: str, ddl: str, *, is_view: bool) -> TableSche
         ),
         primary_key=keys,
         unique=tuple(index.columns for index in indexes if index.origin != "pk" and index.columns),
+        indexes=tuple(index.sql for index in indexes if index.sql and not index.columns),
         checks=() if is_view or _MADE_UP.match(ddl) else check_conditions(ddl, "sqlite"),
         foreign_keys=() if is_view else _foreign_keys(engine, argument),
     )
@@ -80,6 +81,8 @@ class _Index:
     """``pk`` of the primary key, ``u`` of a constraint, ``c`` of CREATE INDEX."""
     columns: tuple[str, ...]
     """Empty: it says nothing of whole columns, as their values compare."""
+    sql: str = ""
+    """The statement that made it; empty where the table's own does."""
 
 
 def _indexes(engine: Executes, argument: str) -> tuple[_Index, ...]:
@@ -96,7 +99,10 @@ def _indexes(engine: Executes, argument: str) -> tuple[_Index, ...]:
     parts: dict[object, list[Row]] = defaultdict(list)
     for row in found:
         parts[row[0]].append(row)
-    return tuple(_Index(origin=str(rows[0][1]), columns=_whole_columns(rows)) for rows in parts.values())
+    return tuple(
+        _Index(origin=str(rows[0][1]), columns=_whole_columns(rows), sql=str(rows[0][5] or ""))
+        for rows in parts.values()
+    )
 
 
 def _whole_columns(rows: Sequence[Row]) -> tuple[str, ...]:

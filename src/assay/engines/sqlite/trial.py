@@ -131,6 +131,7 @@ class SqliteTrial:
 
     def content(self) -> list[list[Row]]:
         """The rows that the prepared tables hold now."""
+        self._guard.start(self._limits.timeout_s)  # the time of the query before this is over
         self._guard.owner = True
         try:
             return [list(self._connection.execute(read).fetchall()) for read in self._reads]
@@ -181,6 +182,7 @@ class SqliteTrial:
 
     def reverse(self, turned: bool) -> bool:  # noqa: FBT001 - a switch
         """Have rows scanned in the opposite order where none is asked for."""
+        self._guard.start(self._limits.timeout_s)
         self._guard.owner = True
         try:
             self._connection.execute(f"PRAGMA reverse_unordered_selects = {int(turned)}")
@@ -210,6 +212,8 @@ class SqliteTrial:
                     f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",
                     f"a UNIQUE constraint of {table.name} cannot be made",
                 )
+            for statement in table.indexes if own and not keyless else ():
+                yield table.quoted_name, statement, f"a unique index of {table.name} cannot be made"
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
                 yield None, view.ddl, f"the view {view.name} cannot be made"

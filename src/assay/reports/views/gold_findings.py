@@ -45,10 +45,11 @@ class GoldFindings:
 
     def meanings(self) -> dict[str, str]:
         """Per rule its severity and what it finds."""
-        from assay.linting.catalogue import rules_by_name
+        if not self._by_case:
+            return {}
+        from assay.linting.catalogue import rules_by_name  # what reads golds loads only for who wants it
 
-        known = rules_by_name() if self._by_case else {}
-        return {name: f"{rule.severity}: {rule.finds}" for name, rule in known.items()}
+        return {name: f"{rule.severity}: {rule.finds}" for name, rule in rules_by_name().items()}
 
     def notes(self, without: str) -> Iterable[str]:
         """How many golds are doubtful; ``without``: a sentence with the accuracy over the others."""

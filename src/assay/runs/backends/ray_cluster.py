@@ -21,10 +21,11 @@ from types import TracebackType
 from assay.engines.loading import engine_for
 from assay.errors import InputError, RunError, UsageError
 from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
+from assay.runs.backends.batches import Batch, Costs
 from assay.runs.backends.bundle import Bundle, bundle_of, is_file
 from assay.runs.backends.node import NodeSettings
 from assay.runs.backends.ray_connection import connected, disconnect
-from assay.runs.backends.ray_node import START_S, Batch, NodeThread
+from assay.runs.backends.ray_node import START_S, NodeThread
 from assay.runs.worker_tasks import WorkerSettings
 
 _TICK_S = 0.5
@@ -39,8 +40,6 @@ _WAIT_FOR_NODES_S = 60.0
 """How long the driver waits for a node where none is left."""
 _MOST_SENT_BYTES = 4 * 1024**3
 """The size up to which a database is sent to a node that does not have it."""
-_MOST_TASKS = 250
-"""The size up to which a batch goes to one worker where batches are shared: so the last one is not long alone."""
 _ID_BITS = 40
 
 
@@ -66,6 +65,7 @@ class RayBackend:
         self.results: Queue[list[TaskDone | TaskLost]] = Queue(maxsize=64)
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self.work: deque[Batch] = deque()
+        self.costs = Costs()
         self.change = threading.Condition()
         self.closed = False
         self._workers = workers
@@ -77,6 +77,7 @@ class RayBackend:
         self._failure: BaseException | None = None
         self._last_loss = "it has none with CPUs"
         self._run = 0
+        self._shared = False
         self._winding_up = self._wound_up = self._dry = False
         self._looked = self._had_nodes = monotonic()
         self.ray, self._ours = connected(address)
@@ -136,13 +137,14 @@ class RayBackend:
         return len(self._unfinished)
 
     def run(self, batches: Iterable[Sequence[Task] | None], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
-        """See `Backend.run`. ``shared``: batches of many tasks are cut. Raises RunError where no node is left."""
+        """See `Backend.run`. ``shared``: batches are cut by what tasks cost. Raises RunError where no node is left."""
         if self.closed:
             raise UsageError("this backend is closed: make a new one")
         self._run += 1
         completed = False
         try:
-            yield from self._drive(_cut(batches) if shared else iter(batches), self._run << _ID_BITS)
+            self._shared = shared
+            yield from self._drive(iter(batches), self._run << _ID_BITS)
             completed = True
         finally:
             if not completed:
@@ -188,9 +190,10 @@ class RayBackend:
                 return True
             if tasks is _NO_MORE:
                 return False
-            batch = Batch(tasks={first + task.id: replace(task, id=first + task.id) for task in tasks})
-            if not batch.tasks:
+            if not tasks:
                 continue
+            renumbered = {first + task.id: replace(task, id=first + task.id) for task in tasks}
+            batch = Batch(tasks=renumbered, shared=self._shared)
             with self.change:
                 self._unfinished.update(batch.tasks)
                 self.work.append(batch)
@@ -313,12 +316,3 @@ class RayBackend:
         for thread in found:
             thread.start()
         return found
-
-
-def _cut(batches: Iterable[Sequence[Task] | None]) -> Iterator[Sequence[Task] | None]:
-    for batch in batches:
-        if batch is None:
-            yield None
-            continue
-        for start in range(0, len(batch), _MOST_TASKS):
-            yield batch[start : start + _MOST_TASKS]

@@ -7,15 +7,15 @@ import os
 import pickle
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
 
 from assay.errors import AssayError, InputError
 from assay.model import DatabaseUrl
-from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
+from assay.ports import NeededDatabase, TaskDone, TaskLost
+from assay.runs.backends.batches import MOST_TASKS, Batch, Costs
 from assay.runs.backends.bundle import Bundle, chunks_of
 from assay.runs.backends.node import Delivery, NodeSettings, pack_batch
 from assay.runs.backends.ray_connection import first_line
@@ -24,29 +24,10 @@ from assay.runs.backends.versions import check_versions, versions_here
 START_S = 120.0
 """How long an actor may take until its workers are ready. It waits for the node's CPUs."""
 _TAKE_S = 1.0
-_AHEAD = 1
-"""How many batches a node has beyond those in its workers."""
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Batch:
-    """Tasks that are not done yet."""
-
-    tasks: dict[int, Task]
-    times_lost: int = 0
-
-    @property
-    def database(self) -> DatabaseUrl | None:
-        """The database of all of them."""
-        return next(iter(self.tasks.values())).database
-
-    def halves(self) -> Iterator[Batch]:
-        """Smaller batches, so that a task which ends its nodes is found."""
-        tasks = list(self.tasks.items())
-        middle = (len(tasks) + 1) // 2
-        for part in (tasks[:middle], tasks[middle:]):
-            if part:
-                yield Batch(tasks=dict(part), times_lost=self.times_lost)
+_AHEAD_S = 1.0
+"""For how long each worker of a node has tasks at hand: enough until it gets more, and little at the run's end."""
+_BATCH_S = 0.5
+"""How long the workers of a node should be at one batch."""
 
 
 class Driver(Protocol):
@@ -57,6 +38,7 @@ class Driver(Protocol):
     change: threading.Condition
     work: deque[Batch]
     needed: dict[str, NeededDatabase]
+    costs: Costs
 
     def bundle(self, needed: NeededDatabase) -> Bundle:
         """The files of a database."""
@@ -178,24 +160,36 @@ class NodeThread(threading.Thread):
                     backend.change.wait_for(lambda: backend.work or backend.closed)
                 if backend.closed:
                     return False
-                if len(self.batches) >= self.workers + _AHEAD or not backend.work:
+                if not backend.work or not self._wants_more():
                     return True
                 batch = self._chosen(backend.work)
                 self.batches[id(batch)] = batch
                 tasks = list(batch.tasks.values())
-            if batch.database is not None:
-                self._locate(batch.database)
+            if tasks[0].database is not None:
+                self._locate(tasks[0].database)
             with backend.change:
                 self._of_task.update(dict.fromkeys(batch.tasks, batch))
-            self._call("give", pack_batch(tasks, monotonic()))
+            self._call("give", pack_batch(tasks, monotonic(), shared=batch.shared))
+
+    def _wants_more(self) -> bool:
+        """Whether the workers would soon be idle: each has a second's work ahead, and one task at least is at hand."""
+        batches = list(self.batches.values())
+        count = sum(len(batch.tasks) for batch in batches)
+        if count >= MOST_TASKS * (self.workers + 1):
+            return False
+        left_s = sum(len(batch.tasks) * self._backend.costs.of(batch.name) for batch in batches)
+        return left_s < _AHEAD_S * self.workers or count <= self.workers + self.workers // 4
 
     def _chosen(self, work: deque[Batch]) -> Batch:
-        """The first batch on a database that the node has, else the first."""
-        for place, batch in enumerate(work):
-            if batch.database is not None and batch.database.text in self._located:
-                del work[place]
-                return batch
-        return work.popleft()
+        """The first batch on a database that the node has, else the first: as much as its workers do in a moment."""
+        place = next((place for place, batch in enumerate(work) if batch.name in self._located), 0)
+        count = int(_BATCH_S * self.workers / max(self._backend.costs.of(work[place].name), 1e-6))
+        head = work[place].head(count)
+        if head is not None:
+            return head
+        batch = work[place]
+        del work[place]
+        return batch
 
     def _locate(self, url: DatabaseUrl) -> None:
         needed = self._backend.needed.get(url.text)
@@ -215,6 +209,10 @@ class NodeThread(threading.Thread):
     def _deliver(self, delivery: Delivery) -> None:
         outcomes = list(delivery.outcomes)
         with self._backend.change:
+            for outcome in outcomes:
+                batch = self._of_task.get(outcome.task_id)
+                if batch is not None and batch.shared and isinstance(outcome, TaskDone):
+                    self._backend.costs.note(batch.name, outcome.took_s)
             self._drop([outcome.task_id for outcome in outcomes])
         if outcomes:
             self._backend.deliver(outcomes)

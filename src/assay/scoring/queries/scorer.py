@@ -23,7 +23,8 @@ from assay.model import (
     Verdict,
 )
 from assay.model.making import remade
-from assay.ports import CachingExecutor, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
+from assay.model.suite import SuiteFinding
+from assay.ports import CachingExecutor, ChecksSuite, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.brevity import ends_at_once
 from assay.scoring.queries.comparing import GoldComparer
 from assay.scoring.queries.diagnosing import Causes
@@ -59,11 +60,13 @@ class QueryScorer:
         limits: Limits = Limits(),  # noqa: B008 (frozen)
         head_rows: int | None = None,
         diagnoser: Diagnoser | None = None,
+        suite: ChecksSuite | None = None,
     ) -> None:
         self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
         self._head_rows = head_rows
+        self._suite = suite
         self._options = options
         self._answers = GoldAnswers(self._executor)
         self._comparer = GoldComparer(self._executor, self._keeper, self._answers, options)
@@ -97,8 +100,13 @@ class QueryScorer:
         predicted = None
         if prediction.query is not None:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
+        suite = (
+            None if self._suite is None else self._suite.check(case, prediction, self._comparer.options_for(case, url))
+        )
         executed = (*golds, predicted)
-        action = partial(self._score_case, case, prediction, url, requests, golds=golds, predicted=predicted)
+        action = partial(
+            self._score_case, case, prediction, url, requests, golds=golds, predicted=predicted, suite=suite
+        )
         with nullcontext() if _are_few(golds, predicted) else shared_codes():
             try:
                 if self._brief and not requests and self._ends_at_once(case, prediction, url, executed):
@@ -150,6 +158,7 @@ class QueryScorer:
         *,
         golds: tuple[Execution, ...],
         predicted: Execution | None,
+        suite: SuiteFinding | None = None,
     ) -> tuple[Comparison | None, Verdict, Executions, tuple[Score, ...]]:
         """Judge executed queries; each step is held to its time limit."""
         self._executor.look_out()
@@ -161,9 +170,8 @@ class QueryScorer:
         asked = [*scorer.requests(self._metrics), *requests]
         if asked and not any(gold.succeeded for gold in golds):
             asked = [request for request in asked if request.candidate]
-        executions = Executions(
-            golds=golds, predicted=predicted, requested=self._requests.executed(url, asked, predicted)
-        )
+        requested = self._requests.executed(url, asked, predicted)
+        executions = Executions(golds=golds, predicted=predicted, requested=requested, suite=suite)
         scores = tuple([scorer.score(metric, executions, comparison, verdict) for metric in self._metrics])
         return comparison, verdict, executions, scores
 

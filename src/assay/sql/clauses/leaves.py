@@ -42,12 +42,25 @@ def operators_of(tree: exp.Expr) -> list[str]:
     return found
 
 
-def aliases_of(leaf: exp.Expr) -> dict[str, str]:
-    """The tables of a FROM by the names that the query gives them, in small letters."""
+def uses_of(leaf: exp.Expr) -> list[tuple[exp.Expr, str, str]]:
+    """The entries of a FROM, each with its table and the name that the query gives it, in small letters."""
     start = leaf.args.get("from_")
     items = [] if start is None else [start.this]
     items += [join.this for join in leaf.args.get("joins") or ()]
-    return {item.alias_or_name.lower(): item.name.lower() for item in items if item.key in ("table", "subquery")}
+    return [
+        (item, item.name.lower(), item.alias_or_name.lower()) for item in items if item.key in ("table", "subquery")
+    ]
+
+
+def number_of_use(item: exp.Expr, before: int) -> int:
+    """Which use of its table an entry of FROM is: what it was numbered (`pairing`), else the next after ``before``."""
+    meta = item._meta
+    return int(meta["use"]) if meta and "use" in meta else before + 1
+
+
+def aliases_of(leaf: exp.Expr) -> dict[str, str]:
+    """The tables of a FROM by the names that the query gives them, in small letters."""
+    return {alias: table for _, table, alias in uses_of(leaf)}
 
 
 def written_names(leaf: exp.Expr) -> dict[str, str]:
@@ -76,9 +89,9 @@ def numbered_uses(leaf: exp.Expr) -> dict[tuple[str, int], str]:
     """What each use of a table is called, by the table and the number of the use."""
     seen: Counter[str] = Counter()
     found: dict[tuple[str, int], str] = {}
-    for alias, table in aliases_of(leaf).items():
+    for item, table, alias in uses_of(leaf):
+        found[table, number_of_use(item, seen[table])] = alias
         seen[table] += 1
-        found[table, seen[table]] = alias
     return found
 
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from assay.sql.clauses.difference import unshared_tables
+from assay.sql.clauses.difference import differences, unshared_tables
+from assay.sql.clauses.flattening import flattened
+from assay.sql.clauses.leaves import number_of_use
+from assay.sql.clauses.pairing import best_numbering, in_golds_order
 from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
 from assay.sql.clauses.scopes import Scope, Source
 from assay.sql.clauses.spelling import conjuncts
@@ -39,8 +42,12 @@ def read_parts(
     ``called`` gives tables other names, under which their columns then stand.
     """
     tree = bare_tree(query, dialect)
-    if tree is None:
-        return None
+    return None if tree is None else _parts(tree, dialect, names, called=called)
+
+
+def _parts(
+    tree: exp.Query, dialect: str, names: SchemaNames, *, called: Mapping[str, str] | None = None
+) -> QueryParts | None:
     try:
         return Reader(names, dialect, called or {}).query(tree, None, {})
     except (RecursionError, TooLargeError):
@@ -60,7 +67,7 @@ def parse_short(query: str, dialect: str) -> ParsedQuery | None:
 
 @lru_cache(maxsize=64)
 def bare_tree(query: str, dialect: str) -> exp.Query | None:
-    """The tree of a query that does not know where its parts stood in the text; None as for `parse_short`.
+    """The tree of a query, `flattened`, without the places of its parts in the text; None as for `parse_short`.
 
     Copying those places takes as long as copying the rest. The tree is shared: whoever changes it must copy it first.
     """
@@ -68,7 +75,29 @@ def bare_tree(query: str, dialect: str) -> exp.Query | None:
     if parsed is None:
         return None
     try:
-        return copied(parsed.tree, bare=True)
+        return flattened(copied(parsed.tree, bare=True))
+    except RecursionError:
+        return None
+
+
+@lru_cache(maxsize=8)
+def pair_trees(gold: str, predicted: str, dialect: str, names: SchemaNames) -> tuple[exp.Query, exp.Query] | None:
+    """The trees of two queries to be compared, what has no order in gold's order; None as for `bare_tree`.
+
+    The trees are shared: whoever changes one must copy it first.
+    """
+    ours, theirs = bare_tree(gold, dialect), bare_tree(predicted, dialect)
+    if ours is None or theirs is None:
+        return None
+
+    def differ(tree: exp.Query) -> int:
+        parts = _parts(tree, dialect, names)
+        return 0 if parts is None or known is None else sum(1 for _ in differences(known, parts))
+
+    try:
+        theirs = in_golds_order(ours, theirs)
+        known = _parts(ours, dialect, names)
+        return ours, best_numbering(ours, theirs, differ)
     except RecursionError:
         return None
 
@@ -79,13 +108,14 @@ def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> tu
     Where the prediction reads one table in place of one of gold's, its columns stand under the name of gold's table:
     that they are another table's is one difference, not one for each column.
     """
-    ours, theirs = read_parts(gold, dialect, names), read_parts(predicted, dialect, names)
-    if ours is None or theirs is None:
+    trees = pair_trees(gold, predicted, dialect, names)
+    ours, theirs = (_parts(tree, dialect, names) for tree in trees) if trees is not None else (None, None)
+    if trees is None or ours is None or theirs is None:
         return None
     missing, extra = unshared_tables(ours, theirs)
     known = {source.table for select in ours.all_selects() for source in select.sources}
     if len(missing) == len(extra) == 1 and extra[0] not in known:
-        again = read_parts(predicted, dialect, names, called={extra[0]: missing[0]})
+        again = _parts(trees[1], dialect, names, called={extra[0]: missing[0]})
         return ours, theirs if again is None else again
     return ours, theirs
 
@@ -178,11 +208,13 @@ class Reader:
             tables.append(SourceTable(name=source.name, table=source.table, join=join))
         keys = frozenset() if any(table.join != "INNER" for table in tables) else self._keys(scope.sources.values())
         terms = Terms(self, scope, self._dialect, keys, ctes)
+        for join in tree.args.get("joins") or ():
+            list(terms.using(join))  # what a star leaves out
         outputs = outputs_of(tree, scope, terms)
         scope.aliases = {name: tree for name, tree in outputs if name}
         plain = tuple(resolved for _, resolved in outputs)
         merging, outer_merging, where, outer_joins, having = self._conditions(tree, terms)
-        group = tree.args.get("group")
+        group = _keys_of_group(tree.args.get("group"), plain)
         limit, offset = _cut(tree)
         parts = SelectParts(
             outputs=tuple(
@@ -195,7 +227,7 @@ class Reader:
             outer_equal=outer_merging.classes,
             outer_joins=outer_joins,
             where=where,
-            group=tuple(terms.read(terms.output(key, plain)) for key in (group.expressions if group else ())),
+            group=tuple(terms.read(terms.output(key, plain)) for key in group),
             having=having,
             order=_order(tree, terms, plain),
             limit=limit,
@@ -247,9 +279,9 @@ class Reader:
                 query, outputs = ctes[table]
                 name = item.alias.lower() or table
                 return Source(name=name, outputs=outputs, columns=tuple(outputs)), query
-            uses = Counter(source.table for source in scope.sources.values())[table]
+            use = number_of_use(item, Counter(source.table for source in scope.sources.values())[table])
             name = self._called.get(table, table)
-            name = f"{name}#{uses + 1}" if uses else name
+            name = f"{name}#{use}" if use > 1 else name
             return Source(name=name, table=table, columns=self._names.columns.get(table)), None
         if isinstance(item, exp.Subquery):
             parts, outputs = self.query_and_outputs(item, outer, ctes)
@@ -280,6 +312,18 @@ def _order(tree: exp.Expr, terms: Terms, outputs: Sequence[exp.Expr]) -> tuple[O
         for key in (order.expressions if order else ())
         if key.key == "ordered"
     )
+
+
+def _keys_of_group(group: exp.Expr | None, outputs: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+    """The keys of a GROUP BY; of GROUP BY ALL the outputs that aggregate nothing."""
+    from sqlglot import exp
+
+    if group is None:
+        return ()
+    if group.args.get("all") and not group.expressions:
+        return [one for one in outputs if next(iter(one.find_all(exp.AggFunc)), None) is None]
+    keys: Sequence[exp.Expr] = group.expressions
+    return keys
 
 
 def _shown(tree: exp.Select, count: int) -> list[str]:

@@ -16,7 +16,7 @@ from assay.sql.clauses.leaves import (
     operators_of,
     renaming_of,
 )
-from assay.sql.clauses.reading import bare_tree
+from assay.sql.clauses.reading import pair_trees
 from assay.sql.clauses.spelling import conjuncts
 from assay.sql.clauses.writing import plain_text
 from assay.sql.schema_names import SchemaNames
@@ -78,11 +78,11 @@ def repaired_queries(gold: str, predicted: str, dialect: str, names: SchemaNames
 
     Nothing where one of them cannot be parsed, or is too long or too deep.
     """
-    ours, theirs = bare_tree(gold, dialect), bare_tree(predicted, dialect)
-    if ours is None or theirs is None:
+    trees = pair_trees(gold, predicted, dialect, names)
+    if trees is None:
         return
     try:
-        workshop = _Workshop(ours, theirs, dialect, names)
+        workshop = _Workshop(*trees, dialect, names)
         units = workshop.units()
     except RecursionError:
         return

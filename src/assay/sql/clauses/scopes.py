@@ -37,18 +37,21 @@ class Scope:
 
     def find(self, column: str, table: str) -> tuple[Source, int] | None:
         """The source of a column and how many queries further out it is; None where no known table has it."""
-        scope: Scope | None = self
-        depth = 0
-        while scope is not None:
-            source = scope._own(column, table)
-            if source is not None:
-                return source, depth
-            scope, depth = scope.outer, depth + 1
+        for by_alias in (True, False) if table else (True,):  # an alias hides the table's own name
+            scope: Scope | None = self
+            depth = 0
+            while scope is not None:
+                source = scope._own(column, table, by_alias=by_alias)
+                if source is not None:
+                    return source, depth
+                scope, depth = scope.outer, depth + 1
         return None
 
-    def _own(self, column: str, table: str) -> Source | None:
+    def _own(self, column: str, table: str, *, by_alias: bool) -> Source | None:
+        if table and by_alias:
+            return self.sources.get(table)
         if table:
-            return self.sources.get(table) or next((one for one in self.sources.values() if one.table == table), None)
+            return next((one for one in self.sources.values() if one.table == table), None)
         holding = [one for one in self.sources.values() if one.columns is not None and column in one.columns]
         if holding:
             return holding[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term
 from assay.sql.clauses.scopes import Scope
-from assay.sql.clauses.spelling import conjuncts, disjuncts, plain, positive
+from assay.sql.clauses.spelling import MOST_PARTS, conjuncts, disjuncts, in_order, plain, positive, turned
 from assay.sql.clauses.writing import plain_text
 from assay.sql.trees import copied, written
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _MOST_CHARACTERS = 1_000
 """A derived column is not replaced by an expression longer than this: repeated, that would grow without end."""
-_MOST_PARTS = 20
-"""An IN of more values is one condition: taken apart it would take long to compare."""
 _OPERATORS = {
     "eq": "=",
     "neq": "<>",
@@ -51,6 +49,8 @@ class Terms:
         self._keys = keys
         self._ctes = ctes
         self._inner: dict[str, QueryParts] = {}
+        self.joined: set[tuple[str, str]] = set()
+        """The columns, by alias, that a star leaves out since USING or NATURAL has them already."""
 
     def read(self, node: exp.Expr) -> Term:
         """The term of an expression as its author wrote it."""
@@ -119,11 +119,13 @@ class Terms:
 
         nodes = list(resolved.walk())
         for node in nodes:
-            if type(node) in (exp.EQ, exp.NEQ, exp.Add, exp.Mul) and not _has_literal(node):
+            if type(node) in (exp.EQ, exp.NEQ) and not _has_literal(node):
                 left, right = node.this, node.expression
                 if plain_text(left) > plain_text(right):
                     node.set("this", right)
                     node.set("expression", left)
+            elif type(node) in (exp.Add, exp.Mul) and type(node.parent) is not type(node):
+                in_order(node)
         text = plain_text(resolved)
         nodes = list(resolved.walk())
         functions = [
@@ -138,11 +140,12 @@ class Terms:
             shown=shown,
             columns=tuple(plain_text(one) for one in nodes if isinstance(one, exp.Column)),
             literals=tuple(plain_text(one) for one in nodes if isinstance(one, exp.Literal)),
-            functions=tuple(_name_of(node) for node in functions),
-            aggregates=tuple(_name_of(node) for node in nodes if isinstance(node, exp.AggFunc)),
-            arithmetic=tuple(
-                type(node).__name__ for node in nodes if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div)
+            functions=(
+                *(_name_of(node) for node in functions),
+                *("CONCAT" for node in nodes if isinstance(node, exp.DPipe)),
             ),
+            aggregates=tuple(_name_of(node) for node in nodes if isinstance(node, exp.AggFunc)),
+            arithmetic=tuple(type(node).__name__ for node in nodes if isinstance(node, _arithmetic())),
             inner=tuple(self._inner[one.name] for one in nodes if isinstance(one, exp.Var) and one.name in self._inner),
             distinct=any(isinstance(one, exp.Distinct) for one in nodes),
             windowed=any(isinstance(one, exp.Window) for one in nodes),
@@ -153,6 +156,8 @@ class Terms:
         from sqlglot import exp
 
         one = positive(resolved)
+        if isinstance(one, exp.GT | exp.GTE | exp.LT | exp.LTE) and not _has_literal(one):
+            one = turned(one) if plain_text(one.this) > plain_text(one.expression) else one
         if isinstance(one, exp.Or):
             parts = tuple(self._all_of(part) for part in disjuncts(one))
             merged = _one_of(parts)
@@ -171,7 +176,7 @@ class Terms:
         if isinstance(core, exp.In) and core.expressions:
             values = sorted(core.expressions, key=plain_text)
             core.set("expressions", [copied(value) for value in values])
-            if not negated and len(values) <= _MOST_PARTS:
+            if not negated and len(values) <= MOST_PARTS:
                 whole = self.term(one, shown)
                 made = (exp.EQ(this=copied(core.this), expression=copied(value)) for value in values)
                 parts = tuple(self.condition(part, written(part, self._dialect)) for part in made)
@@ -213,6 +218,7 @@ class Terms:
         for name in names:
             other = next((one for one in before if one.columns is None or name in one.columns), None)
             if other is not None:
+                self.joined.add((join.this.alias_or_name.lower(), name))
                 yield f"{other.name}.{name}", f"{joined.name}.{name}"
 
 
@@ -273,6 +279,7 @@ def outputs_of(tree: exp.Select, scope: Scope, terms: Terms) -> list[tuple[str, 
         star = isinstance(bare, exp.Star) or (isinstance(bare, exp.Column) and isinstance(bare.this, exp.Star))
         if star:
             wanted = bare.table.lower() if isinstance(bare, exp.Column) else ""
+            left_out = _left_out(bare)
             sources = [one for alias, one in scope.sources.items() if not wanted or alias == wanted]
             if sources and all(one.columns is not None for one in sources):
                 found += [
@@ -280,10 +287,19 @@ def outputs_of(tree: exp.Select, scope: Scope, terms: Terms) -> list[tuple[str, 
                     for alias, one in scope.sources.items()
                     if one in sources
                     for name in one.columns or ()
+                    if name not in left_out and (wanted or (alias, name) not in terms.joined)
                 ]
                 continue
         found.append((output.alias_or_name.lower(), terms.resolve(bare)))
     return found
+
+
+def _left_out(star: exp.Expr) -> frozenset[str]:
+    """The columns that a star names as left out."""
+    from sqlglot import exp
+
+    bare = star.this if isinstance(star, exp.Column) else star
+    return frozenset(name.name.lower() for name in bare.args.get("except_") or ())
 
 
 def text_of(query: QueryParts) -> str:
@@ -323,6 +339,12 @@ def _one_of(parts: Sequence[Term]) -> Term | None:
     literals = tuple(sorted({literal for part in parts for literal in part.literals}))
     text = f"{parts[0].columns[0]} IN ({', '.join(literals)})"
     return replace(parts[0], text=text, merged=text, literals=literals, operator="IN", parts=tuple(parts))
+
+
+def _arithmetic() -> tuple[type[exp.Expr], ...]:
+    from sqlglot import exp
+
+    return (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg)
 
 
 def _name_of(node: exp.Func) -> str:

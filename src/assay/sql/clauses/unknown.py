@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assay.model import DatabaseSchema
-from assay.sql.clauses.reading import parse_short
+from assay.sql.clauses.leaves import aliases_of
+from assay.sql.clauses.reading import bare_tree
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,23 +29,22 @@ def unknown_names(query: str, dialect: str, schema: DatabaseSchema | None) -> Un
     """
     from sqlglot import exp
 
-    parsed = parse_short(query, dialect)
-    if parsed is None:
+    tree = bare_tree(query, dialect)
+    if tree is None:
         return None
     if schema is None:
         return UnknownNames()
     own = {table.name.lower(): {column.name.lower() for column in table.columns} for table in schema.tables}
     try:
-        ctes = {cte.alias.lower() for cte in parsed.tree.find_all(exp.CTE)}
-        aliases = {alias.alias.lower() for alias in parsed.tree.find_all(exp.Alias, exp.Subquery) if alias.alias}
+        ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        aliases = {alias.alias.lower() for alias in tree.find_all(exp.Alias, exp.Subquery) if alias.alias}
         aliases |= {
-            name.name.lower() for one in parsed.tree.find_all(exp.TableAlias) for name in one.args.get("columns") or ()
+            name.name.lower() for one in tree.find_all(exp.TableAlias) for name in one.args.get("columns") or ()
         }
-        tables = list(parsed.tree.find_all(exp.Table))
-        columns = list(parsed.tree.find_all(exp.Column))
+        tables = list(tree.find_all(exp.Table))
+        columns = list(tree.find_all(exp.Column))
     except RecursionError:
         return None
-    named = {table.alias_or_name.lower(): table.name.lower() for table in tables}
     missing = {
         t.name.lower(): t.name for t in tables if t.name and t.name.lower() not in own and t.name.lower() not in ctes
     }
@@ -51,7 +55,7 @@ def unknown_names(query: str, dialect: str, schema: DatabaseSchema | None) -> Un
         if not name or name in unknown or isinstance(column.this, exp.Star):
             continue
         if table:
-            real = named.get(table)
+            real = _table_called(table, column)
             known = real is None or real not in own or name in own[real] or real in ctes
             if real is None and table not in aliases and table not in ctes:
                 known = False
@@ -63,3 +67,16 @@ def unknown_names(query: str, dialect: str, schema: DatabaseSchema | None) -> Un
         if not known:
             unknown[name] = (column.name, tuple(one for one in owners if one is not None))
     return UnknownNames(tables=tuple(missing.values()), columns=tuple(unknown.values()))
+
+
+def _table_called(name: str, column: exp.Expr) -> str | None:
+    """The table that a name stands for where a column uses it; None where no FROM around it gives that name."""
+    from sqlglot import exp
+
+    select = column.find_ancestor(exp.Select)
+    while select is not None:
+        found = aliases_of(select).get(name)
+        if found is not None:
+            return found
+        select = select.find_ancestor(exp.Select)
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ def constants_of(
     """
     from sqlglot import exp
 
+    read: dict[int, tuple[list[exp.Column], bool]] = {}  # by condition: an IN of a thousand values is read once
     for node in tree.find_all(exp.Literal, exp.Column, exp.Boolean):
         if isinstance(node, exp.Column):
             if node.table or not isinstance(node.this, exp.Identifier) or not node.this.quoted or not is_text(node):
@@ -38,17 +40,40 @@ def constants_of(
         if predicate is None:
             yield Constant(value, "other"), []
             continue
-        columns = [one for one in _beside(predicate) if one is not node and not is_text(one)]
-        if _counts(predicate) and not isinstance(value, str):
+        if id(predicate) not in read:
+            read[id(predicate)] = [one for one in _beside(predicate) if not is_text(one)], _counts(predicate)
+        beside, counts = read[id(predicate)]
+        columns = [one for one in beside if one is not node]
+        if counts and not isinstance(value, str):
             continue  # it is among `counted_numbers`
         for constant in _read(value, node, predicate):
             yield constant, columns
+
+
+def bent_columns(tree: exp.Query) -> Iterator[tuple[Constant, list[exp.Column]]]:
+    """What functions tell apart that no constant of the query says, with the columns that they are applied to."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Abs, exp.Sign, exp.Neg, exp.Trim, exp.Cast):
+        match node:
+            case exp.Trim():
+                told = Constant(" a", "padded")
+            case exp.Cast() if node.to.this in exp.DataType.NUMERIC_TYPES:
+                told = Constant("10", "numeral")
+            case exp.Cast():
+                continue
+            case _:
+                told = Constant(-1, "negative")
+        columns = list(node.this.find_all(exp.Column)) if isinstance(node.this, exp.Expr) else []
+        if columns:
+            yield told, columns
 
 
 def counted_numbers(tree: exp.Query) -> Iterator[int]:
     """The numbers of rows that something turns on."""
     from sqlglot import exp
 
+    counts: dict[int, bool] = {}
     for node in tree.find_all(exp.Literal):
         value = _value(node)
         if not isinstance(value, int) or not 0 <= value <= _MOST_COUNTED:
@@ -57,7 +82,11 @@ def counted_numbers(tree: exp.Query) -> Iterator[int]:
             yield value
             continue
         predicate = _predicate(node)
-        if predicate is not None and _counts(predicate):
+        if predicate is None:
+            continue
+        if id(predicate) not in counts:
+            counts[id(predicate)] = _counts(predicate)
+        if counts[id(predicate)]:
             yield value
 
 
@@ -95,14 +124,14 @@ def _beside(predicate: exp.Expr) -> Iterator[exp.Column]:
     """The columns of a condition; of a subquery in it, those that it selects."""
     from sqlglot import exp
 
-    waiting = [predicate]
+    waiting = deque([predicate])
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.popleft()
         if isinstance(node, exp.Column):
             yield node
         elif isinstance(node, exp.Query):
             waiting += node.selects
-        else:
+        elif not isinstance(node, exp.Literal):
             waiting += list(node.iter_expressions())
 
 

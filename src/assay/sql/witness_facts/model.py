@@ -9,9 +9,13 @@ from typing import Literal, TypeAlias
 ColumnKey: TypeAlias = tuple[str, str]
 """A stored table's name and a column's, in lower case."""
 
-Use = Literal["equal", "above", "below", "pattern", "part", "date_part", "length", "sum", "other"]
+Use = Literal[
+    "equal", "above", "below", "pattern", "part", "date_part", "length", "sum", "negative", "padded", "numeral", "other"
+]
 """How a constant is used: compared for equality; a column above it or below it passes; a pattern of LIKE or GLOB;
-compared with a part of a text; with a part of a date; with a text's length; with an aggregate over the column."""
+compared with a part of a text; with a part of a date; with a text's length; with an aggregate over the column.
+``negative``, ``padded`` and ``numeral`` say what else a function tells apart, whatever the value: numbers below zero,
+blanks round a text, numbers written as texts."""
 
 Doubt = Literal["limit", "inner_limit", "window", "collected", "bare_column", "scalar_subquery", "distinct_on"]
 """A construct by which a query may leave its answer to the order in which rows are stored."""

@@ -10,7 +10,7 @@ from assay.model import DatabaseSchema, TableSchema
 from assay.sql.facts import SchemaNames
 from assay.sql.facts.scopes import Scope, Scopes
 from assay.sql.shape import is_nondeterministic, parse_query, read_shape
-from assay.sql.witness_facts.constants import constants_of, counted_numbers
+from assay.sql.witness_facts.constants import bent_columns, constants_of, counted_numbers
 from assay.sql.witness_facts.doubts import doubts_of, takes_any
 from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts, QueryReading
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 MOST_CHARACTERS = 50_000
+MOST_LEVELS = 1_500
+"""Of nesting; SQLite and DuckDB themselves refuse an expression of more than 1,000."""
 
 
 def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | None:
@@ -30,7 +32,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
     readings = []
     for query in (first, second):
         parsed = parse_query(query, dialect)
-        if parsed is None:
+        if parsed is None or _is_deep(parsed.tree):
             return None
         try:
             found.read(parsed.tree)
@@ -58,6 +60,26 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
         counts=tuple(sorted(set(found.counts))),
         unknown=tuple(sorted(found.unknown)),
     )
+
+
+def obstacle(query: str, dialect: str) -> str:
+    """Why `read_pair` cannot read a query, in words that follow its name."""
+    if len(query) > MOST_CHARACTERS:
+        return f"has more than {MOST_CHARACTERS:,} characters"
+    parsed = parse_query(query, dialect)
+    if parsed is not None and _is_deep(parsed.tree):
+        return f"is nested more than {MOST_LEVELS:,} levels deep"
+    return f"cannot be read as one query of the dialect {dialect}"
+
+
+def _is_deep(tree: exp.Query) -> bool:
+    """Whether a tree is so deep that looking up from each of its leaves would take minutes."""
+    level: list[exp.Expr] = [tree]
+    for _ in range(MOST_LEVELS):
+        level = [child for node in level for child in node.iter_expressions()]
+        if not level:
+            return False
+    return True
 
 
 @dataclass(slots=True)
@@ -89,6 +111,9 @@ class _Found:
                 self.constants.setdefault(key, []).append(constant)
             if not keys:
                 self.loose.append(constant)
+        for constant, nodes in bent_columns(tree):
+            for key in (key for node in nodes for key in reader.keys_of(node)):
+                self.constants.setdefault(key, []).append(constant)
         self.counts += counted_numbers(tree)
         return scopes
 

@@ -1,0 +1,271 @@
+"""Small PostgreSQL databases for trying untrusted queries: a scratch schema on a server that the user names for it.
+
+A schema has a name of its own, ``assay_scratch_`` and random letters, and is dropped at the end. As long as the session
+that made it lives, it holds an advisory lock of that name: a schema without its lock was left by a process that was
+killed, and the next one drops it. Nothing else on the server is written. Queries run on another connection, through the
+engine that guards them, and see the schema's tables only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import psycopg
+
+from assay.engines import outcomes
+from assay.engines.postgres.session import unusable
+from assay.errors import DatabaseError
+from assay.model import Cell, DatabaseSchema, DatabaseUrl, Execution, Row, TableSchema, quoted
+from assay.ports import Engine
+from assay.sql.lexing import pieces
+
+PREFIX = "assay_scratch_"
+MOST_ROWS = 5_000
+_CONNECT_TIMEOUT_S = 10
+_LEFT = (
+    r"""SELECT nspname FROM pg_namespace WHERE nspname LIKE 'assay\_scratch\_%' AND pg_has_role(nspowner, 'MEMBER')"""
+)
+_LOCKED = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
+_UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
+
+
+class PostgresTrial:
+    """Implements `assay.ports.TrialDatabase`."""
+
+    dialect = "postgres"
+    has_boolean_type = True
+
+    __slots__ = (
+        "_connection",
+        "_content",
+        "_engine",
+        "_filled",
+        "_made",
+        "_name",
+        "_names",
+        "_others",
+        "_views",
+        "engine",
+        "refused",
+    )
+
+    def __init__(
+        self,
+        url: DatabaseUrl,
+        schema: DatabaseSchema,
+        opens: type[Engine],
+        *,
+        limits: Any,
+        keyless: bool = False,
+        prefix: str = PREFIX,
+    ) -> None:
+        self._connection = _connected(url)
+        self._name = f"{prefix}{os.urandom(6).hex()}"
+        self._filled: list[tuple[str, int, str]] = []
+        self._content: list[list[Row]] = []
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
+        self._made: list[tuple[str | None, str]] = []
+        try:
+            self._connection.execute(_LOCKED, (self._name,))
+            names = self._connection.execute("SELECT nspname FROM pg_namespace WHERE nspname <> 'pg_catalog'")
+            self._others = {row[0] for row in names}
+            self._connection.execute(f"CREATE SCHEMA {quoted(self._name)}")
+            version = self._connection.info.server_version
+            self.engine = f"postgresql {version // 10000}.{version % 10000}"
+            self.refused = tuple(self._make(schema, keyless=keyless))
+            self._engine = opens.open(_within(url, self._name), limits)
+        except psycopg.Error as error:
+            self._release()
+            raise unusable(url, error) from None
+        except BaseException:
+            self._release()
+            raise
+
+    def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
+        """What made these tables, and the views that the queries may name."""
+        return outcomes.wanted_statements(self._made, self._views, tables, queries)
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The columns of a table that rows may be given for."""
+        return self._names.get(table, ())
+
+    def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
+        """Say which columns of which tables `fill` will be given."""
+        self._filled = [(table, len(names), ", ".join(map(quoted, names))) for table, names in filled.items()]
+
+    def fill(self, rows: Sequence[Sequence[Row]]) -> bool:
+        """Replace every row. False where a constraint refused one."""
+        self._content = []
+        complete = True
+        with contextlib.suppress(psycopg.Error):
+            with self._connection.transaction():
+                for table, _, _ in self._filled:
+                    self._connection.execute(f"DELETE FROM {table}")
+                for (table, width, names), given in zip(self._filled, rows, strict=True):
+                    kept = self._inserted(f"INSERT INTO {table} ({names}) VALUES ", width, given)
+                    complete = complete and len(kept) == len(given)
+                    self._content.append(kept)
+            return complete
+        self._content = [[] for _ in self._filled]
+        return False
+
+    def content(self) -> list[list[Row]]:
+        """The rows that the prepared tables hold now, as they were given."""
+        return [list(rows) for rows in self._content]
+
+    def rows(self, query: str) -> list[Row] | None:
+        """The rows of a query; None where it fails, takes too long or gives too many."""
+        found = self.execute(query)
+        return None if found.result is None or found.status == "truncated" else list(found.result.rows)
+
+    def execute(self, query: str) -> Execution:
+        """As `rows`, with the columns' names, or the reason of the failure."""
+        if (other := self._other_schema(query)) is not None:
+            message = f"refused: it reads the schema {other!r}, and not the small database that it is tried on"
+            return outcomes.failed(query, "refused", "refused", message)
+        found = self._engine.execute(query)
+        if found.status == "truncated":
+            return outcomes.failed(query, "error", "error", f"it gives more than {MOST_ROWS:,} rows")
+        return found
+
+    def reverse(self, turned: bool) -> bool:  # noqa: ARG002, FBT001 - the port's
+        """PostgreSQL has no such switch: rows are permuted instead."""
+        return False
+
+    def close(self) -> None:
+        """Drop the schema. Closing twice is harmless."""
+        self._engine.close()
+        self._release()
+
+    def _other_schema(self, query: str) -> str | None:
+        """A schema of the server that the query names; the engine's guard sees to everything else."""
+        for piece, after in pairwise(pieces(query)):
+            if after.text == "." and piece.kind in ("word", "name"):
+                if piece.is_unicode_escaped:
+                    return piece.text
+                if piece.name in self._others:
+                    return piece.name
+        return None
+
+    def _release(self) -> None:
+        if not self._connection.closed:
+            with contextlib.suppress(psycopg.Error):
+                self._connection.execute(f"DROP SCHEMA IF EXISTS {quoted(self._name)} CASCADE")
+            self._connection.close()
+
+    def _make(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[str]:
+        """Make the tables and views; a sentence for each that cannot be."""
+        # Types and functions of extensions are found where they are, tables of the same names after the schema's own.
+        self._connection.execute(f"SET search_path = {quoted(self._name)}, public")
+        for table in schema.tables:
+            if table.kind == "table" and table.namespace is not None:
+                yield f"the table {table.namespace}.{table.name} cannot be made: only the default schema's are"
+                continue
+            made = table.ddl if table.kind == "view" else _created(table, keyless=keyless)
+            if not made:
+                continue
+            try:
+                self._connection.execute(made)
+            except psycopg.Error as error:
+                yield f"the {table.kind} {table.name} cannot be made: {outcomes.first_line(error)}"
+                continue
+            if table.kind == "table":
+                self._made.append((table.quoted_name, made))
+                self._names[table.quoted_name] = tuple(column.name for column in table.columns)
+            else:
+                self._made.append((None, made))
+
+    def _inserted(self, insert: str, width: int, given: Sequence[Row]) -> list[Row]:
+        """Insert rows, at once where no constraint refuses one, else one by one; those that are in the table now."""
+        if not given:
+            return []
+        places = f"({', '.join(['%s'] * width)})"
+        try:
+            with self._connection.transaction():
+                cells = [_cell(cell) for row in given for cell in row]
+                self._connection.execute(insert + ", ".join([places] * len(given)), cells)
+        except psycopg.Error:
+            pass
+        else:
+            return list(given)
+        kept = []
+        for row in given:
+            with contextlib.suppress(psycopg.Error):
+                with self._connection.transaction():
+                    self._connection.execute(insert + places, list(map(_cell, row)))
+                kept.append(row)
+        return kept
+
+
+def drop_left(url: DatabaseUrl, prefix: str = PREFIX) -> tuple[str, ...]:
+    """Drop the scratch schemas that a process left behind which is gone, and return their names.
+
+    With a longer ``prefix`` those of one process, which its caller ends first. Raises DatabaseError where the server
+    cannot be used, or the role may make no schema.
+    """
+    connection = _connected(url)
+    dropped = []
+    try:
+        row = connection.execute("SELECT has_database_privilege(current_database(), 'CREATE'), current_user").fetchone()
+        if row is not None and not row[0]:
+            raise DatabaseError(
+                f"the role {row[1]} may make no schema in {url}: name a server for scratch schemas where it may "
+                "(GRANT CREATE ON DATABASE …)"
+            )
+        for (name,) in connection.execute(_LEFT).fetchall():
+            if not name.startswith(prefix):
+                continue
+            row = connection.execute(_LOCKED, (name,)).fetchone()
+            if row is not None and row[0]:
+                connection.execute(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE")
+                connection.execute(_UNLOCK, (name,))
+                dropped.append(name)
+    except psycopg.Error as error:
+        raise unusable(url, error) from None
+    finally:
+        connection.close()
+    return tuple(dropped)
+
+
+def _connected(url: DatabaseUrl) -> psycopg.Connection[Any]:
+    try:
+        connection = psycopg.connect(
+            url.reveal(), autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S, fallback_application_name="assay"
+        )
+    except (psycopg.Error, UnicodeError) as error:
+        raise unusable(url, error) from None
+    return connection
+
+
+def _within(url: DatabaseUrl, name: str) -> DatabaseUrl:
+    """The URL with the scratch schema as the only one in which names are looked up."""
+    option = urlencode({"options": f"-csearch_path={name}"}, quote_via=quote)
+    text = url.reveal()
+    return DatabaseUrl.parse(f"{text}{'&' if '?' in text else '?'}{option}")
+
+
+def _cell(value: Cell) -> str | bytes | None:
+    """A value as the server reads it into a column of whatever type: a text of no type yet."""
+    if value is None or isinstance(value, bytes):
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _created(table: TableSchema, *, keyless: bool) -> str:
+    """A CREATE TABLE without foreign keys: rows are chosen so that these hold."""
+    parts = [
+        f"{quoted(column.name)} {column.type or 'text'}{' NOT NULL' if column.not_null and not keyless else ''}"
+        for column in table.columns
+    ]
+    if not keyless:
+        if table.primary_key:
+            parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
+        parts += [f"UNIQUE ({', '.join(map(quoted, columns))})" for columns in table.unique]
+        parts += [f"CHECK ({check})" for check in table.checks]
+    return f"CREATE TABLE {table.quoted_name} ({', '.join(parts)})"

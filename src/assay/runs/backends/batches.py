@@ -1,0 +1,68 @@
+"""The tasks that a cluster's nodes are given at once, by what tasks on each database cost so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from assay.ports import Task
+
+MOST_TASKS = 250
+"""The size up to which a batch that may be parted goes to a node."""
+_UNKNOWN_S = 0.05
+"""What a task is taken to cost before any was measured."""
+_WEIGHT = 0.1
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Batch:
+    """Tasks on one database that are not done yet."""
+
+    tasks: dict[int, Task]
+    shared: bool = False
+    """Whether several workers and nodes may do it."""
+    times_lost: int = 0
+    name: str = field(init=False)
+    """The database of all of them; empty where they need none."""
+
+    def __post_init__(self) -> None:
+        database = next(iter(self.tasks.values())).database
+        self.name = "" if database is None else database.text
+
+    def halves(self) -> Iterator[Batch]:
+        """Smaller batches, so that a task which ends its nodes is found."""
+        tasks = list(self.tasks.items())
+        middle = (len(tasks) + 1) // 2
+        for part in (tasks[:middle], tasks[middle:]):
+            if part:
+                yield Batch(tasks=dict(part), shared=self.shared, times_lost=self.times_lost)
+
+    def head(self, count: int) -> Batch | None:
+        """The first tasks, at most so many and at least one, taken off; None where the batch is to stay whole."""
+        count = min(max(1, count), MOST_TASKS)
+        if not self.shared or len(self.tasks) <= count:
+            return None
+        taken = list(islice(self.tasks.items(), count))
+        for task_id, _ in taken:
+            del self.tasks[task_id]
+        return Batch(tasks=dict(taken), shared=True, times_lost=self.times_lost)
+
+
+class Costs:
+    """What a task takes on each database; one without any counts like the others."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, float] = {}
+        self._usual: float | None = None
+
+    def note(self, name: str, took_s: float) -> None:
+        """A task on that database took so long."""
+        known = self._by_name.get(name)
+        self._by_name[name] = took_s if known is None else (1 - _WEIGHT) * known + _WEIGHT * took_s
+        self._usual = took_s if self._usual is None else (1 - _WEIGHT) * self._usual + _WEIGHT * took_s
+
+    def of(self, name: str) -> float:
+        """Seconds of one task."""
+        usual = _UNKNOWN_S if self._usual is None else self._usual
+        return self._by_name.get(name, usual)

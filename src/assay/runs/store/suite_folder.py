@@ -1,0 +1,223 @@
+"""A suite on disk: one file of JSON lines, replaced as a whole.
+
+    DIR/suite.jsonl     line 1: what it is, how it was made, how many lines follow, and a hash over these
+                        then a line for each of the benchmark's databases: its tables
+                        then a line for each case: its golds, its databases with their rows, what each tells apart
+
+The same inputs make the same lines, in the question set's order, so that a difference of two builds is one of cases.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+
+from assay.errors import InputError, RunError
+from assay.model import Row
+from assay.model.cell_json import cell_from_json, cell_to_json
+from assay.model.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
+from assay.runs.store.codec import decode_value, encode_value
+
+FILE = "suite.jsonl"
+FORMAT = "assay-suite"
+VERSION = 1
+"""Raised whenever an older Assay could not read what this one writes."""
+_CREATES = re.compile(r"\s*create\s+(or\s+replace\s+)?(temp\s+|temporary\s+|virtual\s+)?(table|view)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteHead:
+    """The first line."""
+
+    format: str
+    version: int
+    made_with: str
+    engine: str
+    keeps: SuiteAssumption
+    runs: tuple[str, ...]
+    seed: int
+    most_databases: int
+    layouts: int
+    cases: int
+    databases: int
+    digest: str
+    """Of all lines that follow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Version:
+    """Enough of the first line to know whether the rest can be read."""
+
+    format: str
+    version: int
+
+
+def check_place(folder: Path, *, overwrite: bool) -> None:
+    """Check that a suite may be written there: into a new or an empty folder, or over another suite.
+
+    Raises InputError where something else is there, or a suite and ``overwrite`` is False.
+    """
+    try:
+        names = set(os.listdir(folder))
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise InputError(f"{folder} is a file: name a folder for the suite") from None
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    if FILE in names and not overwrite:
+        raise InputError(f"{folder} holds a suite: choose another folder, or add --overwrite")
+    if names and FILE not in names:
+        raise InputError(f"{folder} exists and holds no suite: choose another folder, or remove it")
+
+
+def write_suite(folder: Path, suite: Suite) -> Suite:
+    """Write the suite, whole or not at all, and return it with its digest. Raises InputError where that fails."""
+    lines = [encode_value(layout) for layout in suite.layouts.values()]
+    lines += [case_json(case) for case in suite.cases.values()]
+    digest = _digest(lines)
+    head = SuiteHead(
+        format=FORMAT,
+        version=VERSION,
+        made_with=suite.made_with,
+        engine=suite.engine,
+        keeps=suite.keeps,
+        runs=suite.runs,
+        seed=suite.seed,
+        most_databases=suite.most_databases,
+        layouts=len(suite.layouts),
+        cases=len(suite.cases),
+        databases=suite.database_count,
+        digest=digest,
+    )
+    temporary = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{FILE}.", dir=folder)
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(line + b"\n" for line in (encode_value(head), *lines))
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, folder / FILE)
+    except OSError as error:
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+        raise _unwritable(folder, error) from None
+    for left in folder.glob(f".{FILE}.*"):  # of a build that was killed while it wrote
+        with suppress(OSError):
+            left.unlink()
+    return replace(suite, name=str(folder), digest=digest)
+
+
+def read_suite(folder: Path) -> Suite:
+    """The suite in a folder. Raises InputError for anything but a whole suite that this version reads."""
+    path = folder / FILE
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        what = "is no folder" if not folder.is_dir() else f"holds no suite (no {FILE})"
+        raise InputError(f"{folder} {what}: name a folder that  assay suite build  wrote") from None
+    except OSError as error:
+        raise InputError(f"{path}: the suite cannot be read ({error.strerror})") from None
+    lines = data.split(b"\n")
+    head = _head(path, lines[0])
+    rest = lines[1:-1]
+    if lines[-1] or len(rest) != head.layouts + head.cases:
+        found = len(rest) + bool(lines[-1])
+        raise InputError(
+            f"{path} is not whole: {head.layouts + head.cases:,} lines should follow the first, and {found:,} do; "
+            "copy it again, or build the suite anew"
+        )
+    if _digest(rest) != head.digest:
+        raise InputError(
+            f"{path} was changed after it was built: its lines do not fit the hash in the first; build it anew"
+        )
+    layouts: dict[str | None, SuiteLayout] = {}
+    cases: dict[str, SuiteCase] = {}
+    for number, line in enumerate(rest, start=2):
+        try:
+            if number - 2 < head.layouts:
+                layout = _checked(decode_value(line, SuiteLayout))
+                layouts[layout.database] = layout
+            else:
+                case = _with_cells(decode_value(line, SuiteCase), cell_from_json)
+                cases[case.case_id] = case
+        except (RunError, ValueError) as error:
+            raise InputError(f"{path}, line {number} cannot be read: {error}") from None
+    return Suite(
+        name=str(folder),
+        digest=head.digest,
+        engine=head.engine,
+        layouts=layouts,
+        cases=cases,
+        made_with=head.made_with,
+        keeps=head.keeps,
+        runs=head.runs,
+        seed=head.seed,
+        most_databases=head.most_databases,
+    )
+
+
+def case_json(case: SuiteCase) -> bytes:
+    """One case as its line in the file."""
+    return encode_value(_with_cells(case, cell_to_json))
+
+
+def _head(path: Path, line: bytes) -> SuiteHead:
+    try:
+        version = decode_value(line, _Version)
+    except RunError:
+        raise InputError(f"{path} is no suite: its first line does not say so") from None
+    if version.format != FORMAT:
+        raise InputError(f"{path} is no suite: its first line says that it is {version.format!r}")
+    if version.version > VERSION:
+        raise InputError(
+            f"{path} was written by a newer Assay (format {version.version}, this one reads {VERSION}): update Assay"
+        )
+    try:
+        return decode_value(line, SuiteHead)
+    except RunError as error:
+        raise InputError(f"{path}, line 1 cannot be read: {error}") from None
+
+
+def _checked(layout: SuiteLayout) -> SuiteLayout:
+    """The layout, if its statements do nothing but make tables and views."""
+    for table in layout.schema.tables:
+        if table.ddl and not _CREATES.match(table.ddl):
+            raise ValueError(f"the statement of {table.name} makes no table: {table.ddl[:60]!r}")
+    return layout
+
+
+def _with_cells(case: SuiteCase, change: Callable[..., object]) -> SuiteCase:
+    databases = []
+    for database in case.databases:
+        rows: tuple[tuple[Row, ...], ...] = tuple(
+            tuple(tuple(change(cell) for cell in row) for row in table) for table in database.rows
+        )
+        databases.append(replace(database, rows=rows))
+    return replace(case, databases=tuple(databases))
+
+
+def _digest(lines: list[bytes]) -> str:
+    found = blake2b(digest_size=12)
+    for line in lines:
+        found.update(line + b"\n")
+    return found.hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    return InputError(f"{folder}: the suite cannot be written there ({error.strerror}): choose another folder")

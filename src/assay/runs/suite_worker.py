@@ -1,0 +1,237 @@
+"""The worker's side of building a suite: the databases of one case at a time, from untrusted queries in memory."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, cast
+
+from assay.engines.pool import heartbeat
+from assay.engines.pool.cache import ByteCache
+from assay.engines.pool.executor import Executor
+from assay.errors import DatabaseError
+from assay.model import Case, ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits, quoted
+from assay.model.suite import SuiteAssumption, SuiteCase, SuiteDatabase, SuiteLayout
+from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
+from assay.scoring.queries.possible_answers import read_answers
+from assay.sql import same_text
+from assay.sql.declared import with_declared
+from assay.sql.neighbours import neighbours_of
+from assay.witness.clock import Clock
+from assay.witness.observed import RealTable
+from assay.witness.search import finds_nothing
+from assay.witness.suites.distilling import Distilled, Distiller, Target
+
+SUITE_SETUP = "assay.runs.suite_worker:set_up"
+_REAL_ROWS = 5_000
+_TIMES = 10
+_GRACE_S = 60.0
+_TRIALS = {"sqlite": 300, "duckdb": 60}
+_KEPT = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteWorkerSettings:
+    """What every worker that builds a suite needs to know."""
+
+    engines: dict[str, str]
+    """URL scheme to ``module:Class``."""
+    limits: Limits
+    options: ComparisonOptions
+    keeps: SuiteAssumption = "observed"
+    most_databases: int = 3
+    most_neighbours: int = 40
+    seconds: float = 4.0
+    """Of computing, for each gold."""
+    seed: int = 0
+    cache_bytes: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteTask:
+    """One case, and what systems answered to it."""
+
+    case: Case
+    url: DatabaseUrl
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteMade:
+    """The databases of one case, and the tables that they fill; None where there are none."""
+
+    case: SuiteCase
+    layout: SuiteLayout | None = None
+    engine: str = ""
+    """The engine's kind and version."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is kept of a database from case to case."""
+
+    schema: DatabaseSchema
+    real: dict[str, RealTable]
+    trial: TrialDatabase
+    keyless: TrialDatabase
+
+
+def set_up(settings: SuiteWorkerSettings) -> SuiteWorker:
+    """Set up one worker."""
+    from assay.sql import warm_up
+
+    warm_up()
+    return SuiteWorker(settings)
+
+
+class SuiteWorker:
+    """Builds the databases of one case for each task."""
+
+    def __init__(self, settings: SuiteWorkerSettings) -> None:
+        self._settings = settings
+        self._executor = Executor(
+            engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
+        )
+        self._known: dict[str, _Known | str] = {}
+
+    def __call__(self, task: object) -> SuiteMade:
+        assert isinstance(task, SuiteTask)
+        case = task.case
+        empty = SuiteCase(case_id=case.id, database=case.database, golds=case.golds)
+        label = blake2b(f"suite\0{task.url.text}\0{case.id}".encode("utf-8", "surrogatepass"), digest_size=LABEL_BYTES)
+        if (loss := heartbeat.lost(label.digest())) is not None:
+            return SuiteMade(case=replace(empty, why=f"a query hung or crashed: its process {loss.message}"))
+        known = self._database(task.url)
+        if isinstance(known, str):
+            return SuiteMade(case=replace(empty, why=known))
+        heartbeat.begin(label.digest(), self._settings.seconds * _TIMES * max(1, len(case.golds)) + _GRACE_S)
+        try:
+            return self._made(task, empty, known)
+        finally:
+            heartbeat.end()
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is harmless."""
+        self._executor.close()
+        for known in self._known.values():
+            if isinstance(known, _Known):
+                known.trial.close()
+                known.keyless.close()
+        self._known.clear()
+
+    def _made(self, task: SuiteTask, empty: SuiteCase, known: _Known) -> SuiteMade:
+        settings, case, dialect = self._settings, task.case, known.trial.dialect
+        if not case.golds:
+            return SuiteMade(case=replace(empty, why="the case has no gold query"))
+        answers = [one for one in task.answers if not any(same_text(one, gold, dialect) for gold in case.golds)]
+        made: list[SuiteDatabase] = []
+        whys: list[str] = []
+        totals = {"answers": 0, "answers_told": 0, "neighbours": 0, "neighbours_told": 0, "neighbours_proved": 0}
+        tables: tuple[tuple[str, tuple[str, ...]], ...] = ()
+        share = max(1, settings.most_databases // len(case.golds))
+        for gold in case.golds[: settings.most_databases]:
+            near = neighbours_of(gold, known.schema, dialect, most=settings.most_neighbours)
+            targets = [
+                *[Target(query=one, kind="answer") for one in answers],
+                *[Target(query=one.query, kind="neighbour") for one in near],
+            ]
+            found = self._distilled(gold, targets, task.url, known, share)
+            tables = tables or found.tables
+            _count(totals, found, targets)
+            whys += [found.why] if found.why else []
+            for one in found.chosen:
+                told = [targets[number].kind for number in one.told]
+                made.append(
+                    SuiteDatabase(
+                        name=str(len(made) + 1),
+                        rows=one.rows,
+                        answers=told.count("answer"),
+                        neighbours=told.count("neighbour"),
+                        keeps=one.keeps,
+                    )
+                )
+        why = "" if made else "; ".join(dict.fromkeys(whys))
+        done = SuiteCase(
+            case_id=case.id, database=case.database, golds=case.golds, databases=tuple(made), why=why, **totals
+        )
+        layout = SuiteLayout(database=case.database, schema=known.schema, tables=tables) if made else None
+        return SuiteMade(case=done, layout=layout, engine=known.trial.engine)
+
+    def _distilled(self, gold: str, targets: Sequence[Target], url: DatabaseUrl, known: _Known, most: int) -> Distilled:
+        settings = self._settings
+        result = self._executor.execute(url, gold).result
+        if result is None:
+            return Distilled(why="gold fails on its database")
+        return Distiller(
+            gold,
+            targets,
+            known.schema,
+            dialect=known.trial.dialect,
+            trial=known.trial,
+            keyless=known.keyless,
+            reads_answers=read_answers,
+            options=settings.options,
+            real=known.real,
+            selects=not finds_nothing(result.rows),
+            seed=settings.seed,
+            clock=Clock(settings.seconds),
+        ).distil(most=most, trials=_TRIALS.get(known.trial.dialect, 60), keeps=settings.keeps)
+
+    def _database(self, url: DatabaseUrl) -> _Known | str:
+        """What is known of the database; a reason where nothing can be tried for it."""
+        if url.text not in self._known:
+            if len(self._known) >= _KEPT:
+                oldest = self._known.pop(next(iter(self._known)))
+                if isinstance(oldest, _Known):
+                    oldest.trial.close()
+                    oldest.keyless.close()
+            self._known[url.text] = self._opened(url)
+        return self._known[url.text]
+
+    def _opened(self, url: DatabaseUrl) -> _Known | str:
+        maker = trial_maker(self._settings.engines, url.scheme)
+        if maker is None:
+            return f"databases to try queries on are made for SQLite and DuckDB, not for {url.scheme!r}"
+        try:
+            read = self._executor.schema(url)
+        except DatabaseError as error:
+            return str(error)
+        if read is None:
+            return f"the engine {url.scheme!r} cannot say which tables a database holds"
+        schema = with_declared(read)
+        real: dict[str, RealTable] = {}
+        for table in schema.tables:
+            names = ", ".join(quoted(column.name, table.quote) for column in table.columns)
+            if table.kind != "table" or not names:
+                continue
+            result = self._executor.execute(
+                url, f"SELECT {names} FROM {table.quoted_name} LIMIT {_REAL_ROWS + 1}"
+            ).result
+            if result is not None:
+                columns = tuple(column.name for column in table.columns)
+                rows = tuple(result.rows[:_REAL_ROWS])
+                real[table.name.lower()] = RealTable(
+                    columns=columns, rows=rows, complete=len(result.rows) <= _REAL_ROWS
+                )
+        return _Known(schema, real, maker.trial(schema), maker.trial(schema, keyless=True))
+
+
+def trial_maker(engines: dict[str, str], scheme: str) -> MakesTrials | None:
+    """What makes databases in memory for an engine; None where nothing does."""
+    reference = engines.get(scheme)
+    if reference is None:
+        return None
+    module, _, name = reference.partition(":")
+    engine: Any = getattr(importlib.import_module(module), name)
+    return cast("MakesTrials", engine) if callable(getattr(engine, "trial", None)) else None
+
+
+def _count(totals: dict[str, int], found: Distilled, targets: Sequence[Target]) -> None:
+    for number, target in enumerate(targets):
+        kind = "answers" if target.kind == "answer" else "neighbours"
+        totals[kind] += 1
+        totals[f"{kind}_told"] += number in found.told
+        if kind == "neighbours":
+            totals["neighbours_proved"] += number in found.proved

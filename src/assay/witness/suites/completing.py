@@ -1,0 +1,121 @@
+"""Give a small database the columns and tables that its queries do not read, as the real data has them.
+
+A suite is for answers that nobody has seen yet: they may read any column. What is filled in are rows of the real data,
+so that an answer which is right on it does not fail because a column is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.model import Cell, Row
+from assay.witness.observed import RealTable, places_of
+from assay.witness.plan import Plan, PlanTable
+
+_MOST_SAMPLES = 12
+_UNREAD_ROWS = 3
+
+
+class Completer:
+    """Completes databases of one plan. ``whole`` is the plan of all tables with all their columns."""
+
+    def __init__(self, whole: Plan, plan: Plan, real: Mapping[str, RealTable]) -> None:
+        self._whole = whole
+        self._source: list[int | None] = []
+        self._given: list[list[int]] = []
+        """Per table of ``whole``, the places of the columns that the plan gives values."""
+        own = {table.name: number for number, table in enumerate(plan.tables)}
+        for table in whole.tables:
+            number = own.get(table.name)
+            self._source.append(number)
+            places = {column.key: place for place, column in enumerate(table.columns)}
+            columns = plan.tables[number].columns if number is not None else ()
+            self._given.append([places[column.key] for column in columns])
+        self._samples = [_samples(table, real) for table in whole.tables]
+
+    def complete(self, database: Sequence[Sequence[Row]]) -> list[list[Row]]:
+        """Every table, with every column; of the tables that the plan lacks a few rows."""
+        made: list[list[Row]] = []
+        for number, table in enumerate(self._whole.tables):
+            source, samples = self._source[number], self._samples[number]
+            rows: Sequence[Row] = database[source] if source is not None else [()] * min(_UNREAD_ROWS, len(samples))
+            given = self._given[number]
+            made.append(self._table(table, rows, given, samples, made))
+        return made
+
+    def given(self, database: Sequence[Sequence[Row]]) -> list[list[Row]]:
+        """The other way round: of a whole database what the plan gives values."""
+        found: dict[int, list[Row]] = {}
+        for number, source in enumerate(self._source):
+            if source is not None:
+                places = self._given[number]
+                found[source] = [tuple([row[place] for place in places]) for row in database[number]]
+        return [found[number] for number in range(len(found))]
+
+    @staticmethod
+    def _table(
+        table: PlanTable,
+        rows: Sequence[Row],
+        given: Sequence[int],
+        samples: Sequence[Row],
+        before: Sequence[Sequence[Row]],
+    ) -> list[Row]:
+        fixed = set(given)
+        made: list[Row] = []
+        taken: list[set[tuple[Cell, ...]]] = [set() for _ in table.unique]
+        for number, row in enumerate(rows):
+            cells: list[Cell] = list(samples[number % len(samples)]) if samples else [None] * len(table.columns)
+            for place, value in zip(given, row, strict=True):
+                cells[place] = value
+            for link in table.links:
+                if fixed.isdisjoint(link.columns) and link.table < len(before):
+                    parents = before[link.table]
+                    parent = parents[number % len(parents)] if parents else None
+                    for ours, theirs in zip(link.columns, link.others, strict=True):
+                        cells[ours] = None if parent is None else parent[theirs]
+            for places, seen in zip(table.unique, taken, strict=True):
+                _keep_apart(cells, places, fixed, seen, number)
+            for place, column in enumerate(table.columns):
+                if cells[place] is None and column.never_null and place not in fixed:
+                    cells[place] = "" if column.family == "text" else number + 1
+            if fixed or all(
+                None in (key := _key(cells, places)) or key not in seen for places, seen in _pairs(table, taken)
+            ):
+                for places, seen in _pairs(table, taken):
+                    seen.add(_key(cells, places))
+                made.append(tuple(cells))
+        return made
+
+
+def _pairs(
+    table: PlanTable, taken: Sequence[set[tuple[Cell, ...]]]
+) -> list[tuple[tuple[int, ...], set[tuple[Cell, ...]]]]:
+    return list(zip(table.unique, taken, strict=True))
+
+
+def _key(cells: Sequence[Cell], places: Sequence[int]) -> tuple[Cell, ...]:
+    return tuple([cells[place] for place in places])
+
+
+def _keep_apart(
+    cells: list[Cell], places: Sequence[int], fixed: set[int], seen: set[tuple[Cell, ...]], number: int
+) -> None:
+    """Change a column that repeats a key, if it is one that is filled in here."""
+    free = [place for place in places if place not in fixed]
+    if not free or _key(cells, places) not in seen:
+        return
+    value = cells[free[-1]]
+    if isinstance(value, str):
+        cells[free[-1]] = f"{value}_{number}"
+    elif isinstance(value, int | float):
+        cells[free[-1]] = value + 1_000 + number
+
+
+def _samples(table: PlanTable, real: Mapping[str, RealTable]) -> list[Row]:
+    """A few rows of the real table, from all over it, with the plan's columns."""
+    rows = real.get(table.schema.name.lower())
+    places = None if rows is None else places_of(rows, [column.name for column in table.columns])
+    if rows is None or places is None or not rows.rows:
+        return []
+    step = max(1, len(rows.rows) // _MOST_SAMPLES)
+    return [tuple([row[place] for place in places]) for row in rows.rows[::step][:_MOST_SAMPLES]]

@@ -1,0 +1,369 @@
+"""Choose the databases of one gold: search for many, and keep the fewest that tell the most queries from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from random import Random
+from typing import Literal
+
+from assay.model import Cell, ComparisonOptions, DatabaseSchema, Proof, Row
+from assay.model.suite import SuiteAssumption
+from assay.ports import ReadsAnswers, TrialDatabase
+from assay.sql.witness_facts import ColumnKey, PairFacts, read_pair
+from assay.sql.witness_facts.united import united, widened
+from assay.witness.assumed import Assumed, assume
+from assay.witness.clock import Clock
+from assay.witness.difference import Difference
+from assay.witness.making import Maker
+from assay.witness.mining import mine
+from assay.witness.observed import Held, RangeHeld, RealTable
+from assay.witness.plan import Plan, make_plan
+from assay.witness.pools import distinct_values, make_pools
+from assay.witness.proof import prove
+from assay.witness.search import Rules, finds_nothing
+from assay.witness.suites.completing import Completer
+
+Database = list[list[Row]]
+_REAL_VALUES = 8
+_REAL_ROWS = 200
+_MOST_CANDIDATES = 24
+_IDLE = 120
+"""After so many databases that tell nothing new, further ones are unlikely to."""
+_MOST_JUDGED = 40
+_SHUFFLES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A query that the databases should tell from gold."""
+
+    query: str
+    kind: Literal["answer", "neighbour"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A database that is kept."""
+
+    rows: tuple[tuple[Row, ...], ...]
+    told: frozenset[int]
+    """The places of the targets that it tells from gold."""
+    keeps: SuiteAssumption
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distilled:
+    """What was found for one gold."""
+
+    tables: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    chosen: tuple[Chosen, ...] = ()
+    told: frozenset[int] = frozenset()
+    proved: frozenset[int] = frozenset()
+    """The places of the targets that are proved to be equivalent to gold."""
+    why: str = ""
+
+
+@dataclass(slots=True)
+class _Candidate:
+    database: Database
+    keeps: SuiteAssumption
+    told: set[int] = field(default_factory=set)
+
+
+class Distiller:
+    """Works for one gold. Both databases in memory have the schema's tables; ``keyless`` has no constraint."""
+
+    def __init__(
+        self,
+        gold: str,
+        targets: Sequence[Target],
+        schema: DatabaseSchema,
+        *,
+        dialect: str,
+        trial: TrialDatabase,
+        keyless: TrialDatabase,
+        reads_answers: ReadsAnswers,
+        options: ComparisonOptions,
+        real: Mapping[str, RealTable],
+        selects: bool,
+        seed: int,
+        clock: Clock,
+    ) -> None:
+        self._gold = gold
+        self._targets = targets
+        self._schema = schema
+        self._dialect = dialect
+        self._trial = trial
+        self._keyless = keyless
+        self._reads_answers = reads_answers
+        self._options = replace(
+            options, boolean_is_integer=not trial.has_boolean_type, sample_rows=0, near_misses=False
+        )
+        self._real = real
+        self._selects = selects
+        self._seed = seed
+        self._clock = clock
+        self._facts: dict[int, PairFacts] = {}
+        self._judges: dict[int, Difference] = {}
+        self._candidates: list[_Candidate] = []
+
+    def distil(self, *, most: int, trials: int, keeps: SuiteAssumption) -> Distilled:
+        """At most so many databases, from among ``trials`` of them and a few more for each answer."""
+        own = read_pair(self._gold, self._gold, self._schema, self._dialect)
+        if own is None:
+            return Distilled(why=f"gold cannot be read as one query of the dialect {self._dialect}")
+        if own.unknown:
+            return Distilled(why=f"the schema has no table {', '.join(own.unknown)}")
+        if own.first.by_luck:
+            return Distilled(why="gold depends on chance or on the clock")
+        absent = [name for name in own.tables if not self._fillable(name)]
+        if absent or not own.tables:
+            return Distilled(why="; ".join(self._trial.refused) or "gold reads no table that rows can be given to")
+        self._read_targets()
+        self._lay_out(own)
+        self._look(trials, keeps)
+        chosen = self._cover(most) or self._any()
+        told = frozenset().union(*[one.told for one in self._candidates]) if self._candidates else frozenset()
+        why = "" if chosen else self._why_none()
+        proved = frozenset(self._proved(number for number in self._facts if number not in told))
+        tables = tuple(self._whole.filled.items())
+        return Distilled(tables=tables, chosen=tuple(chosen), told=told, proved=proved, why=why)
+
+    def _why_none(self) -> str:
+        if self._unsteady and not self._steady_seen:
+            return "gold leaves its answer open on every database that was tried"
+        if not self._ran:
+            return "gold fails, or finds nothing, on every database that was tried"
+        return "no database was found that keeps what was observed in the real data"
+
+    def _fillable(self, name: str) -> bool:
+        names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
+        return bool(names and self._trial.columns(names[0]))
+
+    def _read_targets(self) -> None:
+        for number, target in enumerate(self._targets):
+            facts = read_pair(self._gold, target.query, self._schema, self._dialect)
+            if facts is None or facts.unknown or facts.second.by_luck:
+                continue
+            if all(map(self._fillable, facts.tables)):
+                self._facts[number] = facts
+
+    def _lay_out(self, own: PairFacts) -> None:
+        """The plan of what the queries read, and that of everything, which both databases are prepared for."""
+        answers = [facts for number, facts in self._facts.items() if self._targets[number].kind == "answer"]
+        changed = [facts for number, facts in self._facts.items() if self._targets[number].kind == "neighbour"]
+        facts = united(own, answers, changed)
+        self._united = facts
+        self._own = own
+        self._assumed: Assumed = assume(self._schema, self._real)
+        schema = self._assumed.schema
+        self._plan: Plan = make_plan(schema, facts, self._trial)
+        kept = tuple(table for table in schema.tables if table.kind == "table" and self._fillable(table.name.lower()))
+        everything = replace(schema, tables=kept)
+        self._whole = make_plan(everything, widened(facts, everything), self._trial)
+        self._completer = Completer(self._whole, self._plan, self._real)
+        for database in (self._trial, self._keyless):
+            database.prepare(self._whole.filled)
+        self._held: list[Held] = mine(self._plan, facts, self._real)
+        self._values: dict[ColumnKey, list[Cell]] = {}
+        self._rows: list[list[Row]] = []
+        for table in self._plan.tables:
+            rows = self._real.get(table.schema.name.lower())
+            places = {name.lower(): place for place, name in enumerate(rows.columns)} if rows is not None else {}
+            wanted = [places[column.key[1]] for column in table.columns if column.key[1] in places]
+            for column in table.columns:
+                if rows is not None and column.key[1] in places:
+                    self._values[column.key] = distinct_values(rows.rows, places[column.key[1]], _REAL_VALUES)
+            whole = rows is not None and len(wanted) == len(table.columns)
+            taken = rows.rows[:_REAL_ROWS] if rows is not None and whole else ()
+            self._rows.append([tuple([row[place] for place in wanted]) for row in taken])
+        if not any(self._rows):
+            self._rows = []
+        self._ran = self._steady_seen = self._unsteady = 0
+
+    def _rules(self, facts: PairFacts, held: Sequence[Held]) -> Rules:
+        ranges = {
+            self._plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)
+        }
+
+        def allowed(key: ColumnKey, value: Cell) -> bool:
+            return key not in ranges or ranges[key].allows(value)
+
+        return Rules(
+            plan=reduce(lambda made, one: one.added_to(made), held, self._plan),
+            pools=make_pools(self._plan, facts, self._values, allowed=allowed if ranges else None),
+            held=tuple(held),
+            selects=(self._selects and bool(held), False),
+        )
+
+    def _look(self, trials: int, keeps: SuiteAssumption) -> None:
+        alive = set(self._facts)
+        steps: list[tuple[SuiteAssumption, Sequence[Held]]] = [("observed", self._held)]
+        if keeps == "declared" and self._held:
+            steps.append(("declared", ()))
+        for step, held in steps:
+            self._search(self._rules(self._united, held), self._united.counts, alive, trials, step)
+            for number in sorted(alive):
+                # An answer is worth a search of its own, with the values that it and gold turn on.
+                facts = self._facts[number]
+                share = trials if self._targets[number].kind == "answer" else trials // 8
+                if number in alive and not self._clock.is_over:
+                    rules = self._rules(facts, held)
+                    self._search(rules, facts.counts, alive, share, step, wanted=number)
+
+    def _search(
+        self,
+        rules: Rules,
+        counts: Sequence[int],
+        alive: set[int],
+        trials: int,
+        step: SuiteAssumption,
+        *,
+        wanted: int | None = None,
+    ) -> None:
+        """Try databases, and keep each that tells something new from gold. Ends when ``wanted`` is told."""
+        maker = Maker(rules.plan, rules.pools, counts, self._rows, Random(self._seed))
+        idle = judged = 0
+        for _ in range(trials):
+            if not alive or self._clock.is_over or idle > _IDLE or (wanted is not None and wanted not in alive):
+                return
+            idle += 1
+            made = maker.make()
+            if made is None or any(one.broken_by(made) is not None for one in rules.held):
+                continue
+            seen = self._seen_on(self._completer.complete(made), rules, alive if wanted is None else {wanted})
+            if not seen:
+                continue
+            database = self._trial.content()
+            if not rules.kept_by(self._completer.given(database)) or not self._steady(database):
+                continue
+            judged += 1
+            told = {number for number in seen if self._genuine(number, database)}
+            if wanted is not None and told:
+                told |= {number for number in alive - told if self._genuine(number, database)}
+            if told:
+                idle = 0
+                alive -= told
+                self._candidates.append(_Candidate(database, step, told))
+            if judged > _MOST_JUDGED:
+                return
+
+    def _seen_on(self, database: Database, rules: Rules, alive: Iterable[int]) -> list[int]:
+        """The targets whose results differ at first sight, on a database that gold finds something in."""
+        trial = self._trial
+        trial.fill(database)
+        first = trial.rows(self._gold)
+        if first is None or (rules.selects[0] and finds_nothing(first)):
+            return []
+        self._ran += 1
+        found = []
+        for number in sorted(alive):
+            second = trial.rows(self._targets[number].query)
+            if second is not None and second != first and self._judge(number).seen(first, second) != "none":
+                found.append(number)
+        return found
+
+    def _judge(self, number: int) -> Difference:
+        if number not in self._judges:
+            self._judges[number] = Difference(
+                (self._gold, self._targets[number].query),
+                self._facts[number],
+                trial=self._trial,
+                keyless=self._keyless,
+                reads_answers=self._reads_answers,
+                options=self._options,
+                seed=self._seed,
+                clock=self._clock,
+            )
+        return self._judges[number]
+
+    def _genuine(self, number: int, database: Database) -> bool:
+        return self._judge(number).judge(database).finding == "genuine"
+
+    def _steady(self, database: Database) -> bool:
+        """Whether gold gives one answer, in whatever order the rows are stored and scanned."""
+        result = self._trial.execute(self._gold).result
+        if result is None:
+            return False
+        answers = self._reads_answers(self._trial, self._gold, result)
+        steady = not answers.open
+        for arranged in _orders(database, self._seed) if steady else ():
+            self._keyless.fill(arranged)
+            for turned in (False, True):
+                if turned and not self._keyless.reverse(turned=True):
+                    continue
+                found = self._keyless.execute(self._gold).result
+                if turned:
+                    self._keyless.reverse(turned=False)
+                if found is None or not answers.compare(found, self._options).equal:
+                    steady = False
+            if not steady:
+                break
+        self._steady_seen += steady
+        self._unsteady += not steady
+        self._trial.fill(database)
+        return steady
+
+    def _any(self) -> list[Chosen]:
+        """A database that tells nothing known from gold: answers that nobody has seen yet may still fail on it."""
+        rules = self._rules(self._united, self._held)
+        maker = Maker(rules.plan, rules.pools, self._united.counts, self._rows, Random(self._seed))
+        for _ in range(_IDLE):
+            made = maker.make()
+            if made is None or self._clock.is_over or any(one.broken_by(made) is not None for one in rules.held):
+                continue
+            self._seen_on(self._completer.complete(made), rules, ())
+            database = self._trial.content()
+            result = self._trial.rows(self._gold)
+            found = result is not None and not (rules.selects[0] and finds_nothing(result))
+            if found and rules.kept_by(self._completer.given(database)) and self._steady(database):
+                rows = tuple(tuple(map(tuple, table)) for table in database)
+                return [Chosen(rows=rows, told=frozenset(), keeps="observed")]
+        return []
+
+    def _cover(self, most: int) -> list[Chosen]:
+        """Greedily, the database that tells the most that is not told yet: answers first, the smaller of two."""
+        candidates = sorted(self._candidates, key=lambda one: (-len(one.told), _size(one.database)))[:_MOST_CANDIDATES]
+        for one in candidates:
+            for number in self._seen_on(one.database, self._rules(self._united, ()), self._facts):
+                if number not in one.told and self._genuine(number, one.database):
+                    one.told.add(number)
+        answers = {number for number in self._facts if self._targets[number].kind == "answer"}
+        missing = set().union(*[one.told for one in candidates]) if candidates else set()
+        chosen: list[Chosen] = []
+        while missing and len(chosen) < most:
+            best = max(candidates, key=partial(_gain, missing=frozenset(missing), answers=answers))
+            missing -= best.told
+            rows = tuple(tuple(map(tuple, table)) for table in best.database)
+            chosen.append(Chosen(rows=rows, told=frozenset(best.told), keeps=best.keeps))
+        return chosen
+
+    def _proved(self, numbers: Iterable[int]) -> Iterator[int]:
+        if self._assumed.untyped:
+            return
+        for number in numbers:
+            query = self._targets[number].query
+            ordered = self._own.first.ordered
+            found = prove(self._gold, query, self._assumed.schema, dialect=self._dialect, ordered=ordered)
+            if isinstance(found, Proof):
+                yield number
+
+
+def _gain(one: _Candidate, *, missing: frozenset[int], answers: set[int]) -> tuple[int, int, int]:
+    """How much a candidate adds: answers, all queries, and, where these are equal, how small it is."""
+    new = one.told & missing
+    return len(new & answers), len(new), -_size(one.database)
+
+
+def _size(database: Sequence[Sequence[Row]]) -> int:
+    return sum(map(len, database))
+
+
+def _orders(database: Database, seed: int) -> Iterator[Database]:
+    yield [list(reversed(rows)) for rows in database]
+    yield [sorted(rows, key=repr) for rows in database]
+    rng = Random(seed)
+    for _ in range(_SHUFFLES):
+        yield [rng.sample(rows, len(rows)) for rows in database]

@@ -1,0 +1,150 @@
+"""A suite on disk: it comes back as it was, and what is no whole suite is said, with the place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from assay.api.suites import check_fit
+from assay.errors import InputError
+from assay.model import Case, DatabaseUrl
+from assay.model.suite import Suite, SuiteCase, SuiteDatabase, SuiteLayout
+from assay.runs.store.suite_folder import FILE, check_place, read_suite, write_suite
+from assay.sql.ddl import read_ddl
+
+ROWS = ((1, "a\nb", None), (2**70, "é", b"\x00\xff"), (0.5, "", Decimal("1.10")))
+LAYOUT = SuiteLayout(
+    database="db",
+    schema=read_ddl("CREATE TABLE t (a INT, b TEXT, c BLOB)", "sqlite").schema,
+    tables=(('"t"', ("a", "b", "c")),),
+)
+CASE = SuiteCase(
+    case_id="1",
+    database="db",
+    golds=("SELECT a FROM t",),
+    databases=(SuiteDatabase(name="1", rows=(ROWS,), answers=2),),
+)
+SUITE = Suite(
+    name="",
+    digest="",
+    engine="sqlite",
+    layouts={"db": LAYOUT},
+    cases={"1": CASE, "2": replace(CASE, case_id="2", databases=(), why="none")},
+    made_with="a test",
+)
+
+
+def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
+    """With every type of cell; twice the same bytes, and nothing beside the one file."""
+    written = write_suite(tmp_path / "deep" / "suite", SUITE)
+    assert read_suite(tmp_path / "deep" / "suite") == written
+    first = (tmp_path / "deep" / "suite" / FILE).read_bytes()
+    (tmp_path / "deep" / "suite" / f".{FILE}.left").write_bytes(b"killed while it wrote")
+    write_suite(tmp_path / "deep" / "suite", SUITE)
+    assert (tmp_path / "deep" / "suite" / FILE).read_bytes() == first
+    assert os.listdir(tmp_path / "deep" / "suite") == [FILE]
+
+
+def _without_end(data: bytes) -> bytes:
+    return data[:-9]
+
+
+def _without_line(data: bytes) -> bytes:
+    return b"".join(data.splitlines(keepends=True)[:-1])
+
+
+def _edited(data: bytes) -> bytes:
+    return data.replace(b'"why":"none"', b'"why":"nine"')
+
+
+def _newer(data: bytes) -> bytes:
+    return data.replace(b'"version":1', b'"version":2', 1)
+
+
+def _other(data: bytes) -> bytes:
+    return data.replace(b'"assay-suite"', b'"something"', 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_without_end, "not whole"),
+        (_without_line, "not whole"),
+        (_edited, "changed after it was built"),
+        (_newer, "newer Assay"),
+        (_other, "'something'"),
+        (lambda _: b"", "no suite"),
+        (lambda _: b"\xff\x00\n", "no suite"),
+        (lambda _: b"[1]\n", "no suite"),
+    ],
+)
+def test_what_is_no_whole_suite_is_said(tmp_path: Path, change: Callable[[bytes], bytes], said: str) -> None:
+    """The file and what is wrong with it."""
+    write_suite(tmp_path, SUITE)
+    path = tmp_path / FILE
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(InputError, match=said) as raised:
+        read_suite(tmp_path)
+    assert FILE in str(raised.value)
+
+
+def test_every_cut_is_noticed(tmp_path: Path) -> None:
+    """Wherever a copy ends too early."""
+    write_suite(tmp_path, SUITE)
+    path = tmp_path / FILE
+    data = path.read_bytes()
+    for length in range(0, len(data) - 1, 37):
+        path.write_bytes(data[:length])
+        with pytest.raises(InputError):
+            read_suite(tmp_path)
+
+
+def test_statements_make_tables_alone(tmp_path: Path) -> None:
+    """A suite comes from elsewhere, and its statements are executed."""
+    table = replace(LAYOUT.schema.tables[0], ddl="ATTACH 'x' AS y")
+    hostile = replace(LAYOUT, schema=replace(LAYOUT.schema, tables=(table,)))
+    write_suite(tmp_path, replace(SUITE, layouts={"db": hostile}))
+    with pytest.raises(InputError, match=r"line 2 .* makes no table"):
+        read_suite(tmp_path)
+
+
+def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
+    """Neither a suite unless it is asked for, nor another folder, nor a file."""
+    check_place(tmp_path / "new", overwrite=False)
+    check_place(tmp_path, overwrite=False)
+    write_suite(tmp_path / "suite", SUITE)
+    with pytest.raises(InputError, match="--overwrite"):
+        check_place(tmp_path / "suite", overwrite=False)
+    check_place(tmp_path / "suite", overwrite=True)
+    with pytest.raises(InputError, match="holds no suite"):
+        check_place(tmp_path, overwrite=True)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="is a file"):
+        check_place(tmp_path / "file", overwrite=True)
+    for folder, said in ((tmp_path / "nowhere", "no folder"), (tmp_path / "file", "no folder"), (tmp_path, "no suite")):
+        with pytest.raises(InputError, match=said):
+            read_suite(folder)
+
+
+def test_a_suite_of_something_else_is_not_used(tmp_path: Path) -> None:
+    """Other cases, other golds, another engine: by name; where some fit, the others are named."""
+    suite = write_suite(tmp_path, SUITE)
+    own = [Case(id=one, question="", database="db", golds=("SELECT a FROM t",)) for one in ("1", "2")]
+    url = DatabaseUrl.parse("sqlite:///x.sqlite")
+    urls = {url.text: url}
+    assert check_fit(suite, own, urls) == ()
+    changed = replace(own[1], golds=("SELECT b FROM t",))
+    absent = replace(own[0], id="7")
+    notes = check_fit(suite, [own[0], changed, absent], urls)
+    assert [("case 2" in note, "case 7" in note) for note in notes] == [(True, False), (False, True)]
+    with pytest.raises(InputError, match="other golds, of case 2"):
+        check_fit(suite, [changed], urls)
+    with pytest.raises(InputError, match="other cases: it has none called '7'"):
+        check_fit(suite, [absent], urls)
+    with pytest.raises(InputError, match="are for sqlite"):
+        check_fit(suite, own, {"d": DatabaseUrl.parse("duckdb:///x.duckdb")})
