@@ -115,8 +115,8 @@ def _said(totals: WitnessTotals, figure: Callable[[Rate], Figure]) -> Iterable[s
     claimed, after = figure(totals.claimed), figure(totals.after)
     stand = f": {after.text} {after.interval} stand of {claimed.text}" if refuted else ""
     yield (
-        f"Of {plural(totals.matches, 'match', 'matches')} {_are(sure)} right on any data, and {_are(refuted)} refuted by "
-        f"another database like the real one{stand}."
+        f"Of {plural(totals.matches, 'match', 'matches')} {_are(sure)} right on any data, and {_are(refuted)} refuted "
+        f"by another database like the real one{stand}."
     )
     if conditional:
         worst = figure(totals.at_worst)
