@@ -247,6 +247,13 @@ def test_a_pair_of_several_answers_is_looked_at_once_and_one_text_never() -> Non
     assert [found[place].verdict.strength for place in range(4)] == ["survived", "survived", "same_text", "survived"]
 
 
+def test_an_answer_of_several_queries_is_not_tried() -> None:
+    """Any of them may be the one that was right."""
+    workers = Workers(nothing)
+    found = searched(workers, [work(0, table="t")], WitnessSettings())[0]
+    assert (workers.asked, found.verdict.strength) == ([], "unknown")
+
+
 def test_no_pair_begins_after_the_budget_for_all_or_the_first_interruption() -> None:
     works = [work(place) for place in range(40)]
     spent = Workers(nothing)

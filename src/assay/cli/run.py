@@ -261,7 +261,7 @@ def run(  # one parameter an option
         _with_after(settings.metrics or registry.default_metrics(), witness),
         baseline=settings.baseline,
         output=settings.output,
-        advice="; --metrics adds to them",
+        advice="; --metrics adds to them, and --witness match_after_witnesses",
     )
     access = Access.gathered(user=user, password=password, token=token, needed=_needs_access(settings))
     if settings.db is not None and settings.db.startswith("denodo+http"):

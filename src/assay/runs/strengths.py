@@ -23,6 +23,9 @@ from assay.runs.timing import one_query
 from assay.runs.worker_tasks import MatchTask
 
 SAME_TEXT = Refutation(kind="proved", reason="gold's own text", proof=Proof(rules=("same text",)))
+_SEVERAL = Refutation(
+    kind="unknown", why="comparison", reason="the answer may hold several queries, of which any counts"
+)
 _AT_ONCE = 4
 """Pairs in a batch: few, so that a budget for all is kept."""
 _AGREED = ("no_difference", "out_of_time")
@@ -82,12 +85,18 @@ class Search:
     def strengthened(self, places: Sequence[int]) -> Iterator[tuple[int, Evidence]]:
         """Each match with its strength, as it becomes known. A budget for all of them may leave some out."""
         pairs: dict[bytes, array[int]] = {}
+        order: list[tuple[str, int]] = []
         for place in places:
             work = self.works[place]
             if any(one_query(gold, work.prediction.query or "") for gold in work.case.golds):
                 yield place, self._with(place, SAME_TEXT)
+            elif work.case.options.table is not None:
+                yield place, self._with(place, _SEVERAL)
             else:
-                pairs.setdefault(_key(work), array("q")).append(place)
+                alike = pairs.setdefault(_key(work), array("q"))
+                if not alike:
+                    order.append((work.url.text, place))
+                alike.append(place)
         if not pairs or self.ended():
             return
         total, finished = len(pairs), 0
@@ -95,7 +104,7 @@ class Search:
         if self.wanted.total_s is not None:
             self._until = self.clock() + self.wanted.total_s
         self._say(total, finished)
-        for outcome in self.pool.run(self._batches(list(by_first)), shared=True):
+        for outcome in self.pool.run(self._batches(sorted(order)), shared=True):
             if isinstance(outcome, TaskLost):
                 found = Refutation(
                     kind="unknown", why="lost", reason=f"looking for a witness failed: {outcome.message}"
@@ -108,11 +117,10 @@ class Search:
             finished += 1
             self._say(total, finished)
 
-    def _batches(self, places: list[int]) -> Iterator[list[Task]]:
+    def _batches(self, order: list[tuple[str, int]]) -> Iterator[list[Task]]:
         """Pairs of one database after the other: a worker keeps what it read of it."""
-        places.sort(key=lambda place: (self.works[place].url.text, place))
         batch: list[Task] = []
-        for place in places:
+        for _, place in order:
             if self.ended() or (self._until is not None and self.clock() >= self._until):
                 return
             task = self._task(place)

@@ -113,10 +113,10 @@ def _said(totals: WitnessTotals, figure: Callable[[Rate], Figure]) -> Iterable[s
     refuted, conditional = counts.get("refuted", 0), counts.get("conditional", 0)
     sure = sum(counts.get(name, 0) for name in ("same_text", "proved"))
     claimed, after = figure(totals.claimed), figure(totals.after)
+    stand = f": {after.text} {after.interval} stand of {claimed.text}" if refuted else ""
     yield (
-        f"Of {plural(totals.matches, 'match', 'matches')} {sure:,} are right on any data, and {refuted:,} "
-        f"{'is' if refuted == 1 else 'are'} refuted by another database like the real one"
-        + (f": {after.text} {after.interval} stand of {claimed.text}." if refuted else ".")
+        f"Of {plural(totals.matches, 'match', 'matches')} {_are(sure)} right on any data, and {_are(refuted)} refuted "
+        f"by another database like the real one{stand}."
     )
     if conditional:
         worst = figure(totals.at_worst)
@@ -127,6 +127,10 @@ def _said(totals: WitnessTotals, figure: Callable[[Rate], Figure]) -> Iterable[s
     if totals.searched < totals.matches:
         left = plural(totals.matches - totals.searched, "match", "matches")
         yield f"For {left} no other database was tried."
+
+
+def _are(count: int) -> str:
+    return "none is" if not count else "1 is" if count == 1 else f"{count:,} are"
 
 
 def _results(witness: Witness) -> tuple[ShownTable, ...]:
