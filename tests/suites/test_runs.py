@@ -74,6 +74,19 @@ def test_a_suite_from_build_to_report(folder: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(assay.RunError, match="suite was"):
         _evaluated(folder, output=folder / "runs" / "second")
 
+    gated = [
+        "run",
+        str(folder / "cases.jsonl"),
+        "--predictions",
+        str(folder / "answers.jsonl"),
+        "--metrics",
+        "match",
+        "-q",
+    ]
+    gated += ["--db", f"sqlite:///{folder}/shop.sqlite", "--suite", str(suite), "--workers", "1"]
+    assert run_command_line([*gated, "--min", "suite_match=99%"]) == 1
+    assert "suite_match" in capsys.readouterr().err
+
     changed = [replace(CASES[0], golds=("SELECT name FROM singer WHERE age > 31",)), *CASES[1:]]
     with pytest.warns(UserWarning, match="other golds of case a"):
         noted = _evaluated(folder, cases=changed, suite=suite)
