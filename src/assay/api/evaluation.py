@@ -59,6 +59,7 @@ from assay.model import (
     RunSettings,
 )
 from assay.model.lint import LintOptions
+from assay.model.suite import SUITE_MATCH
 from assay.model.witness import WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
@@ -70,8 +71,6 @@ from assay.sdmx.gc_pause import collector_paused
 if TYPE_CHECKING:
     from assay.api.run_lint import RunLint
     from assay.model.suite import Suite
-
-_SUITE_METRIC = "suite_match"
 
 
 def evaluate(
@@ -349,9 +348,9 @@ def _suite_notes(suite: Suite, inputs: Inputs, urls: Mapping[str, DatabaseUrl]) 
 def _with_suite(asked: Sequence[str | Metric], suite: Suite | None) -> Sequence[str | Metric]:
     """With the suite's metric, where there is one. Raises UsageError for that metric without a suite."""
     if suite is not None:
-        return asked if _SUITE_METRIC in asked else (*asked, _SUITE_METRIC)
-    if _SUITE_METRIC in asked:
-        raise UsageError(f"the metric {_SUITE_METRIC!r} needs a suite: name the folder of one (--suite, suite=)")
+        return asked if SUITE_MATCH in asked else (*asked, SUITE_MATCH)
+    if SUITE_MATCH in asked:
+        raise UsageError(f"the metric {SUITE_MATCH!r} needs a suite: name the folder of one (--suite, suite=)")
     return asked
 
 

@@ -47,6 +47,7 @@ from assay.cli.options import (
 from assay.cli.witness_options import WitnessFlags
 from assay.errors import UsageError
 from assay.model import FieldNames
+from assay.model.suite import SUITE_MATCH
 from assay.model.witness import AFTER_WITNESSES, WitnessSettings
 from assay.settings import LintFileSettings, RunFileSettings, is_run_file, read_run_file
 
@@ -258,7 +259,7 @@ def run(  # one parameter an option
     # Before asking for a password, and long before asking a model.
     keeper = keeper_of(
         gates.gathered(settings.gates),
-        _with_after(settings.metrics or registry.default_metrics(), witness),
+        _with_added(settings.metrics or registry.default_metrics(), witness, suite=settings.suite),
         baseline=settings.baseline,
         output=settings.output,
         advice="; --metrics adds to them, and --witness match_after_witnesses",
@@ -298,9 +299,10 @@ def run(  # one parameter an option
     )
 
 
-def _with_after(metrics: Sequence[str], witness: WitnessSettings | None) -> Sequence[str]:
-    """The metrics of the run, for its gates."""
-    return metrics if witness is None or AFTER_WITNESSES in metrics else (*metrics, AFTER_WITNESSES)
+def _with_added(metrics: Sequence[str], witness: WitnessSettings | None, *, suite: str | None) -> Sequence[str]:
+    """The metrics of the run, for its gates: with those that come of themselves with witnesses and a suite."""
+    added = ((AFTER_WITNESSES, witness is not None), (SUITE_MATCH, suite is not None))
+    return (*metrics, *(name for name, there in added if there and name not in metrics))
 
 
 def _print_prompt(settings: RunFileSettings, system: System | None) -> None:

@@ -13,7 +13,8 @@ SuiteAssumption = Literal["observed", "declared"]
 """What the databases keep: ``observed``: all that was observed in the real data; ``declared``: some keep no more than
 the declared constraints."""
 
-SUITE_ASSUMPTIONS: tuple[SuiteAssumption, ...] = ("observed", "declared")
+SUITE_MATCH = "suite_match"
+"""The metric of a run with a suite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
