@@ -3,8 +3,8 @@
     python benchmarks/pairs.py [--file pairs.txt] [--seconds 1] [--list]
 
 The file has schemas, and pairs with the truth: ``eq`` the same answer on every database, ``ne`` not, ``tie`` a choice
-of the engine decides. Prints Markdown: outcomes by truth, and how long they took; with ``--list`` every pair that is equal
-and not proved, or different and not refuted. Ends with 1 if an outcome contradicts the truth.
+of the engine decides. Prints Markdown: outcomes by truth, and how long they took; with ``--list`` every pair that is
+equal and not proved, or different and not refuted. Ends with 1 if an outcome contradicts the truth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hundreds of pairs of the kinds that mislead, each with its truth: no outcome contradicts it, nor a witness its DDL."""
+"""Hundreds of pairs of the kinds that mislead, each with its truth: no outcome contradicts it, no witness its DDL."""
 
 from __future__ import annotations
 
