@@ -444,3 +444,78 @@ SELECT w.name FROM (SELECT name, ROW_NUMBER() OVER (ORDER BY id) AS n FROM playe
 SELECT team_id, COUNT(*), RANK() OVER (ORDER BY COUNT(*)) FROM player GROUP BY team_id;
 = SELECT team_id, COUNT(id), RANK() OVER (ORDER BY COUNT(goals)) FROM player GROUP BY team_id;
 ! SELECT team_id, COUNT(*), DENSE_RANK() OVER (ORDER BY COUNT(*)) FROM player GROUP BY team_id;
+
+-- conditions on groups
+SELECT team_id FROM player GROUP BY team_id HAVING MAX(age) > 20;
+= SELECT DISTINCT team_id FROM player WHERE age > 20;
+! SELECT team_id FROM player GROUP BY team_id HAVING MIN(age) > 20;
+
+-- conditions on groups
+SELECT team_id, MIN(age) FROM player GROUP BY team_id HAVING MIN(age) <= 20;
+= SELECT team_id, MIN(age) FROM player WHERE age <= 20 GROUP BY team_id;
+! SELECT team_id, MIN(age) FROM player WHERE age < 20 GROUP BY team_id;
+
+-- conditions on groups
+SELECT team_id, MAX(age) FROM player GROUP BY team_id HAVING COUNT(age) > 0;
+= SELECT team_id, MAX(age) FROM player WHERE age IS NOT NULL GROUP BY team_id;
+! SELECT team_id, MAX(age) FROM player GROUP BY team_id HAVING COUNT(*) > 0;
+
+-- conditions on groups
+SELECT COUNT(*) FROM player HAVING COUNT(*) >= 0;
+= SELECT COUNT(*) FROM player;
+! SELECT COUNT(*) FROM player HAVING COUNT(*) > 0;
+
+-- counts
+SELECT COUNT(age) FROM player WHERE goals > 1;
+= SELECT COUNT(*) FROM player WHERE goals > 1 AND age IS NOT NULL;
+! SELECT COUNT(*) FROM player WHERE goals > 1;
+
+-- counts
+SELECT COUNT(CASE WHEN age > 20 THEN 1 END) FROM player;
+= SELECT COUNT(*) FROM player WHERE 20 < age;
+! SELECT COUNT(CASE WHEN age > 20 THEN 1 ELSE 0 END) FROM player;
+
+-- counts
+SELECT name FROM team WHERE (SELECT COUNT(*) FROM player WHERE player.team_id = team.id) > 0;
+= SELECT name FROM team WHERE EXISTS (SELECT 1 FROM player WHERE player.team_id = team.id);
+! SELECT name FROM team WHERE (SELECT COUNT(*) FROM player WHERE player.team_id = team.id) > 1;
+
+-- counts
+SELECT name FROM team WHERE (SELECT COUNT(age) FROM player WHERE player.team_id = team.id) = 0;
+= SELECT name FROM team WHERE NOT EXISTS (SELECT 1 FROM player WHERE player.team_id = team.id AND age IS NOT NULL);
+! SELECT name FROM team WHERE NOT EXISTS (SELECT 1 FROM player WHERE player.team_id = team.id);
+
+-- groups of groups
+SELECT SUM(s) FROM (SELECT team_id, SUM(goals) AS s FROM player GROUP BY team_id) q;
+= SELECT SUM(goals) FROM player;
+! SELECT SUM(s) FROM (SELECT DISTINCT team_id, goals AS s FROM player) q;
+
+-- groups of groups
+SELECT team_id, SUM(n) FROM (SELECT team_id, age, COUNT(*) AS n FROM player GROUP BY team_id, age) q GROUP BY team_id;
+= SELECT team_id, COUNT(*) FROM player GROUP BY team_id;
+! SELECT team_id, COUNT(n) FROM (SELECT team_id, age, COUNT(*) AS n FROM player GROUP BY team_id, age) q GROUP BY team_id;
+
+-- groups of groups
+SELECT MAX(m) FROM (SELECT team_id, MAX(age) AS m FROM player GROUP BY team_id) q WHERE team_id > 1;
+= SELECT MAX(age) FROM player WHERE team_id > 1;
+! SELECT MIN(m) FROM (SELECT team_id, MAX(age) AS m FROM player GROUP BY team_id) q WHERE team_id > 1;
+
+-- sets
+SELECT * FROM (SELECT home_id FROM game UNION SELECT team_id FROM player) q WHERE home_id > 1;
+= SELECT home_id FROM game WHERE home_id > 1 UNION SELECT team_id FROM player WHERE team_id > 1;
+! SELECT home_id FROM game WHERE home_id > 1 UNION ALL SELECT team_id FROM player WHERE team_id > 1;
+
+-- its own row
+SELECT id FROM player EXCEPT SELECT id FROM player WHERE age > 20;
+= SELECT id FROM player WHERE age <= 20 OR age IS NULL;
+! SELECT id FROM player WHERE age <= 20;
+
+-- its own row
+SELECT age FROM player EXCEPT SELECT age FROM player WHERE age > 20;
+= SELECT DISTINCT age FROM player WHERE age <= 20 OR age IS NULL;
+! SELECT age FROM player EXCEPT SELECT age FROM player WHERE goals > 20;
+
+-- its own row
+SELECT name FROM player WHERE id NOT IN (SELECT id FROM player WHERE goals > 2);
+= SELECT name FROM player WHERE goals <= 2;
+! SELECT name FROM player WHERE name NOT IN (SELECT name FROM player WHERE goals > 2);

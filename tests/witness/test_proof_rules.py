@@ -20,6 +20,7 @@ COUNTED = (
     " JOIN (SELECT p.team_id AS k, COUNT(*) AS n FROM player p WHERE {c} GROUP BY p.team_id) d"
     " ON d.k = t.id WHERE d.n > 1"
 )
+INNER = "(SELECT team_id, goals, COUNT(*) AS n, MAX(age) AS m FROM player p WHERE {c} GROUP BY team_id, goals) AS d"
 RULES = {
     # name: a query, what the rule makes of it, and near misses of that; {c} is a random condition on player p
     "drop_parent": (
@@ -114,6 +115,46 @@ RULES = {
         "SELECT MAX(p.age) FROM player p WHERE {c}",
         "SELECT MAX(p.age) FROM player p WHERE {c} LIMIT 1",
         ["SELECT p.age FROM player p WHERE {c} ORDER BY p.age DESC LIMIT 1"],
+    ),
+    "extremes_to_where": (
+        "SELECT p.team_id, MAX(p.age) FROM player p WHERE {c} GROUP BY p.team_id HAVING MAX(p.age) > 2",
+        "SELECT p.team_id, MAX(p.age) FROM player p WHERE {c} AND p.age > 2 GROUP BY p.team_id",
+        [
+            "SELECT p.team_id, MAX(p.age) FROM player p WHERE {c} GROUP BY p.team_id HAVING MIN(p.age) > 2",
+            "SELECT p.team_id, MAX(p.age) FROM player p WHERE {c} GROUP BY p.team_id HAVING MAX(p.goals) > 2",
+        ],
+    ),
+    "count_of_present": (
+        "SELECT COUNT(p.mentor_id) FROM player p WHERE {c}",
+        "SELECT COUNT(*) FROM player p WHERE {c} AND p.mentor_id IS NOT NULL",
+        ["SELECT COUNT(*) FROM player p WHERE {c}", "SELECT COUNT(DISTINCT p.mentor_id) FROM player p WHERE {c}"],
+    ),
+    "merge_regrouped": (
+        f"SELECT team_id, SUM(n), MAX(m) FROM {INNER} GROUP BY team_id",
+        "SELECT p.team_id, COUNT(*), MAX(p.age) FROM player p WHERE {c} GROUP BY p.team_id",
+        [
+            f"SELECT team_id, COUNT(n), MAX(m) FROM {INNER} GROUP BY team_id",
+            f"SELECT team_id, SUM(n), MIN(m) FROM {INNER} GROUP BY team_id",
+            f"SELECT team_id, SUM(n), MAX(m) FROM {INNER} WHERE n > 1 GROUP BY team_id",
+        ],
+    ),
+    "sum_of_no_counts_is_null": (
+        "SELECT SUM(s) FROM (SELECT SUM(p.goals) AS s FROM player p WHERE {c} GROUP BY p.team_id) AS d",
+        "SELECT SUM(p.goals) FROM player p WHERE {c}",
+        ["SELECT SUM(s) FROM (SELECT DISTINCT p.goals AS s FROM player p WHERE {c}) AS d"],
+    ),
+    "existence_of_own_row": (
+        "SELECT p.id FROM player p WHERE {c} AND p.id NOT IN (SELECT q.id FROM player q WHERE q.mentor_id > 2)",
+        "SELECT p.id FROM player p WHERE {c} AND (p.mentor_id <= 2 OR p.mentor_id IS NULL)",
+        [
+            "SELECT p.id FROM player p WHERE {c} AND p.mentor_id <= 2",
+            "SELECT p.id FROM player p WHERE {c} AND team_id NOT IN (SELECT team_id FROM player WHERE mentor_id > 2)",
+        ],
+    ),
+    "counts_as_existence": (
+        "SELECT p.id FROM player p WHERE {c} AND (SELECT COUNT(*) FROM part x WHERE x.player_id = p.id) = 0",
+        "SELECT p.id FROM player p WHERE {c} AND NOT EXISTS (SELECT 1 FROM part x WHERE x.player_id = p.id)",
+        ["SELECT p.id FROM player p WHERE {c} AND (SELECT COUNT(x.minutes) FROM part x WHERE x.player_id = p.id) = 0"],
     ),
 }  # fmt: skip
 

@@ -107,6 +107,8 @@ def holds(term: Term, world: World, *, wanted: bool = True) -> Term:
         return holds(term.args[0], world)
     if term.op == "isfalse" and wanted:
         return holds(term.args[0], world, wanted=False)
+    if (found := _of_count(term)) is not None:
+        return holds(found, world, wanted=wanted)
     if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
         return _strictly(comparison(term.op, *term.args, wanted=wanted), world)
     if term.op in ("isnull", "notnull"):
@@ -193,6 +195,33 @@ def _joined(op: str, parts: tuple[Term, ...], world: World, *, wanted: bool) -> 
     if absorbing in kept:
         return absorbing
     return neutral if not kept else kept[0] if len(kept) == 1 else Call(op, kept)
+
+
+_ANY_ROW = {("lt", "0", True), ("le", "1", True), ("ne", "0", True), ("ne", "0", False)}
+_NO_ROW = {("lt", "1", False), ("le", "0", False), ("eq", "0", True), ("eq", "0", False)}
+"""Comparisons of a number with a COUNT that ask for a row, or for none: operator, number, whether it stands first."""
+
+
+def _of_count(term: Call) -> Term | None:
+    """A COUNT above zero is EXISTS, and one of zero NOT EXISTS: it is never NULL."""
+    if term.op not in ("eq", "ne", "lt", "le") or len(term.args) != 2:
+        return None
+    first = isinstance(term.args[0], Const)
+    number, counted = term.args if first else reversed(term.args)
+    if not isinstance(number, Const) or number.kind != "integer" or not isinstance(counted, Sub):
+        return None
+    block = counted.query
+    if counted.kind != "scalar" or not isinstance(block, Block) or block.group != () or block.having:
+        return None
+    count = block.outputs[0]
+    if not isinstance(count, Agg) or count.op != "count" or block.cuts or len(block.outputs) != 1:
+        return None
+    present = tuple(Call("notnull", (arg,)) for arg in count.args)
+    rows = replace(block, group=None, where=(*block.where, *present), outputs=(ONE,), order=(), distinct=False)
+    case = (term.op, number.text, first)
+    if case in _ANY_ROW:
+        return Sub("exists", rows)
+    return Call("not", (Sub("exists", rows),)) if case in _NO_ROW else None
 
 
 def _in(term: Call, world: World, *, wanted: bool) -> Term:

@@ -214,11 +214,22 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
 
 
 def drop_sure_having(block: Block) -> Block:
-    """HAVING COUNT(*) > 0 says nothing. Side condition: there are keys, so no group is empty."""
-    if not block.group:
+    """HAVING COUNT(*) > 0 says nothing. Side condition: there are keys, so no group is empty; or it is above less."""
+    if block.group is None:
         return block
-    sure = Call("lt", (Const("integer", "0"), Agg("count", ())))
-    return replace(block, having=tuple(term for term in block.having if term != sure))
+
+    def says_nothing(term: Term) -> bool:
+        if not isinstance(term, Call) or term.op != "lt":
+            return False
+        least, count = term.args
+        if not isinstance(least, Const) or least.kind != "integer":
+            return False
+        if not isinstance(count, Agg) or count.op != "count":
+            return False
+        return int(least.text) < 0 or (least.text == "0" and bool(block.group) and not count.args)
+
+    having = tuple(term for term in block.having if not says_nothing(term))
+    return block if having == block.having else replace(block, having=having)
 
 
 def check_windows(block: Block, facts: Facts) -> None:

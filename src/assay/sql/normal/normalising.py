@@ -66,6 +66,7 @@ from assay.sql.normal.joins import (
     merge_same_row,
 )
 from assay.sql.normal.keys import Closure
+from assay.sql.normal.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
 
@@ -165,7 +166,8 @@ class Normaliser:
     def _distributed(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
         """Filtering and projecting a UNION is the UNION of that.
 
-        Side conditions: it is the only source, nothing is grouped or cut, and rows are all kept or duplicates dropped.
+        Side conditions: it is the only source, nothing is grouped or cut, and rows are all kept or duplicates dropped,
+        or every column is given on.
         """
         if (
             len(block.sources) != 1
@@ -182,7 +184,10 @@ class Normaliser:
             return block
         drops = as_set or block.distinct
         if not drops and not union.all:
-            return block
+            every = {Col(source.id, str(place)) for place in range(self.world.width(union))}
+            if not every.issubset(block.outputs):
+                return block
+            drops = True  # rows that differ stay different
         parts: list[Query] = []
         for part in union.parts:
             one = self.world.source(query=part)
@@ -239,6 +244,8 @@ class Normaliser:
         block = self._used(drop_null_test, block)
         block = self._used(having_to_where, block)
         block = self._used(drop_sure_having, replace(block, having=conjunction(block.having, self.world)))
+        block = self._used(extremes_to_where, block, facts)
+        block = self._used(count_of_present, block, self.world)
         block = self._used(plain_aggregates, block, facts)
         block = self._used(ungroup, block, facts)
         block = self._used(groups_to_existence, block, facts)
@@ -248,6 +255,7 @@ class Normaliser:
         block = self._used(prune_outputs, block, self.world)
         block = self._used(count_distinct_rows, block, self.world, self.matcher)
         block = self._used(merge_grouped, block)
+        block = self._used(merge_regrouped, block)
         block = self._used(merge_grouped_among, block, self.world)
         return self._used(merge_trivial, block)
 
@@ -276,6 +284,7 @@ class Normaliser:
             block = replace(absent, where=where)
         block = self._used(join_existing, block, self._facts(block, outer), as_set=as_set)
         block = self._used(join_existing_group, block, self._facts(block, outer), as_set=as_set)
+        block = self._used(existence_of_own_row, block, self.world)
         block = self._used(existence_of_own_group, block, self._facts(block, outer))
         block = self._used(merge_same_row, block, self._facts(block, outer))
         return self._used(drop_parent, block, self._facts(block, outer))
