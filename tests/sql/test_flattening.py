@@ -31,9 +31,7 @@ _WRAPPED = {
     "SELECT x.n FROM (SELECT name AS n, age AS a FROM emp) AS x WHERE x.a > 3": (
         "SELECT x.name FROM emp AS x WHERE x.age > 3"
     ),
-    "WITH old AS (SELECT id, name FROM emp WHERE age > 3) SELECT name FROM old": (
-        "SELECT name FROM emp WHERE age > 3"
-    ),
+    "WITH old AS (SELECT id, name FROM emp WHERE age > 3) SELECT name FROM old": ("SELECT name FROM emp WHERE age > 3"),
     "SELECT COUNT(*) FROM (SELECT name FROM emp WHERE age > 3)": "SELECT COUNT(*) FROM emp WHERE emp.age > 3",
     "WITH a AS (SELECT * FROM emp), b AS (SELECT * FROM a WHERE age > 3) SELECT * FROM b": (
         "SELECT * FROM emp AS a WHERE age > 3"

@@ -47,7 +47,11 @@ def name_causes(
     ranked = _ranked(found, held, taught)
     settled = [sign for place, sign in enumerate(found) if place in proved]
     if settled and len(settled) < len(found):
-        first = _supported(ranked, settled) or _ranked(settled, held, taught)[0]
+        names = {sign.name for sign in settled}
+        if len(names) == 1 and not names & set(ALONE):  # the repair shows that nothing else need differ
+            first = _ranked(settled, held, taught)[0]
+        else:
+            first = _supported(ranked, settled) or _ranked(settled, held, taught)[0]
         ranked = [first, *(one for one in ranked if one.kind != first.kind)]
         rest = frozenset(sign.name for sign in found) - frozenset(sign.name for sign in settled)
         return _likely_enough(ranked, doubted=rest)
