@@ -104,6 +104,7 @@ def test_what_says_the_same_is_no_difference(gold: str, predicted: str) -> None:
 BASE = (
     "SELECT T1.name, T1.age FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T2.year > 3 AND T1.age = 5"
 )
+IN_SONG = "T1.id IN (SELECT s.singer_id FROM song AS s)"
 ONE = [
     (BASE, BASE.replace("T1.name", "T1.Country"), "output_changed"),
     (BASE, BASE.replace("T1.name, ", ""), "output_missing"),
@@ -113,6 +114,7 @@ ONE = [
     (BASE, BASE.replace("T1.id =", "T1.id <>"), "join_condition"),
     (f"{BASE} UNION ALL {BASE}", f"{BASE} UNION ALL {BASE.replace('T1.id =', 'T1.age =')}", "join_condition"),
     (BASE, BASE.replace("T1.name", "T1.name || '!'"), "string_function"),
+    (f"{BASE} AND {IN_SONG}", f"{BASE} AND ({IN_SONG} OR T1.id > 4)", "condition_extra"),
     (BASE, BASE.replace("T1.age FROM", "-T1.age FROM"), "arithmetic"),
     (BASE, f"{BASE} AND T1.id IN (SELECT T2.age FROM singer AS T2)", "condition_extra"),
     (BASE, f"WITH w AS ({BASE.replace('> 3', '> 4')}) SELECT * FROM w", "literal"),

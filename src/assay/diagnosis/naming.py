@@ -47,8 +47,7 @@ def name_causes(
     ranked = _ranked(found, held, taught)
     settled = [sign for place, sign in enumerate(found) if place in proved]
     if settled and len(settled) < len(found):
-        names = {sign.name for sign in settled}
-        if len(names) == 1 and not names & set(ALONE):  # the repair shows that nothing else need differ
+        if len({sign.name for sign in settled}) == 1:  # the repair shows that nothing else need differ
             first = _ranked(settled, held, taught)[0]
         else:
             first = _supported(ranked, settled) or _ranked(settled, held, taught)[0]
