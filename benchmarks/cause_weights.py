@@ -22,7 +22,7 @@ Numbers = NDArray[np.float64]
 LEAST_PAIRS = 10
 LEAST_SEEN = 3
 """A sign that fewer pairs have keeps the weight that it was given."""
-PULL = 8.0
+PULL = 20.0
 """How strongly weights are drawn to those set by hand."""
 _PULL_OF_FREQUENCY = 0.3
 _HALF = 0.5
@@ -30,6 +30,8 @@ _HALF = 0.5
 _SHARE = 0.35
 """How often a label is given that no sign points to, as a share of how often it is given at all."""
 _ROUNDS = 25
+_STILL = 1e-6
+"""Newton's method ends where no weight moves further than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,5 +88,8 @@ def _fitted(held: Numbers, given: Numbers, start: Numbers) -> Numbers:
         likely = 1 / (1 + np.exp(-(start + held @ found)))
         slope = held.T @ (likely - given) + pull * found
         curve = (held * (likely * (1 - likely) + 1e-6)[:, None]).T @ held + np.diag(pull)
-        found = found - np.linalg.solve(curve, slope)
+        step = np.linalg.solve(curve, slope)
+        found = found - step
+        if np.abs(step).max() < _STILL:
+            break
     return found

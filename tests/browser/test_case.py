@@ -218,6 +218,30 @@ def test_clauses_known_to_say_the_same_are_not_marked(look: Look, report: Path) 
     assert "differs" in nothing_left[0]
 
 
+@pytest.mark.parametrize(
+    ("gold", "predicted", "marked"),
+    [
+        ("WHERE a = 1 AND b = 2 AND c = 3", "WHERE c = 3 AND a = 1 AND b = 2", " / "),
+        ("WHERE a = 1 AND b = 2", "WHERE b = 3 AND a = 1", "2 / 3"),
+        ("WHERE a BETWEEN 1 AND 2 AND b = 3", "WHERE b = 3 AND a BETWEEN 1 AND 4", "2 / 4"),
+        ("WHERE a = 1 AND b = 2", "WHERE b = 2", "a = 1 / "),
+        ("WHERE (a = 1 OR b = 2) AND c = 3", "WHERE c = 3 AND (a = 1 OR b = 4)", "2 / 4"),
+        ("GROUP BY a, b HAVING count(*) > 1 AND max(d) < 9", "GROUP BY b, a HAVING max(d) < 9 AND count(*) > 1", " / "),
+        ("WHERE a = 1 OR b = 2", "WHERE b = 2 OR a = 1", "a = 1 OR / OR a = 1"),
+        ("WHERE a = CASE WHEN b AND c THEN 1 END AND d", "WHERE d AND a = CASE WHEN b AND e THEN 1 END", "c / e"),
+    ],
+)
+def test_conditions_are_set_beside_each_other_whatever_their_order(
+    gold: str, predicted: str, marked: str, look: Look, report: Path
+) -> None:
+    told = look(report).page.evaluate(
+        "([gold, predicted]) => { const found = sql.compare(gold, predicted); return [found.gold, found.predicted]"
+        ".map((side) => side.filter((one) => one.differs).map((one) => one.text).join(' ')).join(' / '); }",
+        [f"SELECT n FROM t {gold}", f"SELECT n FROM t {predicted}"],
+    )
+    assert told == marked
+
+
 def test_how_sure_the_verdict_is_and_its_flags_are_told_in_words(look: Look, report: Path) -> None:
     opened = look(report, "#case=c-06")
     opened.open_case()

@@ -57,7 +57,42 @@ SAME = [
      "SELECT name FROM singer WHERE id IN (SELECT x.singer_id FROM song x WHERE x.year = 1)"),
     ("SELECT * FROM singer", "SELECT Country, age, name, id FROM singer"),
     ("SELECT singer.id FROM singer JOIN song ON singer.id = singer_id", "SELECT singer_id FROM singer JOIN song ON singer.id = singer_id"),  # noqa: E501
+    ("SELECT name FROM singer WHERE age NOT IN (1, 2)", "SELECT name FROM singer WHERE 2 <> age AND NOT age = 1"),
+    ("SELECT age FROM singer GROUP BY age HAVING COUNT(*) > 3",
+     "SELECT age FROM singer GROUP BY 1 HAVING 3 < count(1)"),
+    ("SELECT name FROM singer WHERE age > -5 AND 1 = 1", "SELECT name FROM singer WHERE (-5) < age"),
+    ("SELECT name FROM singer WHERE age * 2 + id > 3", "SELECT name FROM singer WHERE 3 < id + (2 * age)"),
+    ("SELECT name FROM singer WHERE age > 1 AND (id = 2 OR Country = 'x')",
+     "SELECT name FROM singer WHERE (id = 2 AND age > 1) OR (1 < age AND Country = 'x')"),
+    ("SELECT name FROM singer WHERE id = 1", "WITH w AS (SELECT name FROM singer WHERE id = 1) SELECT * FROM w"),
+    ("SELECT title FROM song WHERE year > 3",
+     "SELECT x.t FROM (SELECT title AS t, year AS y FROM song) x WHERE x.y > 3"),
+    ("SELECT s.name FROM singer s JOIN song t ON s.id = t.singer_id",
+     "SELECT a.name FROM (SELECT * FROM singer) a, (SELECT * FROM song) b WHERE b.singer_id = a.id"),
+    ("SELECT a.name FROM singer a JOIN singer b ON a.age = b.id WHERE a.Country = 'x'",
+     "SELECT y.name FROM singer x JOIN singer y ON x.id = y.age WHERE y.Country = 'x'"),
+    ("SELECT name FROM singer WHERE age = 1 UNION SELECT title FROM song", "SELECT title FROM song UNION SELECT name FROM singer WHERE age = 1"),  # noqa: E501
+    ("SELECT name FROM singer s WHERE age > (SELECT AVG(t.age) FROM singer t WHERE t.Country = s.Country)",
+     "SELECT name FROM singer WHERE age > (SELECT AVG(age) FROM singer u WHERE singer.Country = u.Country)"),
+    ("SELECT name FROM singer JOIN song ON singer.id = song.id WHERE year < age", "SELECT name FROM singer JOIN song USING (id) WHERE age > year"),  # noqa: E501
 ]  # fmt: skip
+SAME_IN_DUCKDB = [
+    ("SELECT COUNT(*) FROM song WHERE EXTRACT(year FROM year) = 3", "SELECT COUNT(*) FROM song WHERE year(year) = 3"),
+    (
+        "SELECT COUNT(*) FROM song WHERE EXTRACT(year FROM year) = 3",
+        "SELECT COUNT(*) FROM song WHERE date_part('year', year) = 3",
+    ),
+    ("SELECT age, COUNT(*) FROM singer GROUP BY age", "SELECT age, COUNT(*) FROM singer GROUP BY ALL"),
+    ("SELECT id, name, age FROM singer", "SELECT * EXCLUDE (Country) FROM singer"),
+    ("SELECT name FROM singer WHERE age AND NOT id", "SELECT name FROM singer WHERE age = TRUE AND id = FALSE"),
+    ("SELECT CAST(age AS DOUBLE) FROM singer", "SELECT age::DOUBLE FROM singer"),
+]
+
+
+@pytest.mark.parametrize(("gold", "predicted"), SAME_IN_DUCKDB)
+def test_what_says_the_same_in_duckdbs_own_words_is_no_difference(gold: str, predicted: str) -> None:
+    assert kinds(gold, predicted, "duckdb") == []
+    assert kinds(predicted, gold, "duckdb") == []
 
 
 @pytest.mark.parametrize(("gold", "predicted"), SAME)
@@ -69,12 +104,20 @@ def test_what_says_the_same_is_no_difference(gold: str, predicted: str) -> None:
 BASE = (
     "SELECT T1.name, T1.age FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T2.year > 3 AND T1.age = 5"
 )
+IN_SONG = "T1.id IN (SELECT s.singer_id FROM song AS s)"
 ONE = [
     (BASE, BASE.replace("T1.name", "T1.Country"), "output_changed"),
     (BASE, BASE.replace("T1.name, ", ""), "output_missing"),
     (BASE, BASE.replace("SELECT", "SELECT T2.title,"), "output_extra"),
     (BASE, BASE.replace("SELECT", "SELECT DISTINCT"), "distinct_extra"),
     (BASE, BASE.replace("> 3", "> 4"), "literal"),
+    (BASE, BASE.replace("T1.id =", "T1.id <>"), "join_condition"),
+    (f"{BASE} UNION ALL {BASE}", f"{BASE} UNION ALL {BASE.replace('T1.id =', 'T1.age =')}", "join_condition"),
+    (BASE, BASE.replace("T1.name", "T1.name || '!'"), "string_function"),
+    (f"{BASE} AND {IN_SONG}", f"{BASE} AND ({IN_SONG} OR T1.id > 4)", "condition_extra"),
+    (BASE, BASE.replace("T1.age FROM", "-T1.age FROM"), "arithmetic"),
+    (BASE, f"{BASE} AND T1.id IN (SELECT T2.age FROM singer AS T2)", "condition_extra"),
+    (BASE, f"WITH w AS ({BASE.replace('> 3', '> 4')}) SELECT * FROM w", "literal"),
     (BASE, BASE.replace("> 3", ">= 3"), "operator"),
     (BASE, BASE.replace(" AND ", " OR "), "connective"),
     (BASE, BASE.replace(" AND T1.age = 5", ""), "condition_missing"),

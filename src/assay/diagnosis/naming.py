@@ -47,7 +47,10 @@ def name_causes(
     ranked = _ranked(found, held, taught)
     settled = [sign for place, sign in enumerate(found) if place in proved]
     if settled and len(settled) < len(found):
-        first = _supported(ranked, settled) or _ranked(settled, held, taught)[0]
+        if len({sign.name for sign in settled}) == 1:  # the repair shows that nothing else need differ
+            first = _ranked(settled, held, taught)[0]
+        else:
+            first = _supported(ranked, settled) or _ranked(settled, held, taught)[0]
         ranked = [first, *(one for one in ranked if one.kind != first.kind)]
         rest = frozenset(sign.name for sign in found) - frozenset(sign.name for sign in settled)
         return _likely_enough(ranked, doubted=rest)

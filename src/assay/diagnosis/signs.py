@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.sql.clauses import Difference, QueryParts, Term, place_of
+from assay.sql.clauses import Difference, QueryParts, Term, function_kind, place_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,9 @@ class _Around:
             case "join_condition":
                 if any(kind.startswith("subquery_") for kind in kinds):
                     return "join_or_subquery"
-                return "join_with_other_tables" if self._tables_differ else one.kind
+                if self._tables_differ:
+                    return "join_with_other_tables"
+                return "join_on_other_key" if _takes_other_key(one) else one.kind
             case "table_missing":
                 return one.kind if one.gold in self._used(self._gold) else "bridge_missing"
             case "table_extra":
@@ -131,4 +134,25 @@ def _family(one: Difference) -> str:
     names = {name for term in (one.gold_term, one.predicted_term) if term is not None for name in term.functions}
     if any(part in name for name in names for part in _DATES):
         return "date_function"
-    return "function_in_condition" if one.clause != "SELECT" else "function"
+    if one.clause == "SELECT":
+        return "function"
+    if one.gold_term is not None and one.predicted_term is not None and names:
+        kind = function_kind(one.gold_term, one.predicted_term)
+        return f"{kind}_in_condition"
+    return "function_in_condition"
+
+
+_KEY = re.compile(r"(?:^|_)(?:id|uuid|code|key|no|number)$|[a-z](?:Id|ID|Code)$|id$")
+
+
+def _takes_other_key(one: Difference) -> bool:
+    """Whether the two joins differ in one column, and both columns are called like keys.
+
+    That is a wrong attribute rather than a wrong way of joining: so experts see it, too.
+    """
+    sides = [text.split(" = ") for text in (one.gold, one.predicted)]
+    if any(len(side) != 2 or ", " in "".join(side) for side in sides):
+        return False
+    ours, theirs = (set(side) for side in sides)
+    alone = [*(ours - theirs), *(theirs - ours)]
+    return len(ours & theirs) == 1 and len(alone) == 2 and all(_KEY.search(place_of(column)[1]) for column in alone)

@@ -14,7 +14,7 @@ from assay.model.diagnosis import CauseKind
 BACKGROUND: Mapping[CauseKind, float] = {"attribute_mismatch": 0.1, "value_mismatch": 0.03}
 """How often experts give a label whatever the signs are. Alone it names nothing."""
 
-NAMED_FROM = 0.16
+NAMED_FROM = 0.17
 """A cause besides the primary one is named from this probability, where those before it are most likely wrong."""
 NAMED_WHERE_SURE = 0.2
 """So much more probable must it be where those before it are surely right."""
@@ -50,6 +50,10 @@ WEIGHTS: Mapping[str, Mapping[CauseKind, float]] = {
     },
     "function": {"aggregate_functions": 0.3, "string_functions": 0.2},
     "function_in_condition": {"value_mismatch": 0.5},
+    "string_function_in_condition": {"string_functions": 0.3, "value_mismatch": 0.5},
+    "math_function_in_condition": {"math_functions": 0.3, "value_mismatch": 0.5},
+    "conversion_in_condition": {"conversion_functions": 0.3, "value_mismatch": 0.5},
+    "conditional_in_condition": {"conditional_functions": 0.3, "value_mismatch": 0.5},
     "date_function": {"date_time_functions": 0.5, "attribute_mismatch": 0.3, "value_mismatch": 0.2},
     "math_function": {"math_functions": 0.6},
     "string_function": {"string_functions": 0.6},
@@ -90,6 +94,7 @@ WEIGHTS: Mapping[str, Mapping[CauseKind, float]] = {
     "table_extra": {"table_redundancy": 0.6, "attribute_mismatch": 0.25},
     "table_extra_used": {"table_redundancy": 0.57, "attribute_mismatch": 0.4},
     "join_condition": {"attribute_mismatch": 0.6, "join_condition_mismatch": 0.4},
+    "join_on_other_key": {"attribute_mismatch": 0.75, "join_condition_mismatch": 0.4},
     "join_with_other_tables": {"join_condition_mismatch": 0.25, "attribute_mismatch": 0.25},
     "join_or_subquery": {"join_condition_mismatch": 0.1},
     "join_type": {"join_type_mismatch": 0.7},
@@ -124,5 +129,9 @@ ALONE: Mapping[str, CauseKind] = {
     "bridge_missing": "table_missing",
     "condition_replaced": "explicit_condition_mismatch",
     "function": "other",
+    "string_function_in_condition": "string_functions",
+    "math_function_in_condition": "math_functions",
+    "conversion_in_condition": "conversion_functions",
+    "conditional_in_condition": "conditional_functions",
 }
 """What a sign means where nothing else differs, where experts' labels of mixed cases say otherwise."""

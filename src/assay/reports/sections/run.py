@@ -298,7 +298,8 @@ def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section
         Column(title="cases", strong=True),
         Column(title="share", only=frozenset({"book"})),
         Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=10),
-        Column(title="meaning", only=EVERYWHERE - {"plain"}),
+        # What to do about a cause is read in plain lines, too; what a failure is called says enough there.
+        Column(title="meaning", only=EVERYWHERE if counted is view.fix_first else EVERYWHERE - {"plain"}),
     )
     made = rows(
         (

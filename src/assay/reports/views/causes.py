@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from assay.diagnosis import CAUSES, SELECTION
-from assay.model import Cause, Diagnosis, Evidence
+from assay.model import Cause, Count, Diagnosis, Evidence
 from assay.reports.text.plain import one_line
 
 _LENGTH = 400
@@ -46,3 +48,8 @@ def repair_lines(found: Diagnosis) -> tuple[str, ...]:
 def advice_of(title: str) -> str:
     """What to do about a cause, by its title."""
     return next((info.advice for info in CAUSES.values() if info.title == title), "")
+
+
+def advices(causes: Iterable[Count]) -> dict[str, str]:
+    """What to do about each of these causes, by its title."""
+    return {cause.name: advice_of(cause.name) for cause in causes}

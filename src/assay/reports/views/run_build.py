@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from assay.model import CauseGroupKind, Count, Disagreement, Evidence, Group, Rate, Run
+from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports.text.gate_table import gate_rows
 from assay.reports.text.plain import (
     interval,
@@ -21,14 +20,14 @@ from assay.reports.text.plain import (
 )
 from assay.reports.views import meanings, selections_build
 from assay.reports.views.case import case_view
-from assay.reports.views.causes import advice_of
+from assay.reports.views.cause_groups import cause_group_rows
+from assay.reports.views.causes import advices
 from assay.reports.views.gold_findings import GoldFindings
 from assay.reports.views.joined import joined_text, joining_notes
 from assay.reports.views.repeats import repeats_view
 from assay.reports.views.run import (
     CaseLink,
     CaseView,
-    CauseGroupRow,
     CountRow,
     DisagreementRow,
     Fact,
@@ -156,10 +155,10 @@ class _Builder:
             flags=self.count_rows(numbers.flags, meanings.FLAGS, facet="flag"),
             forgiven=self.forgiven_rows(),
             failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
-            causes=self.count_rows(numbers.causes, _advice(numbers.causes), facet="cause"),
-            fix_first=self.count_rows(numbers.fix_first, _advice(numbers.fix_first), facet="cause"),
+            causes=self.count_rows(numbers.causes, advices(numbers.causes), facet="cause"),
+            fix_first=self.count_rows(numbers.fix_first, advices(numbers.fix_first), facet="cause"),
             findings=self.finding_rows(),
-            cause_groups=self.cause_group_rows(),
+            cause_groups=cause_group_rows(numbers.cause_groups, self.linked, of_selections=self.of_selections),
             slowest=tuple(self.survey.slowest.rows(self.survey)),
             facts=tuple(self.facts()),
             cases=cases,
@@ -346,22 +345,6 @@ class _Builder:
             for name, count in named
         )
 
-    def cause_group_rows(self) -> tuple[CauseGroupRow, ...]:
-        groups = self.numbers.cause_groups
-        sizes = Counter(group.kind for group in groups)
-        return tuple(
-            CauseGroupRow(
-                kind="dimension" if self.of_selections and group.kind == "column" else _GROUP_KINDS[group.kind],
-                name=one_line(group.name, limit=80),
-                count=group.count,
-                said=_most_frequent(group.causes),
-                cases=self.linked(group.case_ids),
-                facet=(group.kind, one_line(group.name, limit=80)),
-            )
-            for group in groups
-            if sizes[group.kind] > 1
-        )
-
     def forgiven_rows(self) -> tuple[CountRow, ...]:
         """Per kind of near miss, a row of its cases with the accuracy if this kind were forgiven."""
         rows = []
@@ -474,24 +457,3 @@ def _is(count: int) -> str:
 
 def _counts(count: int) -> str:
     return "counts" if count == 1 else "count"
-
-
-_GROUP_KINDS: Mapping[CauseGroupKind, str] = {
-    "difficulty": "difficulty",
-    "database": "database",
-    "table": "table",
-    "column": "column",
-    "feature": "gold's SQL",
-}
-_MOST_CAUSES = 3
-
-
-def _most_frequent(causes: Sequence[tuple[str, int]]) -> str:
-    said = ", ".join(f"{one_line(name, limit=60)} {count:,}" for name, count in causes[:_MOST_CAUSES])
-    rest = sum(count for _, count in causes[_MOST_CAUSES:])
-    return f"{said}, others {rest:,}" if rest else said
-
-
-def _advice(causes: Sequence[Count]) -> dict[str, str]:
-    """What to do about each cause."""
-    return {cause.name: advice_of(cause.name) for cause in causes}

@@ -1,6 +1,6 @@
 """Queries clause by clause: their parts, what two of them say differently, and one with clauses of the other."""
 
-from assay.sql.clauses.difference import Clause, Difference, differences
+from assay.sql.clauses.difference import Clause, Difference, differences, function_kind
 from assay.sql.clauses.parts import QueryParts, SelectParts, Term, place_of
 from assay.sql.clauses.probes import count_of_joined_rows, quoted_for
 from assay.sql.clauses.reading import read_pair, read_parts
@@ -20,6 +20,7 @@ __all__ = [
     "UnknownNames",
     "count_of_joined_rows",
     "differences",
+    "function_kind",
     "place_of",
     "quoted_for",
     "read_pair",

@@ -104,9 +104,8 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
             yield from _of_selects(left, right, inside=True)
     least = min(len(gold.selects), len(predicted.selects))
     gold, predicted = (replace(query, selects=query.selects[:least]) for query in (gold, predicted))
-    yield from _tables(gold, predicted)
-    for found in condition_differences(tuple(gold.all_selects()), tuple(predicted.all_selects())):
-        yield Difference(
+    conditions = [
+        Difference(
             kind=found.kind,
             clause=found.clause,
             gold=found.gold.shown if found.gold else "",
@@ -115,6 +114,33 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
             predicted_term=found.predicted,
             inside=found.inside,
         )
+        for found in condition_differences(tuple(gold.all_selects()), tuple(predicted.all_selects()))
+    ]
+    for one in _tables(gold, predicted):
+        joining = [other for other in conditions if one.kind == "join_condition" and _joins_otherwise(one, other)]
+        conditions = [other for other in conditions if other not in joining]
+        yield _joined_with(one, joining)
+    yield from conditions
+
+
+def _joins_otherwise(join: Difference, condition: Difference) -> bool:
+    """Whether a condition of one side compares the columns of a join that only the other side has, as ``<>`` does."""
+    ours = condition.kind == "condition_missing"
+    term = condition.gold_term if ours else condition.predicted_term
+    if term is None or not (ours or condition.kind == "condition_extra") or term.literals or term.inner:
+        return False
+    tables = {_table(column) for column in term.columns}
+    held = set((join.predicted if ours else join.gold).replace(", ", " = ").split(" = "))
+    return len(tables) > 1 and set(term.columns) <= held
+
+
+def _joined_with(join: Difference, conditions: Sequence[Difference]) -> Difference:
+    """The join's difference with the conditions that stand in its place."""
+    if not conditions:
+        return join
+    gold = ", ".join(filter(None, [join.gold, *(one.gold for one in conditions)]))
+    predicted = ", ".join(filter(None, [join.predicted, *(one.predicted for one in conditions)]))
+    return replace(join, gold=gold, predicted=predicted)
 
 
 def _inner(query: QueryParts) -> list[QueryParts]:
@@ -139,12 +165,22 @@ def _subqueries(
         return
     kind: Kind = "subquery_missing" if len(ours) > len(theirs) else "subquery_extra"
     both = bool(ours) and bool(theirs)
+    if not ours and _is_condition_more(gold, predicted):
+        return  # the condition that holds it is the difference
     yield Difference(
         kind="subquery_changed" if both else kind,
         clause="WHERE",
         gold="; ".join(f"({text_of(query)})" for query in _inner(gold)),
         predicted="; ".join(f"({text_of(query)})" for query in _inner(predicted)),
     )
+
+
+def _is_condition_more(gold: QueryParts, predicted: QueryParts) -> bool:
+    """Whether the prediction has all of gold's conditions, and its subqueries stand in others."""
+    holders = [term for select in predicted.selects for term in select.where if term.inner]
+    held = sum(len(list(inner.all_selects())) for term in holders for inner in term.inner)
+    texts = [{term.merged for select in query.selects for term in select.where} for query in (gold, predicted)]
+    return texts[0] <= texts[1] and held == len(list(predicted.all_selects())) - len(predicted.selects)
 
 
 def _of_selects(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> Iterator[Difference]:
@@ -322,9 +358,9 @@ def _tables(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]:
             yield Difference(kind="table_missing", clause="FROM", gold=left)
         else:
             yield Difference(kind="table_extra", clause="FROM", predicted=right)
-    joins = [_joins(query) for query in (gold, predicted)]
+    joins = [_joins(query, each=_as_many(gold, predicted)) for query in (gold, predicted)]
     if joins[0] != joins[1]:
-        shown = [", ".join(sorted(" = ".join(sorted(same)) for same in one - other)) for one, other in _both(joins)]
+        shown = [", ".join(sorted({" = ".join(sorted(same)) for same in one - other})) for one, other in _both(joins)]
         shared = {table for table in ours if table in theirs}
         within = [_over(one - other, shared) for one, other in _both(joins)]
         if any(within) or (not missing and not extra):
@@ -349,7 +385,14 @@ def unshared_tables(gold: QueryParts, predicted: QueryParts) -> tuple[list[str],
     return sorted(missing.elements()), sorted(extra.elements())
 
 
-def _both(pair: list[set[frozenset[str]]]) -> tuple[tuple[set[frozenset[str]], set[frozenset[str]]], ...]:
+def _as_many(gold: QueryParts, predicted: QueryParts) -> bool:
+    return len(list(gold.all_selects())) == len(list(predicted.all_selects()))
+
+
+_Joins = Counter[frozenset[str]]
+
+
+def _both(pair: list[_Joins]) -> tuple[tuple[_Joins, _Joins], ...]:
     return ((pair[0], pair[1]), (pair[1], pair[0]))
 
 
@@ -361,18 +404,19 @@ def _uses(query: QueryParts) -> Counter[str]:
     return found
 
 
-def _joins(query: QueryParts) -> set[frozenset[str]]:
-    found: set[frozenset[str]] = set()
+def _joins(query: QueryParts, *, each: bool) -> _Joins:
+    """The sets of columns that joins compare: of ``each`` SELECT, or else of the query as a whole."""
+    found: _Joins = Counter()
     for select in query.all_selects():
         classes = [*select.joins]
         for same in select.outer_equal:  # an outer join of the same columns differs in its kind alone
             touching = [one for one in classes if one & same]
             classes = [one for one in classes if not one & same] + [same.union(*touching)]
         found.update(classes)
-    return found
+    return found if each else Counter(set(found))
 
 
-def _over(joins: set[frozenset[str]], tables: set[str]) -> bool:
+def _over(joins: _Joins, tables: set[str]) -> bool:
     """Whether some join is between tables of this set."""
     return any(len({_table(column) for column in same} & tables) > 1 for same in joins)
 

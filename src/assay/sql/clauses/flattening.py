@@ -167,7 +167,7 @@ def _merged(select: exp.Select, item: exp.Expr, tree: exp.Query) -> exp.Expr | N
         select.where(where.this, copy=False)
     if cte is not None:
         _drop(cte)
-    made = source.copy()
+    made: exp.Expr = source.copy()
     if alias.lower() != made.name.lower():
         made.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
     else:
@@ -209,7 +209,10 @@ def _renamed(select: exp.Select, item: exp.Expr, inner: exp.Select, alias: str, 
         if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
             return False
         named[output.alias_or_name.lower()] = column.name
-    mine = [one for one in select.find_all(exp.Column, exp.Star) if not _is_inside(one, item)]
+    stars = [one for one in select.find_all(exp.Star) if not _is_inside(one, item)]
+    if any(not isinstance(star.parent, exp.Count) for star in stars):
+        return False
+    mine = [one for one in select.find_all(exp.Column) if not _is_inside(one, item)]
     own = {output.alias.lower() for output in select.expressions if output.alias}
     nested = any(not _is_inside(one, item) and one is not select for one in select.find_all(exp.Query))
     moved = [name for name, column in named.items() if name != column.lower()]
@@ -217,10 +220,6 @@ def _renamed(select: exp.Select, item: exp.Expr, inner: exp.Select, alias: str, 
         return False
     changed: list[tuple[exp.Column, str]] = []
     for one in mine:
-        if isinstance(one, exp.Star):
-            if not isinstance(one.parent, exp.Count):
-                return False
-            continue
         name, table = one.name.lower(), one.table.lower()
         if table and table != alias.lower():
             continue

@@ -136,6 +136,7 @@ def inner_queries(select: SelectParts) -> Iterator[QueryParts]:
 
 def inner_of(term: Term) -> Iterator[QueryParts]:
     """The queries directly inside a term."""
-    yield from term.inner
+    if not term.parts:  # else they are in one of the parts
+        yield from term.inner
     for part in term.parts:
         yield from inner_of(part)

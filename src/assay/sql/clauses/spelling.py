@@ -72,6 +72,8 @@ def _needs_none(paren: exp.Expr) -> bool:
         return isinstance(inner.this, exp.Literal | exp.Column)
     if isinstance(inner, exp.Connector | exp.Predicate | exp.Not) or around is None:
         return False
+    if isinstance(inner, exp.Mul | exp.Div) and isinstance(around, exp.Add | exp.Sub):
+        return True
     return around.key in _SETS_APART or (isinstance(around, exp.Func) and not isinstance(around, exp.Binary))
 
 

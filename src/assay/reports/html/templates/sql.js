@@ -139,11 +139,56 @@ const sql = (() => {
       }
       tellAdded(other);
       next = other + 1;
-      const differs = !alike.includes(clause.name) && markTokens(clause.tokens, theirs[other].tokens);
+      const differs = !alike.includes(clause.name) && markClause(clause.name, clause.tokens, theirs[other].tokens);
       said.push({ name: clause.name, state: differs ? "differs" : "same" });
     });
     tellAdded(theirs.length);
     return { gold: left, predicted: right, clauses: said };
+  };
+  /** Words between the pieces of a clause that may stand in any order. */
+  const BETWEEN_PIECES = { WHERE: "AND", HAVING: "AND", "GROUP BY": "," };
+  /** The pieces of such a clause, each a list of tokens; null where their order may say something, as beside OR. */
+  const pieces = (name, list) => {
+    const word = BETWEEN_PIECES[name];
+    if (!word) return null;
+    const found = [[]];
+    let depth = 0;
+    let ranges = 0; // the AND of a BETWEEN parts nothing
+    for (const token of list) {
+      const text = token.kind === "keyword" || token.kind === "word" || token.kind === "sign" ? token.text.toUpperCase() : "";
+      if (token.clause !== null || (name === "GROUP BY" && text === "BY" && depth === 0)) continue;
+      if (text === "(" || text === "CASE") depth += 1;
+      if (text === ")" || text === "END") depth -= 1;
+      if (depth === 0 && text === "OR") return null;
+      if (depth === 0 && text === "BETWEEN") ranges += 1;
+      if (depth === 0 && text === word && ranges === 0) { found.push([]); continue; }
+      if (depth === 0 && text === "AND" && ranges > 0) ranges -= 1;
+      found[found.length - 1].push(token);
+    }
+    return found.filter((piece) => piece.length);
+  };
+  /** Mark a clause that both have: conditions as sets, each beside the one that it has most in common with. */
+  const markClause = (name, ours, theirs) => {
+    const [left, right] = [ours.filter(meaningful), theirs.filter(meaningful)];
+    const [mine, other] = [pieces(name, left), pieces(name, right)];
+    if (!mine || !other || mine.length * other.length > 400) return markTokens(ours, theirs);
+    const likeness = [];
+    mine.forEach((piece, i) => other.forEach((beside, j) => {
+      const shared = common(keys(piece, beside), keys(beside, piece)).length;
+      likeness.push([(2 * shared) / (piece.length + beside.length), i, j]);
+    }));
+    likeness.sort((one, two) => two[0] - one[0] || one[1] - two[1] || one[2] - two[2]);
+    const [taken, given] = [new Set(), new Set()];
+    let differs = false;
+    for (const [share, i, j] of likeness) {
+      if (share === 0 || taken.has(i) || given.has(j)) continue;
+      taken.add(i);
+      given.add(j);
+      differs = markTokens(mine[i], other[j]) || differs;
+    }
+    const alone = [...mine.filter((_, i) => !taken.has(i)), ...other.filter((_, j) => !given.has(j))];
+    alone.flat().forEach((token) => { token.differs = true; });
+    return differs || alone.length > 0;
   };
   const markTokens = (ours, theirs) => {
     const left = ours.filter(meaningful);
