@@ -102,6 +102,8 @@ def _execute_in(
         run = _finished_run(job, judging, journal, started)
         journal.check_whole()
         finish_folder(folder, run, judging.digests)
+        if len(judging.works) > LARGE:
+            give_back()
     return run
 
 

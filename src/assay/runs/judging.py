@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -85,9 +85,9 @@ class Judging:
         return array("q", [at for at in range(len(self._found)) if not self._found.has(at) and at not in unanswered])
 
     @property
-    def digests(self) -> list[str]:
-        """The cases' digests, once all are answered."""
-        return [self.works.digest(place) for place in range(len(self.works))]
+    def digests(self) -> Iterable[str]:
+        """The cases' digests, in their order, once all are answered."""
+        return (self.works.digest(place) for place in range(len(self.works)))
 
     def begin(self) -> None:
         """Have the folder say that a run is being made in it."""

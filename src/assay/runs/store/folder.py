@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -176,13 +176,13 @@ def _shown(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else repr(value)
 
 
-def finish_folder(folder: Path, run: Run, digests: Sequence[str]) -> None:
+def finish_folder(folder: Path, run: Run, digests: Iterable[str]) -> None:
     """Write the files of a finished run besides its journal. ``digests`` are its cases', in order."""
     write_parquet(folder / _PARQUET_FILE, run)
     write_value(folder / RUN_FILE, _finished(run, digests))
 
 
-def _finished(run: Run, digests: Sequence[str] = ()) -> RunFile:
+def _finished(run: Run, digests: Iterable[str] = ()) -> RunFile:
     return RunFile(
         format=FORMAT,
         status="finished",
@@ -208,7 +208,7 @@ def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
         write_value(folder / RUN_FILE, replace(stored, settings=labelled))
 
 
-def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Sequence[str]) -> bool:
+def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Iterable[str]) -> bool:
     """Whether the stored run is finished, and differs from the one to be made only in its name and tags."""
     then = stored.provenance
     now = replace(provenance, started_at=then.started_at, wall_time_s=then.wall_time_s, cache=then.cache)

@@ -36,7 +36,7 @@ MOST_CHARACTERS = 500_000
 """The limit for a text in results.parquet: longer texts are cut there, and say so. The journal has the whole text."""
 _LEAST_READ_BYTES = 1024 * 1024
 """DuckDB reads JSON in portions of twice its longest row, or of twice this."""
-_ROWS_AT_ONCE = 10_000
+_ROWS_AT_ONCE = 5_000
 """How many rows are in memory while results.parquet is written."""
 _PORTION_BYTES = 2 * 1024 * 1024
 _PORTION = ".lines.tmp"
