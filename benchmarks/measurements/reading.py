@@ -21,7 +21,7 @@ _WORK = {
     "load": _LOAD,
     "pass": f"{_LOAD}\nfor item in run.evidence: item.outcome",
     **{name: f"{_LOAD}\nrun.report(Path(sys.argv[2]) / 'report', format='{name}')" for name in _REPORTS},
-    "parquet": f"{_LOAD}\nfrom assay.runs.store.folder import write_parquet\n"
+    "parquet": f"{_LOAD}\nfrom assay.runs.store.results_table import write_parquet\n"
     "write_parquet(Path(sys.argv[2]) / 'x.parquet', run.record)",
 }
 _TAIL = """

@@ -243,11 +243,11 @@ def test_what_was_given_as_a_secret_is_in_no_message(secret: str, monkeypatch: p
 def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_path: Path) -> None:
     import duckdb
 
-    from assay.runs.store import folder
+    from assay.runs.store import results_table
 
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
         connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
-    sizes = (folder.MOST_CHARACTERS, folder.MOST_CHARACTERS + 1, 20_000_000)
+    sizes = (results_table.MOST_CHARACTERS, results_table.MOST_CHARACTERS + 1, 20_000_000)
     texts = ["SELECT a FROM t -- " + "é" * (size - 19) for size in sizes]
     texts += ["\x01" * 3_000_000, "SELECT a FROM t"]
     rows = [{"id": str(n), "question": "q" * 600_000, "gold_sql": "SELECT a FROM t"} for n in range(len(texts))]
@@ -257,12 +257,12 @@ def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_pa
     done = assay(*evaluating("new"), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     table = duckdb.read_parquet(str(tmp_path / "new" / "results.parquet")).fetchall()
-    columns = list(folder.RESULT_COLUMNS)
+    columns = list(results_table.RESULT_COLUMNS)
     kept = [dict(zip(columns, row, strict=False))["predicted_sql"] for row in table]
     assert kept[0] == texts[0]
     assert kept[4] == texts[4]
     for text, cut in zip(texts[1:4], kept[1:4], strict=True):
-        assert cut.startswith(text[: folder.MOST_CHARACTERS])
+        assert cut.startswith(text[: results_table.MOST_CHARACTERS])
         assert cut.endswith(f"… [cut: {len(text):,} characters, all of them in journal.jsonl]")
     from assay import load_run
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.kept import KeptLines
 from assay.model import Case, Evidence, Prediction, Verdict
 from assay.runs.store import kept_lines
-from assay.runs.store.kept_lines import KeptLines, LazyEvidence
+from assay.runs.store.kept_lines import LazyEvidence
 
 LINES = st.lists(st.tuples(st.integers(0, 9), st.binary(max_size=40)), max_size=40)
 
@@ -20,15 +21,13 @@ LINES = st.lists(st.tuples(st.integers(0, 9), st.binary(max_size=40)), max_size=
 def test_the_last_line_of_each_place_is_found_in_memory_and_in_a_temporary_file(
     lines: list[tuple[int, bytes]], most: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_lines, "_MOST_IN_MEMORY", most)
-        kept = KeptLines(10)
-        for place, line in lines:
-            kept.keep(place, line)
-            assert kept.line(place) == line
-        last = dict(lines)
-        assert {place: kept.line(place) for place in range(10) if place in kept} == last
-        kept.close()
+    kept = KeptLines(10, most_in_memory=most)
+    for place, line in lines:
+        kept.keep(place, line)
+        assert kept.line(place) == line
+    last = dict(lines)
+    assert {place: kept.line(place) for place in range(10) if place in kept} == last
+    kept.close()
 
 
 def test_lines_of_a_file_are_read_after_it_lost_its_name(tmp_path: Path) -> None:

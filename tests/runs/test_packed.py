@@ -135,7 +135,7 @@ def test_packed_work_is_the_work_and_batches_are_the_same() -> None:
         return plan_work(cases_of(90), answers_of(90), url)
 
     bases = {f"sqlite:///{name}.sqlite": name for name in "ab"}
-    packed = PackedWorks(works(), bases)
+    packed = PackedWorks(90, works(), bases)
     assert list(packed) == works()
     assert packed[10:12] == tuple(works()[10:12])
     assert [packed.digest(place) for place in range(90)] == [digest_of(one, bases[one.url.text]) for one in works()]

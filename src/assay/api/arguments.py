@@ -11,7 +11,7 @@ from assay.errors import UsageError
 from assay.model import ColumnRule, MetricInfo
 from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
 from assay.ports import Metric
-from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
+from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS
 
 
 def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:

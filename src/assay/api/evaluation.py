@@ -45,6 +45,7 @@ from assay.api.workers import cache_folder, worker_settings
 from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.spawn import default_workers
 from assay.errors import UsageError
+from assay.kept import LARGE
 from assay.model import (
     STRICT,
     CacheUse,
@@ -64,8 +65,8 @@ from assay.model.witness import WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
-from assay.runs.plan import Work, plan_work
-from assay.runs.work_lists import LARGE, PackedWorks
+from assay.runs.plan import databases_of, plan_work, works_of
+from assay.runs.work_lists import PackedWorks
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
@@ -260,9 +261,9 @@ def evaluate_inputs(
             inputs = read(predictions if system is None else system)
             if on_cases is not None:
                 on_cases(inputs.cases)
-            works = plan_work(inputs.cases, inputs.predictions, locate)
-        urls = {work.url.text: work.url for work in works}
-        origins = _origins(works)
+            named_databases = databases_of(inputs.cases, locate)
+        urls = {one.url.text: one.url for one in named_databases.values()}
+        origins = {one.url.text: one.origin for one in reversed(named_databases.values())}
         check_databases(urls.values(), origins)
         warn_of_rights(urls.values())
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, urls)
@@ -296,14 +297,18 @@ def evaluate_inputs(
         )
         bases = {text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()}
         provenance = provenance_of(inputs, fingerprints, list(urls.values()))
-        if system is None and len(works) > LARGE:
+        works = works_of(inputs.cases, inputs.predictions, named_databases)
+        with collector_paused():
+            large = system is None and len(inputs.cases) > LARGE
+            planned = PackedWorks(len(inputs.cases), works, bases) if large else list(works)
+        if large:
             inputs = replace(inputs, cases=(), predictions=())  # the work has them, and nobody else holds them
         job = Job(
             settings=settings,
             provenance=replace(
                 provenance, cache=None if cache is None else CacheUse(), notes=(*provenance.notes, *notes)
             ),
-            works=PackedWorks(works, bases) if system is None and len(works) > LARGE else works,
+            works=planned,
             metrics=wanted,
             local_metrics=local,
             bases=bases,
@@ -364,16 +369,6 @@ def _run_lint(
 
     options = LintOptions() if asked is True else asked
     return RunLint(options=options, limits=limits, workers=workers, on_progress=on_progress)
-
-
-def _origins(works: Sequence[Work]) -> dict[str, str | None]:
-    """Per database, the place of the first case on it, for messages."""
-    origins: dict[str, str | None] = {}
-    for work in works:
-        origins.setdefault(
-            work.url.text, f"{work.case.origin} (db_id {work.case.database})" if work.case.database else None
-        )
-    return origins
 
 
 def _version(url: DatabaseUrl) -> str:

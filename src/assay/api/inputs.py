@@ -17,6 +17,7 @@ from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
+from assay.kept import kept, parts_of
 from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joining, Prediction
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.difficulties import spelled_once
@@ -54,8 +55,8 @@ class FileOptions:
 class Inputs:
     """Cases with their answers, in the cases' order."""
 
-    cases: tuple[Case, ...]
-    predictions: tuple[Prediction, ...]
+    cases: Sequence[Case]
+    predictions: Sequence[Prediction]
     blank_rows: int
     """Blank rows of the question set, which were skipped."""
     unmatched: tuple[str, ...]
@@ -89,15 +90,15 @@ def read_inputs(
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections)
-    kept = _with_difficulties_spelled_once(every_case.cases)[: options.limit]
+    wanted = _with_difficulties_spelled_once(every_case.cases)[: options.limit]
     joining: Joining | None = None
     if is_system(predictions):
         # The system is asked only after everything else is known to be usable.
-        answers = tuple(Prediction(case_id=case.id) for case in kept)
+        answers: Sequence[Prediction] = tuple(Prediction(case_id=case.id) for case in wanted)
         unmatched: tuple[str, ...] = ()
         prediction_name = predictions.describe()
     elif callable(predictions):
-        answers = tuple(_ask(predictions, case) for case in kept)
+        answers = tuple(_ask(predictions, case) for case in wanted)
         unmatched = ()
         prediction_name = getattr(predictions, "__qualname__", type(predictions).__qualname__)
     else:
@@ -115,13 +116,13 @@ def read_inputs(
             joined = join(
                 every_case,
                 loaded,
-                wanted=len(kept),
+                wanted=len(wanted),
                 same_file=shared,
                 ignore_questions=options.ignore_questions,
             )
         except InputError as error:
             raise InputError(f"{prediction_name}: {error}") from error
-        answers, unmatched, joining = joined.predictions[: len(kept)], joined.unmatched, joined.joining
+        answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
     if unmatched and not allow_unmatched:
         shown = ", ".join(f'"{one}"' for one in unmatched[:_UNMATCHED_SHOWN])
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
@@ -131,7 +132,7 @@ def read_inputs(
         )
     files = [fingerprint_file(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
     return Inputs(
-        cases=kept,
+        cases=wanted,
         predictions=answers,
         blank_rows=blank_rows,
         unmatched=unmatched,
@@ -142,7 +143,7 @@ def read_inputs(
     )
 
 
-def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ...], str]:
+def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[Case], str]:
     """The cases of a question set and its name for messages, for who needs no answers. Raises as `read_inputs`."""
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
@@ -150,11 +151,17 @@ def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case
     return _with_difficulties_spelled_once(found.cases)[: options.limit], name
 
 
-def _with_difficulties_spelled_once(cases: Sequence[Case]) -> tuple[Case, ...]:
-    names = spelled_once(case.difficulty for case in cases)
-    return tuple(
-        case if case.difficulty == name else replace(case, difficulty=name)
-        for case, name in zip(cases, names, strict=True)
+def _with_difficulties_spelled_once(cases: Sequence[Case]) -> Sequence[Case]:
+    said = dict.fromkeys(case.difficulty for case in parts_of(cases, "difficulty"))
+    once = dict(zip(said, spelled_once(said), strict=True))
+    if all(name == spelling for name, spelling in once.items()):
+        return cases
+    return kept(
+        (
+            case if case.difficulty == once[case.difficulty] else replace(case, difficulty=once[case.difficulty])
+            for case in cases
+        ),
+        Case,
     )
 
 
@@ -216,7 +223,7 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
             built = LoadedCases(cases=cases_in_memory(cast("list[Mapping[str, Any]]", given)))
         else:
             built = read_cases(_table("the cases in memory", given), options.case_fields)
-    _no_id_twice([case.id for case in built], "cases")
+    _no_id_twice([case.id for case in parts_of(built.cases, "id")], "cases")
     return built, f"{len(built.cases)} cases in memory", 0
 
 
@@ -274,7 +281,7 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
         if loaded.by_position and not any(isinstance(one, Mapping) for one in items):
             # Bare query texts are in the cases' order.
             loaded = replace(loaded, stated=True)
-    _no_id_twice([one.case_id for one in loaded.predictions], "predictions")
+    _no_id_twice([one.case_id for one in parts_of(loaded.predictions, "case_id")], "predictions")
     return loaded, name
 
 

@@ -13,7 +13,8 @@ from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rat
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
 from assay.runs.store.folder import load_run as load_record
-from assay.runs.store.folder import save_run, write_parquet
+from assay.runs.store.folder import save_run
+from assay.runs.store.results_table import write_parquet
 
 if TYPE_CHECKING:
     import pyarrow

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import starmap
 from typing import Any, Generic, TypeVar
 
 from assay.cases.fields import (
@@ -36,6 +37,7 @@ from assay.cases.values import (
     usable,
 )
 from assay.errors import CaseFileError
+from assay.kept import kept
 from assay.model import Case, ColumnUse, Failure, FieldNames, Prediction, TokenUsage
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
@@ -130,10 +132,10 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     Raises CaseFileError with file, row and column: no question or gold column, a blank question or
     id, a value of the wrong type.
     """
-    records = [record for record in table.records if not record.blank]
+    records = table.records if table.plain else tuple(record for record in table.records if not record.blank)
     _require(records, table, "question")
     named = (fields.id, fields.question, fields.gold, fields.database, fields.difficulty, fields.tags, fields.context)
-    table = _with_paths(replace(table, records=tuple(records)), named)
+    table = _with_paths(replace(table, records=records), named)
     golds = _reader(table, "gold", fields.gold, partial(golds_of, in_text=table.golds_in_text))
     questions = _reader(table, "question", fields.question, _question, without=golds.columns)
     for columns, field in ((questions.columns, questions.field), (golds.columns, golds.field)):
@@ -146,19 +148,22 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
     file = table.path.name
-    cases = tuple(
-        Case(
-            id=ids.read(record) if ids else str(number),
-            question=questions.read(record),
-            golds=golds.read(record),
-            database=databases.read(record),
-            difficulty=difficulties.read(record),
-            tags=tags.read(record),
-            context=contexts.read(record),
-            options=options.read(record),
-            origin=f"{file}, {record.place}",
-        )
-        for number, record in enumerate(table.records)
+    cases = kept(
+        (
+            Case(
+                id=ids.read(record) if ids else str(number),
+                question=questions.read(record),
+                golds=golds.read(record),
+                database=databases.read(record),
+                difficulty=difficulties.read(record),
+                tags=tags.read(record),
+                context=contexts.read(record),
+                options=options.read(record),
+                origin=f"{file}, {record.place}",
+            )
+            for number, record in enumerate(table.records)
+        ),
+        Case,
     )
     readers = (ids, questions, golds, databases, difficulties)
     used: list[_Reader[Any]] = [reader for reader in readers if reader is not None]
@@ -191,30 +196,31 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     extras = _Extras(table)
     file = table.path.name
     positions = _positions(table) if ids is None else ()
-    records = [record for record in table.records if ids is None or not record.blank]
-    predictions = []
-    for number, record in enumerate(records):
+    records = table.records
+    if ids is not None and not table.plain:
+        records = tuple(record for record in records if not record.blank)
+
+    def prediction(number: int, record: Record) -> Prediction:
         query = queries.read(record)
         if query == "" and table.blank_is_absent:
             query = None
-        predictions.append(
-            Prediction(
-                case_id=ids.read(record) if ids else positions[number],
-                query=query,
-                timings_s=extras.timings(record),
-                tokens=extras.tokens(record),
-                cost_usd=extras.cost(record),
-                failure=None if query is not None else unanswered(f"{file}, {record.place}, holds no query"),
-                origin=f"{file}, {record.place}",
-            )
+        return Prediction(
+            case_id=ids.read(record) if ids else positions[number],
+            query=query,
+            timings_s=extras.timings(record),
+            tokens=extras.tokens(record),
+            cost_usd=extras.cost(record),
+            failure=None if query is not None else unanswered(f"{file}, {record.place}, holds no query"),
+            origin=f"{file}, {record.place}",
         )
+
     used: list[_Reader[Any]] = [reader for reader in (ids, queries) if reader is not None]
     return LoadedPredictions(
-        predictions=tuple(predictions),
+        predictions=kept(starmap(prediction, enumerate(records)), Prediction),
         by_position=ids is None,
         stated=fields.id == POSITION,
         columns=_uses(used),
-        beside=_beside(replace(table, records=tuple(records)), used),
+        beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
     )
 
@@ -248,7 +254,7 @@ def _beside(table: Table, readers: Iterable[_Reader[Any]]) -> tuple[Column, ...]
 def _positions(table: Table) -> Sequence[str]:
     """The zero-based positions of records: their keys, where these are exactly the positions; else their rows."""
     rows = [str(number) for number in range(len(table.records))]
-    keys = [record.key.strip() if record.key else "" for record in table.records]
+    keys = [] if table.plain else [record.key.strip() if record.key else "" for record in table.records]
     return keys if set(keys) == set(rows) else rows
 
 
@@ -340,7 +346,7 @@ def _identifier(table: Table, fields: FieldNames) -> _Reader[str] | None:
     if named is None and fields.shared_id is not None:
         same = [column for column in table.columns if normal(column) == normal(fields.shared_id)]
         named = fields.shared_id if fields.shared_id in same else same[0] if len(same) == 1 else None
-    if named is None and any(record.key is not None for record in table.records):
+    if named is None and not table.plain and any(record.key is not None for record in table.records):
         keys = _Reader(
             str(table.path), "id", columns_of("id", None, table.columns, path=str(table.path)), _id, keyed=True
         )

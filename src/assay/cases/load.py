@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 
 from assay.cases.fields import POSITION, closest
 from assay.cases.text.decoding import check_size, empty
 from assay.errors import CaseFileError, InputError, UsageError
-from assay.model import Case, FieldNames
+from assay.kept import parts_of
+from assay.model import Case, FieldNames, Prediction
 from assay.ports import CaseFormat, LoadedCases, LoadedPredictions
 
 _SUFFIX_ALONE = frozenset({"jsonl", "json", "csv", "xlsx", "parquet", "yaml"})
@@ -43,11 +45,12 @@ def load_cases(
     format: str | None = None,
     fields: FieldNames = FieldNames(),  # noqa: B008 (frozen)
     limit: int | None = None,
-) -> tuple[Case, ...]:
+) -> Sequence[Case]:
     """Load a question set, in the file's order; ``limit`` keeps the first that many. Raises as `load_questions`."""
     if limit is not None and limit < 1:
         raise UsageError(f"the limit is {limit}: ask for at least 1 case")
-    return load_questions(path, formats=formats, format=format, fields=fields).cases[:limit]
+    cases: Sequence[Case] = load_questions(path, formats=formats, format=format, fields=fields).cases
+    return cases[:limit]
 
 
 def load_questions(
@@ -73,7 +76,7 @@ def load_questions(
             found = LoadedCases(cases=cases, by_position=counted)
     if not found.cases:
         raise CaseFileError("holds no question", path=str(path))
-    _no_id_twice(path, ((case.id, case.origin) for case in found.cases))
+    _no_id_twice(path, found.cases, "id")
     return found
 
 
@@ -102,7 +105,7 @@ def load_predictions(
         loaded = replace(loaded, stated=True)
     if not loaded.predictions:
         raise CaseFileError("holds no prediction", path=str(path))
-    _no_id_twice(path, ((prediction.case_id, prediction.origin) for prediction in loaded.predictions))
+    _no_id_twice(path, loaded.predictions, "case_id")
     return loaded
 
 
@@ -140,13 +143,18 @@ def _check(path: Path) -> None:
     check_size(path)
 
 
-def _no_id_twice(path: Path, ids: Iterable[tuple[str, str | None]]) -> None:
+def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: str) -> None:
+    """``name`` is that of the id."""
+    id_of = attrgetter(name)
+    if len(set(map(id_of, parts_of(rows, name)))) == len(rows):
+        return
     first: dict[str, str | None] = {}
-    for id_, origin in ids:
+    for row in rows:
+        id_ = id_of(row)
         if id_ in first:
             raise CaseFileError(
-                f'the id "{id_}" occurs twice: at {first[id_]} and at {origin}. Give each its own; '
+                f'the id "{id_}" occurs twice: at {first[id_]} and at {row.origin}. Give each its own; '
                 f'to use row numbers instead, give "{POSITION}" as the name of the id',
                 path=str(path),
             )
-        first[id_] = origin
+        first[id_] = row.origin

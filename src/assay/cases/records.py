@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 from assay.cases.fields import ALIASES, normal
 from assay.errors import CaseFileError
+from assay.kept import KeptValues
 
 PLAIN = "prediction"
 """The column name for a bare text: in a list of texts, or in an object from ids to texts."""
@@ -45,7 +48,7 @@ class Table:
     """A file as records, without blank rows at its end."""
 
     path: Path
-    records: tuple[Record, ...]
+    records: Sequence[Record]
     columns: tuple[str, ...]
     """Every column that the file names, in the order of first appearance."""
     repeated: frozenset[str] = frozenset()
@@ -56,12 +59,45 @@ class Table:
     """Whether the format writes an absent value as a blank one (CSV)."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
+    plain: bool = False
+    """Whether no record is blank, and none has a key: nobody needs to look."""
 
     @classmethod
     def of(cls, path: Path, records: Sequence[Record]) -> Table:
         """A table of a format without a header: its columns are those of its records."""
         columns = dict.fromkeys(name for record in records for name in record.values)
         return cls(path=path, records=tuple(records), columns=tuple(columns))
+
+
+class KeptRecords(Sequence[Record]):
+    """The records of a large file of lines, in a file of their own: each is made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._values: KeptValues[dict[str, object]] = KeptValues(dict[str, object])
+        self._lines = array("I")
+
+    def append(self, line: int, values: dict[str, object]) -> None:
+        """Keep the record of the line with that number."""
+        self._values.append(values)
+        self._lines.append(line)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, place: int | slice) -> Record | tuple[Record, ...]:
+        if isinstance(place, slice):
+            return tuple(map(self._at, range(len(self))[place]))
+        return self._at(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self._at, range(len(self)))
+
+    def _at(self, place: int) -> Record:
+        return Record(place=f"line {self._lines[place]}", values=self._values[place])
 
 
 def without_end(records: list[Record]) -> tuple[Record, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +26,8 @@ class LoadedCases:
     ``stated`` is true where the user asked for positions.
     """
 
-    cases: tuple[Case, ...]
+    cases: Sequence[Case]
+    """A large set is a sequence whose cases are made when they are asked for (`assay.kept`)."""
     by_position: bool = False
     stated: bool = False
     columns: tuple[ColumnUse, ...] = ()
@@ -50,7 +51,7 @@ class LoadedPredictions:
     have no ids either and are as many, or where ``stated`` is true: the format or the user asks for positions.
     """
 
-    predictions: tuple[Prediction, ...]
+    predictions: Sequence[Prediction]
     by_position: bool = False
     stated: bool = False
     columns: tuple[ColumnUse, ...] = ()

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
+from assay.engines.pool.memory import give_back
+from assay.kept import LARGE
 from assay.model import MetricInfo, Run
 from assay.model.witness import AFTER_WITNESSES
 from assay.ports import Backend
@@ -100,6 +102,8 @@ def _execute_in(
         run = _finished_run(job, judging, journal, started)
         journal.check_whole()
         finish_folder(folder, run, judging.digests)
+        if len(judging.works) > LARGE:
+            give_back()
     return run
 
 
@@ -147,7 +151,12 @@ def _finished_run(job: Job, judging: Judging, journal: Journal | None, started: 
     facts = judging.facts()
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
     doubtful = job.lint.doubtful() if job.lint is not None else frozenset[str]()
+    large = len(facts) > LARGE
+    if large:
+        give_back()
     aggregates = aggregate(facts, infos, repeats=job.settings.repeats, doubtful=doubtful)
+    if large:
+        give_back()
     evidence = judging.evidence()
     if job.settings.selection is not None:
         from assay.runs.aggregate.selections import selection_totals

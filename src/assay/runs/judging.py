@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from assay.errors import AssayError, RunError
+from assay.kept import KeptLines
 from assay.model import Evidence, Failure, Prediction, Score, Verdict
 from assay.ports import Backend, Metric, QueryRequest, Task, TaskDone, TaskLost
 from assay.runs.asking import LiveAnswers
@@ -16,9 +17,10 @@ from assay.runs.job import Job, OnProgress
 from assay.runs.plan import Waiting, Work, plan_places
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_parts, pack_task
+from assay.runs.store.fact_table import FactColumns, FactList, FactObjects
 from assay.runs.store.facts import CaseFacts, FactReader, Judged
 from assay.runs.store.journal import Finished, Journal, damaged
-from assay.runs.store.kept_lines import KeptLines, LazyEvidence
+from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.strengths import Search, awaits_search, lacks_score, with_score
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
@@ -51,7 +53,8 @@ class Judging:
         """The cases, each with its answer as soon as there is one."""
         self.begun = False
         """Whether the folder says that a run is being made in it."""
-        self._found: list[Judged | None] = [None] * len(self.works)
+        packed = isinstance(self.works, PackedWorks)
+        self._found: FactList = (FactColumns if packed else FactObjects)(len(self.works))
         self._judged = 0
         self.retried: set[int] = set()
         """Indices of the cases that were judged a second time."""
@@ -79,12 +82,12 @@ class Judging:
     def remaining(self) -> Sequence[int]:
         """The places of the cases that have an answer, and are not judged yet."""
         unanswered = self._unanswered
-        return array("q", [at for at, one in enumerate(self._found) if one is None and at not in unanswered])
+        return array("q", [at for at in range(len(self._found)) if not self._found.has(at) and at not in unanswered])
 
     @property
-    def digests(self) -> list[str]:
-        """The cases' digests, once all are answered."""
-        return [self.works.digest(place) for place in range(len(self.works))]
+    def digests(self) -> Iterable[str]:
+        """The cases' digests, in their order, once all are answered."""
+        return (self.works.digest(place) for place in range(len(self.works)))
 
     def begin(self) -> None:
         """Have the folder say that a run is being made in it."""
@@ -112,8 +115,8 @@ class Judging:
         return True
 
     def _note(self, place: int, judged: Judged) -> None:
-        self._judged += self._found[place] is None
-        self._found[place] = judged
+        self._judged += not self._found.has(place)
+        self._found.put(place, judged)
 
     def _answer(self, place: int, prediction: Prediction) -> None:
         assert isinstance(self.works, WorkList)
@@ -254,15 +257,14 @@ class Judging:
 
     def evidence(self) -> Sequence[Evidence]:
         """The evidence of all cases, in their order, once all are judged."""
-        facts = self.facts()
-        held = tuple([one for one in facts if isinstance(one, Evidence)])
-        if len(held) == len(facts):
-            return held
+        facts = self._found
+        if self.job.scorer is not None or not facts:
+            return tuple([one for one in facts if isinstance(one, Evidence)])
         return LazyEvidence(len(facts), self._evidence_of, facts=facts, line=self._lines.line)
 
-    def facts(self) -> list[Judged]:
+    def facts(self) -> FactList:
         """The facts of all cases, in their order, once all are judged."""
-        return [one for one in self._found if one is not None]
+        return self._found
 
     def _evidence_of(self, place: int) -> Evidence:
         work = self.works[place]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from assay.errors import InputError
+from assay.kept import parts_of
 from assay.model import Case, DatabaseUrl, Prediction
 from assay.model.making import quickly_made
 from assay.runs.store.codec import identity_of, identity_without_origin
@@ -41,19 +42,39 @@ Locate: TypeAlias = Callable[[str | None], DatabaseUrl]
 """From a case's database name to the URL of its database. Raises InputError where there is none."""
 
 
-def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: Locate) -> list[Work]:
-    """Combine each case with its answer and its database. Raises InputError, naming a case without a database."""
-    urls: dict[str | None, DatabaseUrl] = {}
-    for case in cases:
-        if case.database not in urls:
+class Database(NamedTuple):
+    """A database of a question set."""
+
+    url: DatabaseUrl
+    origin: str | None
+    """The place of the first case on it, for messages."""
+
+
+def databases_of(cases: Sequence[Case], locate: Locate) -> dict[str | None, Database]:
+    """The databases by the names that cases give them. Raises InputError, naming a case without a database."""
+    found: dict[str | None, Database] = {}
+    for case in parts_of(cases, "id", "database", "origin"):
+        if case.database not in found:
             try:
-                urls[case.database] = locate(case.database)
+                url = locate(case.database)
             except InputError as error:
                 raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
-    return [
-        Work(index=index, case=case, prediction=_to_judge(case, prediction), url=urls[case.database])
-        for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True))
-    ]
+            found[case.database] = Database(url, f"{case.origin} (db_id {case.database})" if case.database else None)
+    return found
+
+
+def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: Locate) -> list[Work]:
+    """Combine each case with its answer and its database. Raises InputError, naming a case without a database."""
+    return list(works_of(cases, predictions, databases_of(cases, locate)))
+
+
+def works_of(
+    cases: Sequence[Case], predictions: Sequence[Prediction], databases: Mapping[str | None, Database]
+) -> Iterator[Work]:
+    """As `plan_work`, one after the other."""
+    for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True)):
+        url = databases[case.database].url
+        yield Work(index=index, case=case, prediction=_to_judge(case, prediction), url=url)
 
 
 def answered(work: Work, prediction: Prediction) -> Work:

@@ -210,9 +210,13 @@ def _nothing() -> None:
 
 
 def _tame_collector() -> None:
-    """Let the garbage collector run rarely: rows are many small objects without reference cycles."""
+    """Let the garbage collector run rarely: rows are many small objects without reference cycles.
+
+    What was kept for a while, such as trees of queries, has cycles: such objects grow old before they are dropped, so
+    that the older generations must not wait for tens of thousands of cases.
+    """
     import gc
 
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 50)
+    gc.set_threshold(100_000, 5, 5)

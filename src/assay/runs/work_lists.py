@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import overload
 
 import msgspec
 
 from assay.errors import UsageError
+from assay.kept import KeptLines
 from assay.model import Case, DatabaseUrl, Prediction
 from assay.runs.plan import Work, answered, digest_of
-from assay.runs.store.kept_lines import KeptLines
 
-LARGE = 5_000
-"""Runs of more cases are packed."""
 _DIGEST_BYTES = 12
 
 
@@ -62,9 +60,9 @@ class WorkList(Sequence[Work]):
 class PackedWorks(Sequence[Work]):
     """Work in a temporary file, in its order. Each is unpacked when somebody asks for it, and not kept."""
 
-    def __init__(self, works: list[Work], bases: Mapping[str, str]) -> None:
-        """Take over a list, which is empty afterwards. ``bases``: see `assay.runs.plan.digest_of`."""
-        self._count = len(works)
+    def __init__(self, count: int, works: Iterable[Work], bases: Mapping[str, str]) -> None:
+        """Pack so many works, in their order. ``bases``: see `assay.runs.plan.digest_of`."""
+        self._count = count
         self._lines = KeptLines(self._count, most_in_memory=1 << 20)
         self._answers_at = array("I", bytes(4 * self._count))
         self._digests = bytearray()
@@ -74,9 +72,7 @@ class PackedWorks(Sequence[Work]):
         self._odd: dict[int, Work] = {}
         """Work with text that is not valid Unicode."""
         numbers: dict[str, int] = {}
-        works.reverse()
-        while works:
-            work = works.pop()
+        for work in works:
             number = numbers.setdefault(work.url.text, len(numbers))
             if number == len(self._urls):
                 self._urls.append(work.url)

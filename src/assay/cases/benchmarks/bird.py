@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,7 +98,7 @@ def _prediction(path: Path, key: str, value: object, *, by_position: bool) -> Pr
     )
 
 
-def _tell_repeats_apart(cases: tuple[Case, ...]) -> tuple[Case, ...]:
+def _tell_repeats_apart(cases: Sequence[Case]) -> tuple[Case, ...]:
     """Number the repeats of a case that are the same word for word; other cases keep their id."""
     seen: dict[str, tuple[Case, int]] = {}
     told: list[Case] = []

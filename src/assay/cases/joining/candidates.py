@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay.cases.fields import ALIASES, normal
 from assay.cases.paths import leaf_columns
 from assay.cases.values import UnusableValue, is_absent, name_of
+from assay.kept import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 QUESTIONS = frozenset(normal(name) for tier in ALIASES["question"][:2] for name in tier)
@@ -58,7 +59,7 @@ def candidates_of(questions: LoadedCases, loaded: LoadedPredictions) -> list[Can
     Columns that hold the questions' ids come first. The others have a name like an id's, or a different number or word
     in each row: what they refer to is not in the questions, so the order of the rows cannot be checked.
     """
-    own = {loose_id(case.id) for case in questions.cases} if not questions.by_position else set()
+    own = {loose_id(case.id) for case in parts_of(questions.cases, "id")} if not questions.by_position else set()
     beside = [(column.name, ids) for column in leaf_columns(questions.beside) if (ids := ids_in(column)) is not None]
     certain: list[Candidate] = []
     by_name: list[Candidate] = []

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from assay.cases.joining.candidates import loose_id
 from assay.cases.paths import leaf_columns
 from assay.cases.values import UnusableValue, is_absent, name_of
+from assay.kept import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 _LONG_ENOUGH = 8
@@ -44,7 +45,9 @@ def contradiction(
     columns that both files have are compared.
     """
     columns = leaf_columns(loaded.beside)
-    asked = [as_question(case.question) for case in questions.cases]
+    if not columns:
+        return None
+    asked = [as_question(case.question) for case in parts_of(questions.cases, "question")]
     for column in columns:
         row = _other_question(column, asked, places, within=by_position)
         if row is not None:
@@ -122,4 +125,4 @@ def _own_columns(questions: LoadedCases) -> Iterator[Column]:
     yield from leaf_columns(questions.beside)
     named = next((use.column for use in questions.columns if use.field == "difficulty"), None)
     if named is not None:
-        yield Column(name=named, values=tuple(case.difficulty for case in questions.cases))
+        yield Column(name=named, values=tuple(case.difficulty for case in parts_of(questions.cases, "difficulty")))

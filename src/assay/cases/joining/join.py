@@ -11,7 +11,8 @@ A question or database that an answer repeats must then be its case's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from assay.cases.from_records import unanswered
@@ -19,15 +20,18 @@ from assay.cases.joining.echoes import check_echoes
 from assay.cases.joining.ways import Way, way_of
 from assay.cases.joining.wording import no_fit
 from assay.errors import InputError
+from assay.kept import kept, parts_of
 from assay.model import Case, Joining, Prediction
 from assay.ports import LoadedCases, LoadedPredictions
+
+_NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
     """Predictions, joined to their cases."""
 
-    predictions: tuple[Prediction, ...]
+    predictions: Sequence[Prediction]
     """One per case, in the cases' order, with the case's id. Where there is no answer, its failure says so."""
     unmatched: tuple[str, ...]
     """The ids (or positions) of predictions without a case, in the file's order."""
@@ -51,18 +55,18 @@ def join(
     """
     questions = cases if isinstance(cases, LoadedCases) else _plain(tuple(cases))
     way = way_of(questions, loaded, wanted=wanted, same_file=same_file, echoes=not ignore_questions)
-    found: list[Prediction | None] = [None] * len(questions.cases)
+    answered_by = array("q", [_NOBODY]) * len(questions.cases)
     unmatched = []
-    for prediction, place in zip(loaded.predictions, way.places, strict=True):
+    for number, place in enumerate(way.places):
         if place is None:
-            unmatched.append(_called(prediction, way))
+            unmatched.append(_called(loaded.predictions[number], way))
         else:
-            found[place] = prediction
+            answered_by[place] = number
     if questions.cases and loaded.predictions and len(unmatched) == len(loaded.predictions):
         raise InputError(no_fit(questions, loaded))
     compared = 0 if ignore_questions else check_echoes(questions, loaded, way)
     return Joined(
-        predictions=tuple(_under(case, one) for case, one in zip(questions.cases, found, strict=True)),
+        predictions=_answers(questions, loaded, answered_by, exact=way.by == "id" and not way.loose),
         unmatched=tuple(unmatched),
         joining=Joining(
             by=way.by,
@@ -74,6 +78,23 @@ def join(
             questions_ignored=ignore_questions,
             left_out=_left_out(questions, loaded),
         ),
+    )
+
+
+def _answers(
+    questions: LoadedCases, loaded: LoadedPredictions, answered_by: array[int], *, exact: bool
+) -> Sequence[Prediction]:
+    """Each case's answer, under the case's id. ``exact``: the ids of answers are those of their cases."""
+    count = len(questions.cases)
+    if exact and len(loaded.predictions) == count and answered_by == array("q", range(count)):
+        return loaded.predictions  # as they are in most files
+    ids = (case.id for case in parts_of(questions.cases, "id"))
+    return kept(
+        (
+            _under(case_id, None if number == _NOBODY else loaded.predictions[number])
+            for case_id, number in zip(ids, answered_by, strict=True)
+        ),
+        Prediction,
     )
 
 
@@ -96,7 +117,7 @@ def _plain(cases: tuple[Case, ...]) -> LoadedCases:
     return LoadedCases(cases=cases, by_position=all(case.id == str(place) for place, case in enumerate(cases)))
 
 
-def _under(case: Case, prediction: Prediction | None) -> Prediction:
+def _under(case_id: str, prediction: Prediction | None) -> Prediction:
     if prediction is None:
-        return Prediction(case_id=case.id, failure=unanswered("no prediction in the file answers this case"))
-    return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
+        return Prediction(case_id=case_id, failure=unanswered("no prediction in the file answers this case"))
+    return prediction if prediction.case_id == case_id else replace(prediction, case_id=case_id)

@@ -11,6 +11,7 @@ from assay.cases.joining.contradictions import as_name, as_question
 from assay.cases.joining.repeated import column_named, database_echo_of, echo_of
 from assay.cases.joining.wording import MOST_IDS, as_rows, did_you_mean, shown_ids, some
 from assay.errors import InputError
+from assay.kept import parts_of
 from assay.model import ColumnUse, JoinedBy
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
@@ -41,10 +42,10 @@ def way_of(
 
 def _by_row(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
     """Join by row, for both read from the same rows. Blank rows, which a question set skips, hold no prediction."""
-    places = {case.origin: place for place, case in enumerate(questions.cases)}
+    places = {case.origin: place for place, case in enumerate(parts_of(questions.cases, "origin"))}
     if None in places or len(places) != len(questions.cases):
         return None
-    found = [places.get(prediction.origin) for prediction in loaded.predictions]
+    found = [places.get(one.origin) for one in parts_of(loaded.predictions, "origin")]
     rest = [one for one, place in zip(loaded.predictions, found, strict=True) if place is None]
     if any(one.query is not None or one.turns for one in rest):
         return None
@@ -76,8 +77,8 @@ def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wante
     if not _names_positions(loaded):
         _check_count(questions, loaded, wanted)
         return _positions(questions, loaded)
-    numbers = [prediction.case_id for prediction in loaded.predictions]
-    ids = {case.id: place for place, case in enumerate(questions.cases)}
+    numbers = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
+    ids = {case.id: place for place, case in enumerate(parts_of(questions.cases, "id"))}
     whole = set(numbers) == {str(number) for number in range(len(questions.cases))}
     if not questions.by_position and not whole and ids.keys() >= set(numbers):
         other = next((number for number in numbers if ids[number] != int(number)), None)
@@ -104,12 +105,14 @@ def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wante
 def _names_positions(loaded: LoadedPredictions) -> bool:
     """Whether each prediction names its position, as BIRD's keys do; otherwise rows were counted."""
     keyed = any(use.field == "id" for use in loaded.columns)
-    return keyed or any(one.case_id != str(number) for number, one in enumerate(loaded.predictions))
+    return keyed or any(
+        one.case_id != str(number) for number, one in enumerate(parts_of(loaded.predictions, "case_id"))
+    )
 
 
 def _positions(questions: LoadedCases, loaded: LoadedPredictions) -> Way:
     count = len(questions.cases)
-    numbers = [int(prediction.case_id) for prediction in loaded.predictions]
+    numbers = [int(one.case_id) for one in parts_of(loaded.predictions, "case_id")]
     return Way(by="position", places=[number if number < count else None for number in numbers])
 
 
@@ -125,8 +128,8 @@ def _check_count(questions: LoadedCases, loaded: LoadedPredictions, wanted: int 
 
 
 def _by_id(questions: LoadedCases, loaded: LoadedPredictions, *, echoes: bool) -> Way:
-    places = {case.id: place for place, case in enumerate(questions.cases)}
-    ids = [prediction.case_id for prediction in loaded.predictions]
+    places = {case.id: place for place, case in enumerate(parts_of(questions.cases, "id"))}
+    ids = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
     found, loose = _matched(ids, places)
     fitting = sum(place is not None for place in found)
     if not fitting and echoes:
@@ -184,8 +187,11 @@ def _no_other_id(questions: LoadedCases, loaded: LoadedPredictions, found: Seque
     if own is None or others is None or same_name(own, others):
         return
     pairs = (
-        (column_named(questions.beside, others), tuple(one.case_id for one in loaded.predictions)),
-        (Column(name=own, values=tuple(case.id for case in questions.cases)), column_named(loaded.beside, own)),
+        (column_named(questions.beside, others), tuple(one.case_id for one in parts_of(loaded.predictions, "case_id"))),
+        (
+            Column(name=own, values=tuple(case.id for case in parts_of(questions.cases, "id"))),
+            column_named(loaded.beside, own),
+        ),
     )
     for case_side, prediction_side in pairs:
         if case_side is None or prediction_side is None:
@@ -205,9 +211,11 @@ def _no_other_id(questions: LoadedCases, loaded: LoadedPredictions, found: Seque
 
 def _no_positions(questions: LoadedCases, ids: Sequence[str], fitting: int) -> None:
     """Raise where ids are just the row numbers, and some happen to equal ids of cases."""
+    if not 0 < fitting < len(ids) or len(ids) != len(questions.cases):
+        return
     rows = {str(number) for number in range(len(questions.cases))}
     from_one = {str(number) for number in range(1, len(questions.cases) + 1)}
-    if 0 < fitting < len(ids) and set(ids) in (rows, from_one) and len(ids) == len(questions.cases):
+    if set(ids) in (rows, from_one):
         raise InputError(
             f"the predictions' ids count their rows, {some(ids)}, and only {fitting} of them happen to be ids of "
             f"questions, {shown_ids(questions.cases)}. Name the column of the questions' ids; {as_rows()}"
@@ -215,7 +223,7 @@ def _no_positions(questions: LoadedCases, ids: Sequence[str], fitting: int) -> N
 
 
 def _keyed_by_question(questions: LoadedCases, keys: Sequence[str]) -> Way | None:
-    places = _unique_places(tuple(case.question for case in questions.cases), of=as_question)
+    places = _unique_places(tuple(case.question for case in parts_of(questions.cases, "question")), of=as_question)
     if places is None:
         return None
     found = [places.get(as_question(key)) for key in keys]

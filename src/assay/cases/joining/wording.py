@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from assay.cases.fields import POSITION
 from assay.cases.joining.candidates import Candidate, candidates_of
+from assay.kept import parts_of
 from assay.model import Case
 from assay.ports import LoadedCases, LoadedPredictions
 
@@ -30,7 +31,7 @@ def as_rows() -> str:
 
 def no_fit(questions: LoadedCases, loaded: LoadedPredictions) -> str:
     count = len(questions.cases)
-    given = some([prediction.case_id for prediction in loaded.predictions])
+    given = some([one.case_id for one in parts_of(loaded.predictions, "case_id")])
     if loaded.by_position:
         return (
             f"no prediction fits a case: there are {count} cases, at positions from 0 to {count - 1}, "
@@ -50,7 +51,7 @@ def no_fit(questions: LoadedCases, loaded: LoadedPredictions) -> str:
 
 
 def shown_ids(cases: Sequence[Case]) -> str:
-    return some([case.id for case in cases])
+    return some([case.id for case in parts_of(cases, "id")])
 
 
 def some(ids: Sequence[str]) -> str:

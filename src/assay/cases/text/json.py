@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.cases.records import Record, Table, document_table, record_of
-from assay.cases.text.decoding import lines_of, read_text
+from assay.cases.records import KeptRecords, Record, Table, document_table, record_of
+from assay.cases.text.decoding import check_size, lines_of, read_text
 from assay.errors import CaseFileError
+
+_LARGE_BYTES = 512 * 1024
+"""From this size on a file of lines is read line by line."""
 
 
 class _RepeatedKey(ValueError):
@@ -54,6 +57,8 @@ def json_lines_table(
 
     Raises CaseFileError with line and column.
     """
+    if number_of is None and (found := _large_table(path, encoding)) is not None:
+        return found
     text = read_text(path, encoding)
     decode = json.JSONDecoder(object_pairs_hook=_object, parse_int=number_of, parse_float=number_of).decode
     records: list[Record] = []
@@ -72,6 +77,34 @@ def json_lines_table(
             raise _whole_document(path)
         records.append(record_of(path, f"line {number}", value))
     return Table.of(path, records)
+
+
+def _large_table(path: Path, encoding: str | None) -> Table | None:
+    """The records of a large file, line by line, so that it is never in memory as a whole.
+
+    None for a file that is not large, and for one with anything unusual, which is read as a whole: its trouble is told
+    there.
+    """
+    check_size(path)
+    if encoding is not None or not path.is_file() or path.stat().st_size < _LARGE_BYTES:
+        return None
+    decode = json.JSONDecoder(object_pairs_hook=_object).decode
+    records = KeptRecords()
+    columns: dict[str, None] = {}
+    try:
+        with path.open("rb", buffering=1 << 20) as file:
+            for number, data in enumerate(file, start=1):
+                line = data.decode("utf-8")
+                if not line or line.isspace():
+                    continue
+                values = decode(line)
+                if not isinstance(values, dict) or "\0" in line:
+                    return None
+                records.append(number, values)
+                columns.update(dict.fromkeys(values))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return Table(path=path, records=records, columns=tuple(columns), plain=True) if records else None
 
 
 def _is_lines(text: str) -> bool:

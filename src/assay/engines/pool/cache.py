@@ -31,7 +31,7 @@ class ByteCache:
     that it judges. Used by one thread.
     """
 
-    def __init__(self, most_bytes: int, *, most_values: int = 8_000) -> None:
+    def __init__(self, most_bytes: int, *, most_values: int = 4_000) -> None:
         self.most_bytes = most_bytes
         self._most_values = most_values
         self.held_bytes = 0

@@ -51,6 +51,14 @@ def environment() -> dict[str, str]:
     return found
 
 
+def give_back() -> None:
+    """Return freed memory to the system, where the C library can: it keeps what lies below anything that is in use."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):  # a C library other than GNU's
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 class ProcessMemory:
     """The cap of this process. Created once the process has finished its imports."""
 
@@ -85,10 +93,7 @@ class ProcessMemory:
 
         So no query fails because of memory that an earlier query of its task left; after the task, see `rest`.
         """
-        import ctypes
-
-        with contextlib.suppress(OSError, AttributeError):  # a C library other than GNU's
-            ctypes.CDLL(None).malloc_trim(0)
+        give_back()
         self._seen, self._seen_at = self._read(_DATA), monotonic()
         self._start = max(self._start, self._seen - held)
 

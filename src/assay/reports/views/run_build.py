@@ -86,11 +86,7 @@ class _Builder:
         self.numbers = run.aggregates
         self.survey = Survey(run, beside)
         self.findings = GoldFindings(run)
-        self.links = {
-            id_: link if not link.answer else replace(link, answer="")
-            for (id_, repeat), link in self.survey.answers.items()
-            if repeat == 0
-        }
+        self.links = self.survey.links
         self.repeats = repeats_view(run, self.linked)
         self.noun, self.asking = ("case", "case") if self.repeats is None else ("answer", "asking")
         self.metrics = tuple(summary.metric for summary in self.numbers.overall.metrics)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from assay.model import Count, Evidence, Execution, MetricInfo, Run
 from assay.reports.text.plain import clipped, distinct, one_line, seconds
@@ -25,8 +26,10 @@ class Survey:
     """
 
     def __init__(self, run: Run, beside: Callable[[Evidence], None] | None = None) -> None:
-        self.answers: dict[tuple[str, int], CaseLink] = {}
-        """The link to each answer, by the case's id and which answer to it this is."""
+        self.links: dict[str, CaseLink] = {}
+        """The link to each case, to its first answer, by its id."""
+        self._answers: dict[tuple[str, int], CaseLink] = {}
+        """Where questions were asked several times, the link to each answer, by which answer to the case it is."""
         self.unscored = UnscoredCounts()
         self.copies = GoldCopies()
         self.values = ScoreValues()
@@ -42,7 +45,9 @@ class Survey:
         self.all_tie: set[str] = set()
         """Those of them in which all of gold's rows tie."""
         names: list[str] = []
-        keys: list[tuple[str, int, str]] = []
+        ids: list[str] = []
+        several: list[tuple[int, str]] = []
+        """Which answer to its case each is, and its name, where questions were asked several times."""
         parts = (self.unscored, self.copies, self.values, self.slowest, self.messages)
         takers: list[Callable[[Evidence], None]] = [self._take, *(part.take for part in parts)]
         if run.settings.selection is not None:
@@ -51,11 +56,19 @@ class Survey:
             takers.append(beside)
         for item in run.evidence:
             names.append(one_line(item.case.id, limit=80))
-            keys.append((item.case.id, item.prediction.repeat, answer_name(item, run)))
+            ids.append(item.case.id)
+            if run.settings.repeats > 1:
+                several.append((item.prediction.repeat, answer_name(item, run)))
             for take in takers:
                 take(item)
-        for name, anchor, (id_, repeat, answer) in zip(names, distinct(names), keys, strict=True):
-            self.answers[id_, repeat] = CaseLink(id=name, anchor=anchor, answer=answer)
+        links = (CaseLink(id=name, anchor=anchor) for name, anchor in zip(names, distinct(names), strict=True))
+        if not several:
+            self.links = dict(zip(ids, links, strict=True))
+            return
+        for id_, link, (repeat, answer) in zip(ids, links, several, strict=True):
+            self._answers[id_, repeat] = replace(link, answer=answer)
+            if repeat == 0:
+                self.links[id_] = link
 
     def _take(self, item: Evidence) -> None:
         case, verdict = item.case, item.verdict
@@ -70,7 +83,9 @@ class Survey:
 
     def link_of(self, item: Evidence) -> CaseLink:
         """The link to one answer."""
-        return self.answers[item.case.id, item.prediction.repeat]
+        if not self._answers:
+            return self.links[item.case.id]
+        return self._answers[item.case.id, item.prediction.repeat]
 
 
 class ScoreValues:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import Forgiven, NearMissKind, Rate
+from assay.runs.aggregate.rates import each
 from assay.runs.metric_infos import VERDICT
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
@@ -25,7 +26,7 @@ FORGIVABLE: tuple[NearMissKind, ...] = (
 
 def forgiven_of(evidence: Sequence[Judged], rate: Callable[[Sequence[float | None]], Rate]) -> tuple[Forgiven, ...]:
     """One entry for each kind that would make some case right. ``rate`` computes the rate from one value per answer."""
-    scores = [item.score(VERDICT[0]) for item in evidence]
+    scores = each(evidence, lambda item: item.score(VERDICT[0]))
     if not any(scores):
         return ()
     values = [None if score is None else score.value for score in scores]

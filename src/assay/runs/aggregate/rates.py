@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from statistics import fmean
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from assay.model import Rate
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
@@ -46,6 +46,15 @@ class Answers:
     def means(self, values: Values) -> Values:
         """The mean of each case's values; None for a case without values."""
         return values if len(self.starts) == self.count else mean_of_each(self.split(values))
+
+
+def each(evidence: Sequence[Judged], tell: Callable[[Any], _Item]) -> list[_Item]:
+    """What ``tell`` says of each answer by its case's group, its verdict, scores, comparison, cause and diagnosis.
+
+    In the facts of a large run many answers have all this in common, and it is asked once for these.
+    """
+    at_once = getattr(evidence, "each", None)
+    return [tell(item) for item in evidence] if at_once is None else at_once(tell)
 
 
 def mean_of_each(groups: Iterable[Values]) -> list[float | None]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.model import CacheUse, TimeBin, TimeSpread
 
@@ -42,22 +42,23 @@ def spreads_of(evidence: Sequence[Judged], told: Sequence[float | None]) -> tupl
         seconds if seconds is not None or not (item.prediction.timings_s or item.prediction.turns) else _latency(item)
         for item, seconds in zip(evidence, told, strict=True)
     ]
-    golds = {
-        (item.case.database, execution.query, execution.wall_time_s)
-        for item in evidence
-        for execution in item.gold_executions
-    }
-    predicted = {
-        (item.case.database, execution.query, execution.wall_time_s)
-        for item in evidence
-        if (execution := item.predicted_execution) is not None
-    }
     found = (
         spread_of("answer", answers),
-        spread_of("gold query", (seconds for _, _, seconds in golds)),
-        spread_of("predicted query", (seconds for _, _, seconds in predicted)),
+        spread_of("gold query", _times(evidence, lambda item: item.gold_executions)),
+        spread_of("predicted query", _times(evidence, lambda item: (item.predicted_execution,))),
     )
     return tuple(spread for spread in found if spread is not None)
+
+
+def _times(evidence: Sequence[Judged], of: Callable[[Judged], Iterable[Any]]) -> Iterable[float | None]:
+    """The times of different executions."""
+    different = {
+        (item.case.database, execution.query, execution.wall_time_s)
+        for item in evidence
+        for execution in of(item)
+        if execution is not None
+    }
+    return (seconds for _, _, seconds in different)
 
 
 def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:

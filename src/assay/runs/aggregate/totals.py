@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from assay.errors import UsageError
 from assay.model import (
@@ -25,7 +25,7 @@ from assay.model import (
 )
 from assay.runs.aggregate.causes import cause_groups
 from assay.runs.aggregate.forgiven import forgiven_of
-from assay.runs.aggregate.rates import Answers, Values, rate_of
+from assay.runs.aggregate.rates import Answers, Values, each, rate_of
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
 from assay.runs.aggregate.strengths import witness_totals
@@ -62,7 +62,7 @@ def aggregate(
     """
     once = repeats == 1
     answers = Answers.once_each(len(evidence)) if once else Answers.of(evidence)
-    firsts = [evidence[start] for start in answers.starts]
+    firsts = evidence if once else [evidence[start] for start in answers.starts]
     columns = [column_of(evidence, metric) for metric in metrics]
     times = [item.prediction.timing_s(ANSWER_TIME) for item in evidence]
     # Means of several answers are no longer 0 and 1 alone.
@@ -74,7 +74,7 @@ def aggregate(
         confidence=confidence,
         doubtful=doubtful,
     )
-    outcomes = [item.verdict.outcome for item in evidence]
+    outcomes = each(evidence, lambda item: item.verdict.outcome)
     return Aggregates(
         cases=len(firsts),
         correct=outcomes.count("correct"),
@@ -90,11 +90,12 @@ def aggregate(
         disagreements=_disagreements(
             firsts,
             metrics,
-            [list(zip(column)) if once else list(map(tuple, answers.split(column))) for column in columns],
+            columns if once else [list(map(tuple, answers.split(column))) for column in columns],
+            once=once,
         ),
         flags=counts_of(evidence, _flags),
         near_misses=counts_of(evidence, _near_misses),
-        failures=counts_of(evidence, failures_of),
+        failures=counts_of(evidence, failures_of, alone=True),
         causes=counts_of(evidence, lambda item: _one(item.cause)),
         fix_first=counts_of(evidence, _mended_alone),
         cause_groups=cause_groups(evidence),
@@ -149,7 +150,8 @@ def groups_of(
         order = difficulty_rank if kind == "difficulty" else _no_rank
         return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
 
-    determined = [i for i, item in enumerate(evidence) if "ambiguous_gold" not in item.verdict.flags]
+    ambiguous = each(evidence, lambda item: "ambiguous_gold" in item.verdict.flags)
+    determined = [i for i, one in enumerate(ambiguous) if not one]
     sound = [i for i, item in enumerate(evidence) if item.case.id not in doubtful] if doubtful else range(len(evidence))
     return Groups(
         sound=group("sound", None, sound) if len(sound) < len(evidence) else None,
@@ -163,22 +165,26 @@ def groups_of(
 
 def column_of(evidence: Sequence[Judged], metric: MetricInfo) -> list[float | None]:
     """One metric's value for each case, in the run's order."""
-    column: list[float | None] = []
     place = 0
-    for item in evidence:
+
+    def value_of(item: Judged) -> float | None:
+        nonlocal place
         # Usually a metric's score has the same place in every case.
         scores: Sequence[Score | ScoreFacts] = item.scores
         score = scores[place] if place < len(scores) else None
         if score is None or score.metric != metric.name:
             place = next((at for at, other in enumerate(scores) if other.metric == metric.name), 0)
             score = item.score(metric.name)
-        value = None if score is None else score.value
+        return None if score is None else score.value
+
+    column = each(evidence, value_of)
+    for value in dict.fromkeys(column):
         if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
             wanted = "0, 1" if metric.binary else "a finite number"
+            case_id = evidence[next(at for at, one in enumerate(column) if one is value)].case.id
             raise UsageError(
-                f"metric {metric.name!r} gave {value!r} for case {item.case.id!r}: it must give {wanted} or None"
+                f"metric {metric.name!r} gave {value!r} for case {case_id!r}: it must give {wanted} or None"
             )
-        column.append(value)
     return column
 
 
@@ -225,8 +231,7 @@ def _partition(
 ) -> list[tuple[str | None, list[int]]]:
     """Indices of the cases by name, ordered by rank and name; empty where no case has a name."""
     members: dict[str | None, list[int]] = {}
-    for index, item in enumerate(evidence):
-        names = names_of(item)
+    for index, names in enumerate(each(evidence, names_of)):
         for name in dict.fromkeys(names) if names else (None,):
             members.setdefault(name, []).append(index)
     if set(members) <= {None}:
@@ -245,30 +250,38 @@ def _no_rank(_: str) -> int:
 
 
 def _disagreements(
-    firsts: Sequence[Judged], metrics: Sequence[MetricInfo], columns: Sequence[Sequence[tuple[float | None, ...]]]
+    firsts: Sequence[Judged],
+    metrics: Sequence[MetricInfo],
+    columns: Sequence[Sequence[float | None]] | Sequence[Sequence[tuple[float | None, ...]]],
+    *,
+    once: bool,
 ) -> tuple[Disagreement, ...]:
-    """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
+    """Every pair of yes/no metrics that differ on some answer, in the metrics' order. ``once``: one answer to a case.
 
     A case is listed under each metric that alone accepts some answer of it. A case on whose answers both metrics
     always agree counts as ``both`` where they accept any of them, else as ``neither``.
     """
     found = []
-    binary = [(metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary]
+    ids: list[str] = []
+    binary: list[tuple[str, Sequence[Any]]] = [
+        (metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary
+    ]
     for (first, left), (second, right) in combinations(binary, 2):
         # Cases have few different values, so that each pair of values is looked at once.
         counts = Counter(zip(left, right, strict=True))
-        agreements = {pair: _agreement(*pair) for pair in counts}
+        agreements = {pair: _agreement((pair[0],), (pair[1],)) if once else _agreement(*pair) for pair in counts}
         if not any(one.only_first or one.only_second for one in agreements.values()):
             continue
         told = [agreements[pair] for pair in zip(left, right, strict=True)]
+        ids = ids or [item.case.id for item in firsts]
         found.append(
             Disagreement(
                 first=first,
                 second=second,
                 both=sum(counts[pair] for pair, one in agreements.items() if one.both),
                 neither=sum(counts[pair] for pair, one in agreements.items() if one.neither),
-                only_first=tuple([item.case.id for item, one in zip(firsts, told, strict=True) if one.only_first]),
-                only_second=tuple([item.case.id for item, one in zip(firsts, told, strict=True) if one.only_second]),
+                only_first=tuple([id_ for id_, one in zip(ids, told, strict=True) if one.only_first]),
+                only_second=tuple([id_ for id_, one in zip(ids, told, strict=True) if one.only_second]),
             )
         )
     return tuple(found)
@@ -290,15 +303,18 @@ def _agreement(ones: Sequence[float | None], others: Sequence[float | None]) -> 
     return _Agreement((1.0, 0.0) in pairs, (0.0, 1.0) in pairs, agree and both, agree and not both)
 
 
-def counts_of(evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterable[str]]) -> tuple[Count, ...]:
+def counts_of(
+    evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterable[str]], *, alone: bool = False
+) -> tuple[Count, ...]:
     """How many cases carry each name, the most frequent first, then by name.
 
+    ``alone``: names are by what no two answers need have in common (`each`).
     A case counts once per name, however often the name occurs in its answers.
     """
     ids: dict[str, dict[str, None]] = {}
-    for item in evidence:
-        for name in names_of(item):
-            ids.setdefault(name, {})[item.case.id] = None
+    for place, names in enumerate(map(names_of, evidence) if alone else each(evidence, names_of)):
+        for name in names:
+            ids.setdefault(name, {})[evidence[place].case.id] = None
     counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
     return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
 

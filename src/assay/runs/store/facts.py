@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 import msgspec
 
@@ -30,6 +30,9 @@ from assay.model import (
 from assay.model.witness import RefutationKind
 from assay.runs.store.codec import of_today
 from assay.sql.features import features_of
+
+if TYPE_CHECKING:
+    from assay.runs.store.fact_table import BareFacts
 
 _Kept = TypeVar("_Kept")
 
@@ -144,12 +147,19 @@ class AnswerFacts(msgspec.Struct, frozen=True, gc=False):
     repeat: int = 0
 
     @property
+    def own(self) -> bool:
+        """Whether they tell what hardly two answers share."""
+        return bool(self.timings_s) or self.tokens is not None or self.cost_usd is not None
+
+    @property
     def turns(self) -> tuple[TurnAnswer, ...]:
         """None: only conversations have turns."""
         return ()
 
     def timing_s(self, name: str) -> float | None:
         """As `Prediction.timing_s`."""
+        if not self.timings_s:
+            return None
         return next((seconds for known, seconds in self.timings_s if known == name), None)
 
 
@@ -204,7 +214,7 @@ class CaseFacts(msgspec.Struct, frozen=True, gc=False):
         return next((score for score in self.scores if score.metric == metric), None)
 
 
-Judged: TypeAlias = Evidence | CaseFacts
+Judged: TypeAlias = Union[Evidence, CaseFacts, "BareFacts"]
 """One judged answer: all of its evidence, or its facts."""
 
 
@@ -241,7 +251,7 @@ class FactReader:
         return self._facts(
             found,
             name,
-            answer if answer.timings_s else self._once(answer),
+            answer if answer.own else self._once(answer),
             golds=tuple(map(_hashed, found.gold_executions)),
             predicted=None if predicted is None else _hashed(predicted),
         )
@@ -343,11 +353,6 @@ def _with_text_of(execution: ExecutionFacts, texts: Sequence[str | None]) -> Exe
         if text == execution.query and text is not execution.query:
             return ExecutionFacts(text, execution.wall_time_s, execution.failure, execution.earlier_time_s)
     return execution
-
-
-def reason_of(judged: Judged) -> str:
-    """The reason of the verdict."""
-    return judged.reason if isinstance(judged, CaseFacts) else judged.verdict.reason
 
 
 def facts_of(evidence: Sequence[Evidence]) -> Sequence[Judged]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from assay.errors import AssayError, InputError, RunError
-from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings, Score
+from assay.errors import InputError, RunError
+from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
 from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
-from assay.runs.store.facts import AnswerFacts, CaseFacts, CaseName, RowFacts, ScoreFacts, facts_of, reason_of, row_of
 from assay.runs.store.journal_lines import JournalLines, LinePlaces
 from assay.runs.store.kept_lines import LazyEvidence
+from assay.runs.store.results_table import write_parquet
+from assay.runs.store.writing import temporary, write_value
 
 _Kept = TypeVar("_Kept")
 
@@ -34,29 +34,6 @@ LOCK = ".lock"
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness")
 """Settings that change nothing in the evidence."""
 _LABELS = ("name", "tags")
-RESULT_COLUMNS = {
-    "case_id": "VARCHAR",
-    "question": "VARCHAR",
-    "db_id": "VARCHAR",
-    "difficulty": "VARCHAR",
-    "predicted_sql": "VARCHAR",
-    "gold_sql": "VARCHAR",
-    "outcome": "VARCHAR",
-    "reason": "VARCHAR",
-    "flags": "VARCHAR[]",
-    "cause": "VARCHAR",
-    "gold_findings": "VARCHAR[]",
-    "strength": "VARCHAR",
-}
-"""The columns of results.parquet before those of the metrics, with their types in DuckDB."""
-MOST_CHARACTERS = 500_000
-"""The limit for a text in results.parquet: longer texts are cut there, and say so. The journal has the whole text."""
-_MOST_ROW_BYTES = 128 * 1024 * 1024
-"""The limit for a row as JSON: enough for all its texts at full length, with each character as ``\\u....``."""
-_ROWS_AT_ONCE = 10_000
-"""How many rows are in memory while results.parquet is written."""
-REPEAT_COLUMN = "repeat"
-"""The column with the number of a row's answer, from 1; only where the run asked more than once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +98,7 @@ def check_place(folder: Path, *, locked: bool = True) -> None:
 
 def _is_first_trace(path: Path) -> bool:
     """Whether the path is something that a run leaves if it is killed in its first moment."""
-    if path.name in (_temporary(Path(RUN_FILE)).name, LOCK):
+    if path.name in (temporary(Path(RUN_FILE)).name, LOCK):
         return True
     return path.name in (journal.NAME, journal.ANSWERS) and path.is_file() and path.stat().st_size == 0
 
@@ -148,12 +125,12 @@ def begin_folder(
     folder: Path, settings: RunSettings, provenance: Provenance, *, lint: LintReport | None = None
 ) -> None:
     """Write into the folder which run it is for, that it is unfinished, and what is doubtful about its golds."""
-    _write(folder / RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
+    write_value(folder / RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
     (folder / _PARQUET_FILE).unlink(missing_ok=True)
     if lint is None:
         (folder / LINT_FILE).unlink(missing_ok=True)
     else:
-        _write(folder / LINT_FILE, lint)
+        write_value(folder / LINT_FILE, lint)
 
 
 def read_lint(folder: Path) -> LintReport | None:
@@ -199,13 +176,13 @@ def _shown(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else repr(value)
 
 
-def finish_folder(folder: Path, run: Run, digests: Sequence[str]) -> None:
+def finish_folder(folder: Path, run: Run, digests: Iterable[str]) -> None:
     """Write the files of a finished run besides its journal. ``digests`` are its cases', in order."""
     write_parquet(folder / _PARQUET_FILE, run)
-    _write(folder / RUN_FILE, _finished(run, digests))
+    write_value(folder / RUN_FILE, _finished(run, digests))
 
 
-def _finished(run: Run, digests: Sequence[str] = ()) -> RunFile:
+def _finished(run: Run, digests: Iterable[str] = ()) -> RunFile:
     return RunFile(
         format=FORMAT,
         status="finished",
@@ -228,10 +205,10 @@ def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
     labels = {name: getattr(settings, name) for name in _LABELS}
     labelled = replace(stored.settings, **labels)
     if labelled != stored.settings:
-        _write(folder / RUN_FILE, replace(stored, settings=labelled))
+        write_value(folder / RUN_FILE, replace(stored, settings=labelled))
 
 
-def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Sequence[str]) -> bool:
+def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Iterable[str]) -> bool:
     """Whether the stored run is finished, and differs from the one to be made only in its name and tags."""
     then = stored.provenance
     now = replace(provenance, started_at=then.started_at, wall_time_s=then.wall_time_s, cache=then.cache)
@@ -342,119 +319,3 @@ def read_run_file(folder: Path) -> RunFile:
     if stored.format > FORMAT:
         raise RunError(f"{path} was written by a newer Assay (format {stored.format}): update this one to read it")
     return stored
-
-
-def _write(path: Path, content: RunFile | LintReport) -> None:
-    """Write a file completely or not at all. Raises RunError where the disk does not take it."""
-    import msgspec
-
-    temporary = _temporary(path)
-    try:
-        with _taking(path):
-            temporary.write_bytes(msgspec.json.format(encode_value(content), indent=2))
-            os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_suffix(".tmp")
-
-
-@contextmanager
-def _taking(path: Path) -> Iterator[None]:
-    """Where the disk does not take a file, raise RunError with what that means for the run."""
-    try:
-        yield
-    except OSError as error:
-        if not path.parent.exists():
-            raise journal.gone(path.parent) from error
-        raise RunError(
-            f"{path}: cannot be written ({error.strerror}); what was finished before is kept: "
-            "make room and run the same command again"
-        ) from error
-
-
-def write_parquet(path: Path, run: Run) -> None:
-    """Write one row per answer, in the question set's order, with a column for each metric (NULL: unscored).
-
-    Raises RunError where the disk does not take it.
-    """
-    import duckdb
-
-    metrics = run.settings.metrics
-    repeat = {REPEAT_COLUMN: "INTEGER"} if run.settings.repeats > 1 else {}
-    columns = {**RESULT_COLUMNS, **repeat, **dict.fromkeys(metrics, "DOUBLE")}
-    wanted = frozenset(metrics)
-    findings = None if run.lint is None else run.lint.rules_by_case()
-    lines = path.with_suffix(".lines.tmp")
-    temporary = _temporary(path)
-    try:
-        with _taking(path):
-            with lines.open("wb") as file:
-                for judged in _row_sources(run.evidence):
-                    row = _parquet_row(judged, wanted, numbered=bool(repeat))
-                    row["gold_findings"] = None if findings is None else findings.get(judged.case.id, [])
-                    file.write(encode_value(row) + b"\n")
-            with duckdb.connect(":memory:") as connection:
-                connection.execute("SET enable_progress_bar = false")
-                connection.execute("SET threads = 1")  # each would hold rows of its own
-                source = connection.read_json(
-                    str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES
-                )
-                try:
-                    source.write_parquet(str(temporary), row_group_size=_ROWS_AT_ONCE)
-                except duckdb.IOException as error:  # DuckDB's own class, not an OSError
-                    raise OSError(0, str(error).partition("\n")[0]) from error
-            os.replace(temporary, path)
-    finally:
-        lines.unlink(missing_ok=True)
-        temporary.unlink(missing_ok=True)
-
-
-def _row_sources(evidence: Sequence[Evidence]) -> Iterator[Evidence | CaseFacts | RowFacts]:
-    facts = facts_of(evidence)
-    packed = len(facts) > 0 and isinstance(facts[0].case, CaseName)  # a large run's facts have no texts
-    if packed and isinstance(evidence, LazyEvidence) and evidence.line is not None:
-        line = evidence.line
-        return (row_of(line(place)) for place in range(len(evidence)))
-    return iter(facts)
-
-
-def _parquet_row(
-    judged: Evidence | CaseFacts | RowFacts, metrics: Collection[str], *, numbered: bool
-) -> dict[str, object]:
-    """The row of an answer; a column that it leaves out is NULL."""
-    case, answer = judged.case, judged.prediction
-    if isinstance(case, CaseName) or isinstance(answer, AnswerFacts):
-        raise AssayError("the facts of a large run have no texts: its rows are read from its lines")
-    row: dict[str, object] = {
-        "case_id": case.id,
-        "question": case.question,
-        "db_id": case.database,
-        "difficulty": case.difficulty,
-        "predicted_sql": answer.query,
-        "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
-        "outcome": judged.verdict.outcome,
-        "reason": judged.reason if isinstance(judged, RowFacts) else reason_of(judged),
-        "flags": sorted(judged.verdict.flags),
-        "cause": judged.cause,
-        "strength": judged.verdict.strength if judged.verdict.outcome == "correct" else None,
-    }
-    for name, value in row.items():
-        if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):
-            row[name] = _parquet_text(value)
-    if numbered:
-        row[REPEAT_COLUMN] = answer.repeat + 1
-    scores: Sequence[Score | ScoreFacts] = judged.scores
-    for score in scores:
-        if score.metric in metrics:
-            row[score.metric] = score.value
-    return row
-
-
-def _parquet_text(text: str) -> str:
-    """A text in the form of results.parquet."""
-    if len(text) > MOST_CHARACTERS:
-        text = f"{text[:MOST_CHARACTERS]}… [cut: {len(text):,} characters, all of them in {journal.NAME}]"
-    return text.replace("\0", "\ufffd")  # DuckDB's JSON reader does not accept the zero character

@@ -13,7 +13,7 @@ from types import TracebackType
 from zlib import crc32
 
 from assay.errors import RunError
-from assay.runs.store.kept_lines import read_at
+from assay.kept import read_at
 
 NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"

@@ -9,7 +9,7 @@ from pathlib import Path
 from zlib import crc32
 
 from assay.errors import RunError
-from assay.runs.store.kept_lines import read_at
+from assay.kept import read_at
 
 _HELD_BYTES = 4 * 1024 * 1024
 """A journal up to this size is held in memory: hundreds of such runs may be read, and then none keeps a file open."""

@@ -2,102 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from array import array
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import overload
 
 from assay.model import Evidence
-from assay.runs.store.facts import Judged
+from assay.runs.store.fact_table import FactList
 
-_ABSENT = -1
-_MOST_IN_MEMORY = 32 * 1024 * 1024
-"""Bytes of lines that are kept without a file; more go to a temporary file."""
 _MOST_DECODED = 5_000
 """A run of at most this many answers is decoded once and stays decoded; of a larger one, no evidence is kept."""
-
-
-class KeptLines:
-    """One line for each place, in a file that is open or in memory. A later line for a place replaces the earlier one.
-
-    ``path`` is a file in which `note` says where lines are: it is opened, so that the lines can be read after the file
-    has lost its name. Without one, `keep` keeps the lines themselves, beyond ``most_in_memory`` bytes in a temporary
-    file. Used by one thread at a time.
-    """
-
-    _descriptor = _ABSENT
-
-    def __init__(self, count: int, *, path: Path | None = None, most_in_memory: int = _MOST_IN_MEMORY) -> None:
-        self._starts = array("q", [_ABSENT]) * count
-        self._lengths = array("q", [0]) * count
-        if path is not None:
-            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        self._buffer = bytearray()
-        self._most_in_memory = most_in_memory
-        self._written = 0
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def __contains__(self, place: int) -> bool:
-        return self._starts[place] != _ABSENT
-
-    def note(self, place: int, start: int, length: int) -> None:
-        """The line of a place is in the file, from ``start`` on."""
-        self._starts[place], self._lengths[place] = start, length
-
-    def keep(self, place: int, line: bytes) -> None:
-        """Keep the line of a place."""
-        self.note(place, self._written + len(self._buffer), len(line))
-        self._buffer += line
-        if len(self._buffer) > self._most_in_memory:
-            self._spill()
-
-    def line(self, place: int) -> bytes:
-        """The line of a place. Raises KeyError where it has none."""
-        start, length = self._starts[place], self._lengths[place]
-        if start == _ABSENT:
-            raise KeyError(place)
-        if start >= self._written and self._buffer:
-            begin = start - self._written
-            return bytes(self._buffer[begin : begin + length])
-        return read_at(self._descriptor, start, length)
-
-    def close(self) -> None:
-        """Release the file. Closing twice is harmless."""
-        if self._descriptor != _ABSENT:
-            os.close(self._descriptor)
-            self._descriptor = _ABSENT
-
-    def __del__(self) -> None:
-        self.close()
-
-    def _spill(self) -> None:
-        if self._descriptor == _ABSENT:
-            with tempfile.TemporaryFile(prefix="assay-") as file:
-                self._descriptor = os.dup(file.fileno())
-        data = memoryview(self._buffer)
-        while data:
-            data = data[os.write(self._descriptor, data) :]
-        self._written += len(self._buffer)
-        self._buffer = bytearray()
-
-
-def read_at(descriptor: int, start: int, length: int) -> bytes:
-    """Bytes of a file. Raises EOFError where the file has been cut."""
-    found = b""
-    while len(found) < length:
-        if hasattr(os, "pread"):
-            part = os.pread(descriptor, length - len(found), start + len(found))
-        else:  # Windows
-            os.lseek(descriptor, start + len(found), os.SEEK_SET)
-            part = os.read(descriptor, length - len(found))
-        if not part:
-            raise EOFError("the file of the run was cut while it was read")
-        found += part
-    return found
 
 
 class LazyEvidence(Sequence[Evidence]):
@@ -114,7 +26,7 @@ class LazyEvidence(Sequence[Evidence]):
         count: int,
         decode: Callable[[int], Evidence],
         *,
-        facts: Sequence[Judged] | None = None,
+        facts: FactList | None = None,
         line: Callable[[int], bytes] | None = None,
     ) -> None:
         self.facts = facts

@@ -1,0 +1,169 @@
+"""results.parquet: a run as a table, with one row for each answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.errors import AssayError
+from assay.model import Evidence, Run, Score
+from assay.runs.store import journal
+from assay.runs.store.codec import encode_value
+from assay.runs.store.fact_table import BareFacts
+from assay.runs.store.facts import AnswerFacts, CaseName, Judged, RowFacts, ScoreFacts, row_of
+from assay.runs.store.kept_lines import LazyEvidence
+from assay.runs.store.writing import taking, temporary
+
+RESULT_COLUMNS = {
+    "case_id": "VARCHAR",
+    "question": "VARCHAR",
+    "db_id": "VARCHAR",
+    "difficulty": "VARCHAR",
+    "predicted_sql": "VARCHAR",
+    "gold_sql": "VARCHAR",
+    "outcome": "VARCHAR",
+    "reason": "VARCHAR",
+    "flags": "VARCHAR[]",
+    "cause": "VARCHAR",
+    "gold_findings": "VARCHAR[]",
+    "strength": "VARCHAR",
+}
+"""The columns of results.parquet before those of the metrics, with their types in DuckDB."""
+MOST_CHARACTERS = 500_000
+"""The limit for a text in results.parquet: longer texts are cut there, and say so. The journal has the whole text."""
+_LEAST_READ_BYTES = 1024 * 1024
+"""DuckDB reads JSON in portions of twice its longest row, or of twice this."""
+_ROWS_AT_ONCE = 5_000
+"""How many rows are in memory while results.parquet is written."""
+_PORTION_BYTES = 2 * 1024 * 1024
+_PORTION = ".lines.tmp"
+REPEAT_COLUMN = "repeat"
+"""The column with the number of a row's answer, from 1; only where the run asked more than once."""
+
+
+class _Portion(NamedTuple):
+    """Some rows as lines of JSON."""
+
+    path: Path
+    longest: int
+    """The bytes of its longest row."""
+
+
+def write_parquet(path: Path, run: Run) -> None:
+    """Write one row per answer, in the question set's order, with a column for each metric (NULL: unscored).
+
+    Raises RunError where the disk does not take it.
+    """
+    metrics = run.settings.metrics
+    repeat = {REPEAT_COLUMN: "INTEGER"} if run.settings.repeats > 1 else {}
+    columns = {**RESULT_COLUMNS, **repeat, **dict.fromkeys(metrics, "DOUBLE")}
+    aside = temporary(path)
+    _remove_portions(path)  # of a process that was killed
+    try:
+        with taking(path):
+            rows = _rows(run, frozenset(metrics), numbered=bool(repeat))
+            _convert([*_portions(path, rows)], aside, columns)
+            os.replace(aside, path)
+    finally:
+        _remove_portions(path)
+        aside.unlink(missing_ok=True)
+
+
+def _rows(run: Run, metrics: Collection[str], *, numbered: bool) -> Iterator[bytes]:
+    findings = None if run.lint is None else run.lint.rules_by_case()
+    for judged in _row_sources(run.evidence):
+        row = _row(judged, metrics, numbered=numbered)
+        row["gold_findings"] = None if findings is None else findings.get(judged.case.id, [])
+        yield encode_value(row) + b"\n"
+
+
+def _portions(path: Path, rows: Iterable[bytes]) -> Iterator[_Portion]:
+    """Write rows into files beside the table: of a file DuckDB keeps about as much as is in it until its end."""
+    rows = iter(rows)
+    for number in count():
+        portion = path.with_suffix(f".{number}{_PORTION}")
+        size = longest = 0
+        with portion.open("wb") as file:
+            for row in rows:
+                file.write(row)
+                size, longest = size + len(row), max(longest, len(row))
+                if size >= _PORTION_BYTES:
+                    break
+        if size or not number:
+            yield _Portion(portion, longest)
+        if size < _PORTION_BYTES:
+            return
+
+
+def _remove_portions(path: Path) -> None:
+    for left in path.parent.glob(f"{path.stem}.*{_PORTION}"):
+        left.unlink(missing_ok=True)
+
+
+def _convert(portions: Sequence[_Portion], target: Path, columns: Mapping[str, str]) -> None:
+    """Write rows in lines of JSON as Parquet. Raises OSError."""
+    import duckdb
+
+    longest = max(portion.longest for portion in portions)
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET threads = 1")  # each would hold rows of its own
+        source = connection.read_json(
+            [str(portion.path) for portion in portions],  # type: ignore[arg-type]
+            columns=dict(columns),
+            format="newline_delimited",
+            maximum_object_size=max(_LEAST_READ_BYTES, 2 * longest),
+        )
+        try:
+            source.write_parquet(str(target), row_group_size=_ROWS_AT_ONCE)
+        except duckdb.IOException as error:  # DuckDB's own class, not an OSError
+            raise OSError(0, str(error).partition("\n")[0]) from error
+
+
+def _row_sources(evidence: Sequence[Evidence]) -> Iterator[Judged | RowFacts]:
+    if isinstance(evidence, LazyEvidence) and evidence.facts is not None:
+        if evidence.facts.with_texts:
+            return iter(evidence.facts)
+        if (line := evidence.line) is not None:
+            return (row_of(line(place)) for place in range(len(evidence)))
+    return iter(evidence)
+
+
+def _row(judged: Judged | RowFacts, metrics: Collection[str], *, numbered: bool) -> dict[str, object]:
+    """The row of an answer; a column that it leaves out is NULL."""
+    case, answer = judged.case, judged.prediction
+    if isinstance(judged, BareFacts) or isinstance(case, CaseName) or isinstance(answer, AnswerFacts):
+        raise AssayError("the facts of a large run have no texts: its rows are read from its lines")
+    row: dict[str, object] = {
+        "case_id": case.id,
+        "question": case.question,
+        "db_id": case.database,
+        "difficulty": case.difficulty,
+        "predicted_sql": answer.query,
+        "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
+        "outcome": judged.verdict.outcome,
+        "reason": judged.verdict.reason if isinstance(judged, Evidence) else judged.reason,
+        "flags": sorted(judged.verdict.flags),
+        "cause": judged.cause,
+        "strength": judged.verdict.strength if judged.verdict.outcome == "correct" else None,
+    }
+    for name, value in row.items():
+        if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):
+            row[name] = _text(value)
+    if numbered:
+        row[REPEAT_COLUMN] = answer.repeat + 1
+    scores: Sequence[Score | ScoreFacts] = judged.scores
+    for score in scores:
+        if score.metric in metrics:
+            row[score.metric] = score.value
+    return row
+
+
+def _text(text: str) -> str:
+    """A text in the form of results.parquet."""
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}… [cut: {len(text):,} characters, all of them in {journal.NAME}]"
+    return text.replace("\0", "\ufffd")  # DuckDB's JSON reader does not accept the zero character

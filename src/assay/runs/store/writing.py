@@ -1,0 +1,72 @@
+"""Write the files of a run whole or not at all, and large ones part by part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+from assay.errors import RunError
+from assay.runs.store import journal
+from assay.runs.store.codec import encode_value
+
+_INDENT = 2
+_DEEPEST = 3
+"""How deep a value is taken apart: a run's numbers, its disagreements, and each of these."""
+
+
+def write_value(path: Path, content: object) -> None:
+    """Write a value as indented JSON, completely or not at all. Raises RunError where the disk does not take it."""
+    aside = temporary(path)
+    try:
+        with taking(path):
+            with aside.open("wb") as file:
+                file.writelines(json_pieces(content))
+            os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def json_pieces(content: object, *, depth: int = 0) -> Iterator[bytes]:
+    """A value as indented JSON, part by part: the numbers of a large run name a hundred thousand cases many times."""
+    import msgspec
+
+    if depth < _DEEPEST and is_dataclass(content):
+        members = [(b'"%s": ' % field.name.encode(), getattr(content, field.name)) for field in fields(content)]
+        brackets = b"{}"
+    elif depth < _DEEPEST and isinstance(content, tuple) and content and is_dataclass(content[0]):
+        members, brackets = [(b"", item) for item in content], b"[]"
+    else:
+        # No text can match: the line ends within texts are escaped.
+        yield msgspec.json.format(encode_value(content), indent=_INDENT).replace(b"\n", _line(depth))
+        return
+    yield brackets[:1]
+    for place, (name, value) in enumerate(members):
+        yield (b"," if place else b"") + _line(depth + 1) + name
+        yield from json_pieces(value, depth=depth + 1)
+    yield _line(depth) + brackets[1:]
+
+
+def _line(depth: int) -> bytes:
+    return b"\n" + b" " * (_INDENT * depth)
+
+
+def temporary(path: Path) -> Path:
+    """Where a file is written before it gets its name."""
+    return path.with_suffix(".tmp")
+
+
+@contextmanager
+def taking(path: Path) -> Iterator[None]:
+    """Where the disk does not take a file, raise RunError with what that means for the run."""
+    try:
+        yield
+    except OSError as error:
+        if not path.parent.exists():
+            raise journal.gone(path.parent) from error
+        raise RunError(
+            f"{path}: cannot be written ({error.strerror}); what was finished before is kept: "
+            "make room and run the same command again"
+        ) from error
