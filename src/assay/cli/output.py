@@ -124,7 +124,7 @@ def exit_if_unfinished(run: Run) -> None:
 
     Only trouble that is not an answer's fault counts. Without it this does nothing: the number is over all cases.
     """
-    from assay.runs.store.facts import facts_of
+    from assay.runs.store.fact_table import facts_of
     from assay.scoring.queries.verdicts import undone, unfinished
 
     evidence = facts_of(run.record.evidence)

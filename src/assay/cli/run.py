@@ -405,7 +405,7 @@ def _lint_options(settings: RunFileSettings, *, wanted: bool) -> LintOptions | b
 
 def _tell_untimed(done: Run) -> None:
     """Say on standard error how many pairs the timing budget did not reach."""
-    from assay.runs.store.facts import facts_of
+    from assay.runs.store.fact_table import facts_of
     from assay.runs.timing import BUDGET_SPENT
 
     evidence = facts_of(done.record.evidence)

@@ -17,8 +17,8 @@ from assay.runs.job import Job, OnProgress
 from assay.runs.plan import Waiting, Work, plan_places
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_parts, pack_task
-from assay.runs.store.fact_table import FactColumns, FactList, FactObjects
-from assay.runs.store.facts import CaseFacts, FactReader, Judged
+from assay.runs.store.fact_table import FactColumns, FactList, FactObjects, Judged
+from assay.runs.store.facts import CaseFacts, FactReader
 from assay.runs.store.journal import Finished, Journal, damaged
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.strengths import Search, awaits_search, lacks_score, with_score

@@ -18,7 +18,7 @@ from assay.ports import Backend, Task, TaskLost
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value
-from assay.runs.store.facts import Judged
+from assay.runs.store.fact_table import Judged
 from assay.runs.timing import one_query
 from assay.runs.worker_tasks import MatchTask
 

@@ -17,7 +17,8 @@ from assay.model.blame import ruling
 from assay.ports import AWAITS_TIMING, Backend, Task, TaskLost, TimedMetric
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
-from assay.runs.store.facts import Judged, ScoreFacts
+from assay.runs.store.fact_table import Judged
+from assay.runs.store.facts import ScoreFacts
 from assay.runs.worker_tasks import Timed, TimingTask
 from assay.sql.lexing import pieces
 

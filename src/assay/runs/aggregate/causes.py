@@ -10,7 +10,8 @@ from assay.model import Case, CauseGroup, CauseGroupKind
 from assay.sql.features import features_of
 
 if TYPE_CHECKING:
-    from assay.runs.store.facts import CaseName, Judged
+    from assay.runs.store.fact_table import Judged
+    from assay.runs.store.facts import CaseName
 
 
 def cause_groups(evidence: Sequence[Judged]) -> tuple[CauseGroup, ...]:

@@ -10,7 +10,7 @@ from assay.runs.aggregate.rates import each
 from assay.runs.metric_infos import VERDICT
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.facts import Judged
+    from assay.runs.store.fact_table import Judged
 
 FORGIVABLE: tuple[NearMissKind, ...] = (
     "superset_columns",

@@ -13,7 +13,7 @@ from assay.model import Rate
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.facts import Judged
+    from assay.runs.store.fact_table import Judged
 
 Values: TypeAlias = Sequence[float | None]
 _Item = TypeVar("_Item")

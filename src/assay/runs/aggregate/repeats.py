@@ -11,7 +11,7 @@ from assay.runs.aggregate.rates import Answers, rate_of
 from assay.stats import pass_all_k, pass_at_k
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.facts import Judged
+    from assay.runs.store.fact_table import Judged
 
 
 def check_repeats(repeats: int, *, live: bool) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.model import CacheUse, TimeBin, TimeSpread
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.facts import Judged
+    from assay.runs.store.fact_table import Judged
 
 ANSWER_TIME = "total_execution_time"
 """The name under which systems report an answer's total time."""

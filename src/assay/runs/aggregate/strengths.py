@@ -10,7 +10,7 @@ from assay.model.verdict import MATCH_STRENGTHS
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
     from assay.runs.aggregate.rates import Values
-    from assay.runs.store.facts import Judged
+    from assay.runs.store.fact_table import Judged
 
 
 def witness_totals(evidence: Sequence[Judged], rate: Callable[[Values], Rate]) -> WitnessTotals | None:

@@ -31,7 +31,8 @@ from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
 from assay.runs.aggregate.strengths import witness_totals
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.facts import AnswerFacts, Judged, ScoreFacts
+    from assay.runs.store.fact_table import Judged
+    from assay.runs.store.facts import AnswerFacts, ScoreFacts
 
 _Answer = TypeVar("_Answer", bound="Judged")
 

@@ -6,11 +6,11 @@ import math
 from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, TypeAlias, TypeVar, Union, overload
 
 import msgspec
 
-from assay.model import Outcome, TurnScore
+from assay.model import Evidence, Outcome, TurnScore
 from assay.runs.store.facts import (
     AnswerFacts,
     CaseFacts,
@@ -18,13 +18,15 @@ from assay.runs.store.facts import (
     ComparisonFacts,
     DiagnosisFacts,
     ExecutionFacts,
-    Judged,
     RefutationFacts,
     ScoreFacts,
     VerdictFacts,
 )
 
 T = TypeVar("T")
+
+Judged: TypeAlias = Union[Evidence, CaseFacts, "BareFacts"]
+"""One judged answer: all of its evidence, or its facts."""
 
 _NONE = -1
 """In place of a row of `FactColumns`: nothing is known yet."""
@@ -294,3 +296,12 @@ class BareFacts:
     def turns(self) -> tuple[TurnScore, ...]:
         """None: only cases with selections have turns."""
         return ()
+
+
+def facts_of(evidence: Sequence[Evidence]) -> Sequence[Judged]:
+    """The facts that a run kept beside its evidence, where it did; else the evidence itself.
+
+    For whoever adds up cases: reading the evidence of a large run takes much longer.
+    """
+    kept: Sequence[Judged] | None = getattr(evidence, "facts", None)
+    return evidence if kept is None else kept

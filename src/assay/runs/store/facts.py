@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
+from typing import Any, TypeVar
 
 import msgspec
 
 from assay.errors import RunError
 from assay.model import (
     Case,
-    Evidence,
     Failure,
     Flag,
     NearMissKind,
@@ -30,9 +29,6 @@ from assay.model import (
 from assay.model.witness import RefutationKind
 from assay.runs.store.codec import of_today
 from assay.sql.features import features_of
-
-if TYPE_CHECKING:
-    from assay.runs.store.fact_table import BareFacts
 
 _Kept = TypeVar("_Kept")
 
@@ -214,10 +210,6 @@ class CaseFacts(msgspec.Struct, frozen=True, gc=False):
         return next((score for score in self.scores if score.metric == metric), None)
 
 
-Judged: TypeAlias = Union[Evidence, CaseFacts, "BareFacts"]
-"""One judged answer: all of its evidence, or its facts."""
-
-
 class FactReader:
     """Reads the facts of a run's cases. What many cases have in common, such as their scores, is kept once."""
 
@@ -353,12 +345,3 @@ def _with_text_of(execution: ExecutionFacts, texts: Sequence[str | None]) -> Exe
         if text == execution.query and text is not execution.query:
             return ExecutionFacts(text, execution.wall_time_s, execution.failure, execution.earlier_time_s)
     return execution
-
-
-def facts_of(evidence: Sequence[Evidence]) -> Sequence[Judged]:
-    """The facts that a run kept beside its evidence, where it did; else the evidence itself.
-
-    For whoever adds up cases: reading the evidence of a large run takes much longer.
-    """
-    kept: Sequence[Judged] | None = getattr(evidence, "facts", None)
-    return evidence if kept is None else kept

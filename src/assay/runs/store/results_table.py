@@ -12,8 +12,8 @@ from assay.errors import AssayError
 from assay.model import Evidence, Run, Score
 from assay.runs.store import journal
 from assay.runs.store.codec import encode_value
-from assay.runs.store.fact_table import BareFacts
-from assay.runs.store.facts import AnswerFacts, CaseName, Judged, RowFacts, ScoreFacts, row_of
+from assay.runs.store.fact_table import BareFacts, Judged
+from assay.runs.store.facts import AnswerFacts, CaseName, RowFacts, ScoreFacts, row_of
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.store.writing import taking, temporary
 
