@@ -119,6 +119,9 @@ def test_two_clauses_that_need_repair_are_two_causes(database: str) -> None:
     assert found.repair is not None
     assert {step.clause for step in found.repair.steps} == {"SELECT", "WHERE"}
     assert {cause.kind for cause in found.causes if cause.proved} == {"attribute_mismatch", "value_mismatch"}
+    computed = "SELECT CASE WHEN name IS NULL THEN 0 ELSE 1 END FROM singer WHERE age > 40"
+    found = diagnosed(database, "SELECT name FROM singer WHERE age > 30", computed)
+    assert {cause.kind for cause in found.causes if cause.proved} == {"conditional_functions", "value_mismatch"}
 
 
 def test_a_value_that_never_occurs_is_shown_with_those_that_do(database: str) -> None:

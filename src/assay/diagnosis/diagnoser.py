@@ -228,11 +228,11 @@ def _settled(pair: _Pair, repair: Repair | None) -> list[Named]:
         return name_causes(found, pair.traits)
     places = frozenset(place for place, sign in enumerate(found) if sign in proved)
     primary = name_causes(found, pair.traits, proved=places)
-    for clause in clauses if repair is not None and len(repair.steps) > 1 else ():
-        if any(_clause(one.sign.difference) == clause for one in primary):
-            continue
-        own = name_causes([sign for sign in found if _clause(sign.difference) == clause], pair.traits)
-        primary = [*primary[:1], *own[:1], *primary[1:]] if own else primary
+    if repair is not None and len(repair.steps) > 1:
+        first = _clause(primary[0].sign.difference)
+        in_order = sorted(dict.fromkeys(clauses), key=lambda clause: clause != first)
+        apart = ([sign for sign in found if _clause(sign.difference) == clause] for clause in in_order)
+        primary = [*(name_causes(some, pair.traits)[0] for some in apart if some), *primary]
     once = {one.kind: one for one in reversed(primary)}
     return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:MOST_NAMED]
 
