@@ -74,7 +74,7 @@ def test_all_are_decided_as_they_are_labelled(pairs: list[Any], part: int) -> No
 @pytest.mark.parametrize("part", range(8))
 def test_no_random_database_parts_what_is_labelled_the_same(pairs: list[Any], part: int) -> None:
     for pair in [pair for pair in pairs if pair.truth == "eq"][part::8]:
-        if "ORDER BY" in pair.first:
+        if "ORDER BY" in pair.first or "CHECK" in pair.ddl:  # these databases know neither
             continue
         schema = schema_of(pair.ddl, "sqlite")
         found = next(differences("sqlite", pair.ddl, pair.first, pair.second, schema, range(60)), None)

@@ -15,8 +15,8 @@ from .proof_pairs import SCHEMA, TRIPLES
 from .random_databases import same_bag, schema_of
 
 SQLITE = schema_of(SCHEMA)
-EQUAL = "SELECT SUM(goals) FROM player WHERE age > 1 OR age <= 1"
-SPLIT = "SELECT SUM(c) FROM (SELECT team_id, SUM(goals) AS c FROM player WHERE age IS NOT NULL GROUP BY team_id) AS d"
+EQUAL = "SELECT team_id FROM player WHERE age IS NOT NULL GROUP BY team_id HAVING COUNT(DISTINCT goals) > 1"
+SPLIT = "SELECT team_id FROM player WHERE age IS NOT NULL GROUP BY team_id HAVING MIN(goals) < MAX(goals)"
 
 
 def test_what_no_rule_decides_is_decided_for_small_tables() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from math import factorial
+from math import factorial, prod
 from random import Random
 from typing import Literal
 
@@ -72,6 +72,8 @@ class Difference:
         self._quick = replace(self._options, near_misses=False)
         self._seed = seed
         self._clock = clock
+        self._tried_all = False
+        """Whether every order of the stored rows was tried last time."""
         self._last: tuple[Sequence[Sequence[Row]], Judged] | None = None
         """The database that was looked at last, the object itself, and what came of it."""
         self._mapping: tuple[int, ...] | None = None
@@ -155,6 +157,7 @@ class Difference:
         seen = {repr((first.rows, second.rows))}
         tried = 0
         most = _MOST_ORDERS if self.doubtful else _FEW_ORDERS
+        self._tried_all = _orders(contents) <= most
         for turned in (False, True):  # the engine prepares every statement anew when it turns: once is enough
             if turned and not self._keyless.reverse(turned=True):
                 continue
@@ -200,6 +203,8 @@ class Difference:
             return True
         if _UNSURE & (self._facts.first.doubts | self._facts.second.doubts):
             return False
+        if self.doubtful and not self._tried_all:
+            return False  # an order that was not tried may make them agree
         return _steady_column_is_missing(pairs) or _steady_column_is_missing([(two, one) for one, two in pairs])
 
 
@@ -237,10 +242,7 @@ def _alike(one: Result, two: Result) -> bool:
 def _arrangements(contents: Sequence[Sequence[Row]], seed: int, most: int) -> Iterator[list[list[Row]]]:
     """The same rows in other orders: all orders where these are few, else some."""
     yield [list(reversed(rows)) for rows in contents]
-    number = 1
-    for rows in contents:
-        number *= factorial(min(len(rows), 12))
-    if number <= most:
+    if _orders(contents) <= most:
         yield from _all_orders(contents)
         return
     rng = Random(seed)
@@ -251,6 +253,11 @@ def _arrangements(contents: Sequence[Sequence[Row]], seed: int, most: int) -> It
         for rows in shuffled:
             rng.shuffle(rows)
         yield shuffled
+
+
+def _orders(contents: Sequence[Sequence[Row]]) -> int:
+    """In how many orders the rows can be stored, as far as that is few."""
+    return prod(factorial(min(len(rows), 12)) for rows in contents)
 
 
 def _all_orders(contents: Sequence[Sequence[Row]]) -> Iterator[list[list[Row]]]:
