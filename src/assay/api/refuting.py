@@ -147,7 +147,7 @@ def _schema(
 
 
 def _pool(limits: Limits) -> WorkerPool:
-    settings = WitnessWorkerSettings(engines=registry.engine_references(), limits=limits)
+    settings = WitnessWorkerSettings(engines=registry.engine_references(), limits=limits, remember=False)
     memory = limits.max_memory_bytes + 2 * limits.max_result_bytes + settings.cache_bytes
     return WorkerPool(workers=1, setup=WITNESS_SETUP, argument=settings, memory_limit_bytes=memory)
 

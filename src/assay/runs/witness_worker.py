@@ -41,6 +41,8 @@ class WitnessWorkerSettings:
     """URL scheme to ``module:Class``."""
     limits: Limits
     cache_bytes: int = 128 * 1024 * 1024
+    remember: bool = True
+    """Whether schemas and what was read of the real data are kept from task to task, and databases open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +76,11 @@ def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
 
 
 class WitnessWorker:
-    """Looks for a witness and a proof for each task. Schemas and what was read of the real data are kept."""
+    """Looks for a witness and a proof for each task."""
 
     def __init__(self, settings: WitnessWorkerSettings) -> None:
         self._settings = settings
-        self._executor = Executor(
-            engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
-        )
+        self._executor = self._new_executor()
         self._refuters: dict[tuple[str, ComparisonOptions | None], Refuter] = {}
         self._schemas: dict[str, DatabaseSchema | None] = {}
 
@@ -92,7 +92,19 @@ class WitnessWorker:
         label = digest.digest()
         if (loss := heartbeat.lost(label)) is not None:
             return Refutation(kind="unknown", why="lost", reason=f"a query hung or crashed: its process {loss.message}")
-        return self._of_schema(task, label) if task.url is None else self._of_database(task, task.url, label)
+        if task.url is None:
+            return self._of_schema(task, label)
+        try:
+            return self._of_database(task, task.url, label)
+        finally:
+            if not self._settings.remember:
+                self._executor.close()
+                self._executor = self._new_executor()
+                self._schemas.clear()
+
+    def _new_executor(self) -> Executor:
+        settings = self._settings
+        return Executor(engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes))
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""

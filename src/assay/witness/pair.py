@@ -271,9 +271,10 @@ class PairSearch:
         kinds = {one.kind for one in broken}
         level: AssumptionLevel = next((level for level, allowed in _LEVELS if kinds <= allowed), "declared")
         holds = level == "observed"
+        filled = any(table.rows for table in self._real.tables.values())
         return Refutation(
             kind="refuted" if holds else "conditional",
-            reason=refuted_sentence(witness, real=True) if holds else conditional_sentence(broken, witness),
+            reason=refuted_sentence(witness, real=filled) if holds else conditional_sentence(broken, witness),
             witness=witness,
             level=level,
             broken=broken,
