@@ -103,6 +103,12 @@ def real_run(folder: Path, answers: dict[str, str | None], name: str) -> Run:
     return assay.evaluate(CASES, answers, databases=shop(folder), workers=1, name=name).record
 
 
+def witnessed_run(folder: Path) -> Run:
+    """The cases with answers of which some are right by luck, and with what other databases say of these."""
+    lucky = LATER | {"c-06": "SELECT id FROM orders WHERE total = (SELECT max(total) FROM orders)"}
+    return assay.evaluate(CASES, lucky, databases=shop(folder), workers=1, name="lucky", witness=True).record
+
+
 class Unsteady:
     """A system that answers right every other time it is asked the same."""
 

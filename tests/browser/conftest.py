@@ -110,6 +110,11 @@ def report(run: Run, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def witnessed(folder: Path) -> Path:
+    return _written(folder / "witnessed.html", HtmlReporter().render(runs.witnessed_run(folder)))
+
+
+@pytest.fixture(scope="session")
 def diff(run: Run, folder: Path) -> Path:
     later = runs.real_run(folder, runs.LATER, "second")
     return _written(folder / "diff.html", diff_page(diff_runs(run, later), run, later))

@@ -14,6 +14,8 @@ pytestmark = pytest.mark.slow
 VIEWS = [
     ("report", ""),
     ("report", "#case=c-02"),
+    ("witnessed", ""),
+    ("witnessed", "#case=c-09"),
     ("diff", ""),
     ("diff", "#case=c-01"),
     ("sdmx", ""),

@@ -84,11 +84,12 @@ def _at(part: dict[str, Any], defs: dict[str, Any], steps: list[str], seen: set[
 
 
 def test_the_scripts_read_what_the_schema_declares(
-    look: Look, report: Path, sdmx: Path, diff: Path, repeated: Path
+    look: Look, report: Path, witnessed: Path, sdmx: Path, diff: Path, repeated: Path
 ) -> None:
     declared = schema()
     seen: set[tuple[str, str]] = set()
-    for file, detail in ((report, "detail"), (sdmx, "detail"), (repeated, "detail"), (diff, "pair")):
+    pages = {report: "detail", witnessed: "detail", sdmx: "detail", repeated: "detail", diff: "pair"}
+    for file, detail in pages.items():
         opened = look(file, ready=False)
         opened.page.add_init_script(_NOTES)
         opened.go()

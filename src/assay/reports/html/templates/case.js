@@ -103,7 +103,7 @@ const caseView = (() => {
     found.tables ? make("div", { class: "tables" }, found.tables.map((table) => grid(table))) : null,
     found.results ? make("div", { class: "sides" }, found.results.map((table, place) => make("div", {}, grid(table, place ? "extra" : "missing")))) : null,
     found.remarks ? make("ul", { class: "near" }, found.remarks.map((text) => make("li", {}, text))) : null,
-    found.sql ? make("details", {}, make("summary", {}, "SQL that makes this database ", copyButton(found.sql, "Copy the SQL that makes this database")), make("pre", { tabindex: "0" }, found.sql)) : null) : null;
+    found.sql ? make("details", {}, make("summary", {}, "SQL that makes this database"), copyButton(found.sql, "Copy the SQL that makes this database"), make("pre", { tabindex: "0" }, found.sql)) : null) : null;
 
   /* Selections */
   const LISTS = { right: ["✓", "found"], missing: ["−", "missing"], extra: ["+", "extra"] };
