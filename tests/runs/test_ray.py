@@ -103,7 +103,6 @@ class Cluster:
         environment = {
             **os.environ,
             "RAY_USAGE_STATS_ENABLED": "0",
-            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": f"{_WAIT_S:.0f}",  # on a busy machine its own 30 s do not do
             "ASSAY_NODE_CACHE": str(self.folder / "databases"),
             _VARIABLE: _PASSWORD,
         }

@@ -6,13 +6,21 @@ import threading
 import time
 from collections.abc import Callable
 
+_LATER_S = 4.0
 _running: set[Watchdog] = set()
 
 
 def interrupt_all() -> None:
-    """Interrupt all running queries once, for a process that is about to end: its server may not notice the end."""
+    """Interrupt all running queries once, for a process that is about to end: its server may not notice the end.
+
+    What an interruption leaves to a thread of its own, because its server is slow, is waited for, a few seconds.
+    """
+    before = set(threading.enumerate())
     for watchdog in tuple(_running):
         watchdog.bark()
+    end = time.monotonic() + _LATER_S
+    for thread in set(threading.enumerate()) - before:
+        thread.join(max(0.0, end - time.monotonic()))
 
 
 class Watchdog:

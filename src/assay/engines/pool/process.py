@@ -20,7 +20,8 @@ from assay.ports import Loss
 
 T = TypeVar("T")
 
-_TERMINATE_S = 0.5
+_TERMINATE_S = 5.0
+"""A worker that is asked to end does so at once, unless its server is slow to cancel a query."""
 
 
 class WorkerProcess(Generic[T]):
