@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from assay.cli.options import AsJson, Encoding, Limit, Quiet, Sheet, Workers
+from assay.cli.options import (
+    AsJson,
+    CaseFormat,
+    DbColumn,
+    Encoding,
+    GoldColumn,
+    IdColumn,
+    Limit,
+    QuestionColumn,
+    Quiet,
+    Sheet,
+    Workers,
+)
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.model.lint import Severity
@@ -55,13 +67,11 @@ def lint(  # one parameter an option
     ] = None,
     workers: Workers = None,
     limit: Limit = None,
-    case_format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the question set, if not told by its name.")
-    ] = None,
-    id_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the ids.")] = None,
-    question_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the questions.")] = None,
-    gold_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the gold queries.")] = None,
-    db_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the databases' names.")] = None,
+    case_format: CaseFormat = None,
+    id_column: IdColumn = None,
+    question_column: QuestionColumn = None,
+    gold_column: GoldColumn = None,
+    db_column: DbColumn = None,
     sheet: Sheet = None,
     encoding: Encoding = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,

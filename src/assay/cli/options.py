@@ -37,6 +37,13 @@ AllowUnmatched: TypeAlias = Annotated[
 Sheet: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of a workbook. Default: the only one with the columns.")
 ]
+CaseFormat: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Format of the question set, if not told by its name.")
+]
+IdColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the ids.")]
+QuestionColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the questions.")]
+GoldColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the gold queries.")]
+DbColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the databases' names.")]
 Encoding: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of a text file that is not UTF-8, such as cp1252.")
 ]

@@ -18,10 +18,13 @@ from assay.cli.options import (
     Backend,
     Cache,
     CacheSize,
+    CaseFormat,
     ComparisonTimeout,
     Concurrency,
+    DbColumn,
     DenodoConfig,
     Encoding,
+    GoldColumn,
     Limit,
     MaxRows,
     Name,
@@ -29,6 +32,7 @@ from assay.cli.options import (
     Password,
     PriceIn,
     PriceOut,
+    QuestionColumn,
     Quiet,
     Repeat,
     ReportFlags,
@@ -127,16 +131,14 @@ def run(  # one parameter an option
     tag: Tags = None,
     overwrite: Overwrite = False,
     allow_unmatched: AllowUnmatched = False,
-    case_format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the question set, if not told by its name.")
-    ] = None,
+    case_format: CaseFormat = None,
     prediction_format: Annotated[str | None, typer.Option(metavar="NAME", help="Format of the predictions.")] = None,
     id_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the ids, in both files ('@position': row numbers).")
     ] = None,
-    question_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the questions.")] = None,
-    gold_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the gold queries.")] = None,
-    db_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the databases' names.")] = None,
+    question_column: QuestionColumn = None,
+    gold_column: GoldColumn = None,
+    db_column: DbColumn = None,
     difficulty_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the difficulty.")] = None,
     prediction_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the predicted queries, or a path as 'a.b[0].sql'.")

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import AsJson, Encoding, Limit, Quiet, Sheet, Workers
+from assay.cli.options import (
+    AsJson,
+    CaseFormat,
+    DbColumn,
+    Encoding,
+    GoldColumn,
+    IdColumn,
+    Limit,
+    QuestionColumn,
+    Quiet,
+    Sheet,
+    Workers,
+)
 from assay.errors import InputError, UsageError
 from assay.model import FieldNames
 
@@ -41,13 +53,11 @@ def build(  # one parameter an option
     columns: Annotated[str, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")] = "any",
     workers: Workers = None,
     limit: Limit = None,
-    case_format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the question set, if not told by its name.")
-    ] = None,
-    id_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the ids.")] = None,
-    question_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the questions.")] = None,
-    gold_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the gold queries.")] = None,
-    db_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the databases' names.")] = None,
+    case_format: CaseFormat = None,
+    id_column: IdColumn = None,
+    question_column: QuestionColumn = None,
+    gold_column: GoldColumn = None,
+    db_column: DbColumn = None,
     sheet: Sheet = None,
     encoding: Encoding = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the suite in the folder.")] = False,
