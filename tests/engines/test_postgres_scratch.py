@@ -116,7 +116,7 @@ def test_what_a_killed_process_left_is_dropped(server: dict[str, str]) -> None:
     url = DatabaseUrl.parse(server["maker"])
     dropped: tuple[str, ...] = ()
     while not dropped:  # the server ends the session a moment later
-        dropped = drop_left(url)
+        dropped = drop_left(url, "assay_scratch_")
     assert dropped == (left._name,)
     assert used.rows("SELECT count(*) FROM singer") == [(0,)]
     used.close()

@@ -24,7 +24,6 @@ from assay.model import Cell, DatabaseSchema, DatabaseUrl, Execution, Row, Table
 from assay.ports import Engine
 from assay.sql.lexing import pieces
 
-PREFIX = "assay_scratch_"
 MOST_ROWS = 5_000
 _CONNECT_TIMEOUT_S = 10
 _LEFT = (
@@ -62,7 +61,7 @@ class PostgresTrial:
         *,
         limits: Any,
         keyless: bool = False,
-        prefix: str = PREFIX,
+        prefix: str,
     ) -> None:
         self._connection = _connected(url)
         self._name = f"{prefix}{os.urandom(6).hex()}"
@@ -71,21 +70,25 @@ class PostgresTrial:
         self._names: dict[str, tuple[str, ...]] = {}
         self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
         self._made: list[tuple[str | None, str]] = []
-        try:
-            self._connection.execute(_LOCKED, (self._name,))
-            names = self._connection.execute("SELECT nspname FROM pg_namespace WHERE nspname <> 'pg_catalog'")
-            self._others = {row[0] for row in names}
-            self._connection.execute(f"CREATE SCHEMA {quoted(self._name)}")
-            version = self._connection.info.server_version
-            self.engine = f"postgresql {version // 10000}.{version % 10000}"
-            self.refused = tuple(self._make(schema, keyless=keyless))
-            self._engine = opens.open(_within(url, self._name), limits)
-        except psycopg.Error as error:
-            self._release()
-            raise unusable(url, error) from None
-        except BaseException:
-            self._release()
-            raise
+        with contextlib.ExitStack() as undone:
+            undone.callback(self._release)
+            try:
+                self._begin(url, schema, opens, limits, keyless=keyless)
+            except psycopg.Error as error:
+                raise unusable(url, error) from None
+            undone.pop_all()
+
+    def _begin(
+        self, url: DatabaseUrl, schema: DatabaseSchema, opens: type[Engine], limits: Any, *, keyless: bool
+    ) -> None:
+        self._connection.execute(_LOCKED, (self._name,))
+        names = self._connection.execute("SELECT nspname FROM pg_namespace WHERE nspname <> 'pg_catalog'")
+        self._others = {row[0] for row in names}
+        self._connection.execute(f"CREATE SCHEMA {quoted(self._name)}")
+        version = self._connection.info.server_version
+        self.engine = f"postgresql {version // 10000}.{version % 10000}"
+        self.refused = tuple(self._make(schema, keyless=keyless))
+        self._engine: Engine = opens.open(_within(url, self._name), limits)
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
         """What made these tables, and the views that the queries may name."""
@@ -203,7 +206,7 @@ class PostgresTrial:
         return kept
 
 
-def drop_left(url: DatabaseUrl, prefix: str = PREFIX) -> tuple[str, ...]:
+def drop_left(url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
     """Drop the scratch schemas that a process left behind which is gone, and return their names.
 
     With a longer ``prefix`` those of one process, which its caller ends first. Raises DatabaseError where the server

@@ -175,7 +175,9 @@ def _head(path: Path, line: bytes) -> SuiteHead:
     try:
         version = decode_value(line, _Version)
     except RunError:
-        raise InputError(f"{path} is no suite: its first line does not say so") from None
+        raise InputError(
+            f"{path} is no suite: its first line does not say so; name a folder that  assay suite build  wrote"
+        ) from None
     if version.format != FORMAT:
         raise InputError(f"{path} is no suite: its first line says that it is {version.format!r}")
     if version.version > VERSION:
