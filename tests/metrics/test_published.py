@@ -337,6 +337,7 @@ def spider_run(request: pytest.FixtureRequest, shared_data: Path) -> tuple[Run, 
         data / "dev.jsonl",
         data / "predictions" / f"{request.param}.jsonl",
         databases=f"sqlite:///{data.as_posix()}/database/{{db_id}}/{{db_id}}.sqlite",
+        metrics=["spider_ex", "spider_em", "bird_ex", "bird_soft_f1"],
     )
     lines = (data / "expected" / f"{request.param}.jsonl").read_text().splitlines()
     return run, {str(line["id"]): line for line in map(json.loads, lines)}
@@ -344,7 +345,8 @@ def spider_run(request: pytest.FixtureRequest, shared_data: Path) -> tuple[Run, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("metric", "published"), [("spider_ex", "spider_ex"), ("bird_ex", "bird_ex"), ("bird_soft_f1", "bird_f1")]
+    ("metric", "published"),
+    [("spider_ex", "spider_ex"), ("spider_em", "spider_em"), ("bird_ex", "bird_ex"), ("bird_soft_f1", "bird_f1")],
 )
 def test_every_question_of_real_systems_scores_as_the_official_scripts_say(
     spider_run: tuple[Run, dict[str, dict[str, float]]], metric: str, published: str

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from assay.model import (
     Case,
     Comparison,
+    DatabaseSchema,
     DatabaseUrl,
     Diagnosis,
     Evidence,
@@ -50,6 +51,8 @@ class Executions:
     requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
     suite: SuiteFinding | None = None
     """How the answer fares on the small databases of the run's suite; None where the run has none."""
+    schema: DatabaseSchema | None = None
+    """What the case's database holds: only for metrics that say ``needs_schema``, and None where it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +105,8 @@ class Metric(Protocol):
     tags or the timings), so that cases which share these are scored once.
 
     With ``brief = True`` it says that it takes no longer than looking at each cell and each letter of the answer once:
-    over a few cells and short texts no clock need watch it.
+    over a few cells and short texts no clock need watch it. With ``needs_schema = True`` it is given the schema of the
+    case's database (`Executions.schema`).
     """
 
     name: str

@@ -17,6 +17,7 @@ from assay.errors import PluginError
 from assay.model import Execution, PairTiming
 from assay.model.witness import Refutation
 from assay.ports import ChecksSuite, Diagnoser, Executions, Metric
+from assay.runs.known_schemas import KnownSchemas
 from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.runs.worker_tasks import CaseOutcome, CaseTask, MatchTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
@@ -113,6 +114,7 @@ class WorkerScorer:
             head_rows=self._settings.head_rows,
             diagnoser=_diagnoser(executor) if self._settings.diagnose else None,
             suite=self._suite(),
+            schemas=KnownSchemas(executor),
         )
 
     def _suite(self) -> ChecksSuite | None:
@@ -126,7 +128,6 @@ class WorkerScorer:
 
 def _diagnoser(executor: Executor) -> Diagnoser:
     from assay.diagnosis.diagnoser import CauseFinder  # not every run looks for causes
-    from assay.runs.known_schemas import KnownSchemas
 
     return CauseFinder(executor, KnownSchemas(executor))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -13,6 +13,7 @@ from assay.model import (
     Case,
     Comparison,
     ComparisonOptions,
+    DatabaseSchema,
     DatabaseUrl,
     Evidence,
     Execution,
@@ -23,7 +24,6 @@ from assay.model import (
     Verdict,
 )
 from assay.model.making import remade
-from assay.model.suite import SuiteFinding
 from assay.ports import CachingExecutor, ChecksSuite, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.brevity import ends_at_once
 from assay.scoring.queries.comparing import GoldComparer
@@ -61,12 +61,14 @@ class QueryScorer:
         head_rows: int | None = None,
         diagnoser: Diagnoser | None = None,
         suite: ChecksSuite | None = None,
+        schemas: Callable[[DatabaseUrl], DatabaseSchema | None] | None = None,
     ) -> None:
         self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
         self._head_rows = head_rows
         self._suite = suite
+        self._schemas = schemas if any(getattr(metric, "needs_schema", False) for metric in self._metrics) else None
         self._options = options
         self._answers = GoldAnswers(self._executor)
         self._comparer = GoldComparer(self._executor, self._keeper, self._answers, options)
@@ -103,9 +105,15 @@ class QueryScorer:
         suite = (
             None if self._suite is None else self._suite.check(case, prediction, self._comparer.options_for(case, url))
         )
+        schema = None if self._schemas is None else self._schemas(url)
         executed = (*golds, predicted)
         action = partial(
-            self._score_case, case, prediction, url, requests, golds=golds, predicted=predicted, suite=suite
+            self._score_case,
+            case,
+            prediction,
+            url,
+            requests,
+            found=Executions(golds=golds, predicted=predicted, suite=suite, schema=schema),
         )
         with nullcontext() if _are_few(golds, predicted) else shared_codes():
             try:
@@ -156,11 +164,10 @@ class QueryScorer:
         url: DatabaseUrl,
         requests: Sequence[QueryRequest],
         *,
-        golds: tuple[Execution, ...],
-        predicted: Execution | None,
-        suite: SuiteFinding | None = None,
+        found: Executions,
     ) -> tuple[Comparison | None, Verdict, Executions, tuple[Score, ...]]:
         """Judge executed queries; each step is held to its time limit."""
+        golds, predicted = found.golds, found.predicted
         self._executor.look_out()
         if self._keeper.holds:
             comparison, verdict = self._verdict(case, prediction, url, golds, predicted)
@@ -170,8 +177,9 @@ class QueryScorer:
         asked = [*scorer.requests(self._metrics), *requests]
         if asked and not any(gold.succeeded for gold in golds):
             asked = [request for request in asked if request.candidate]
-        requested = self._requests.executed(url, asked, predicted)
-        executions = Executions(golds=golds, predicted=predicted, requested=requested, suite=suite)
+        executions = found
+        if asked:
+            executions = replace(found, requested=self._requests.executed(url, asked, predicted))
         scores = tuple([scorer.score(metric, executions, comparison, verdict) for metric in self._metrics])
         return comparison, verdict, executions, scores
 
