@@ -1,0 +1,73 @@
+"""The question sets of Google's EvalBench: golds by SQL dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from assay.cases.records import Record, Table
+from assay.cases.tools.frame import ToolFormat, changed, chosen
+from assay.model import FieldNames
+
+_UNDER = "golden_sql"
+
+
+class EvalBenchFormat(ToolFormat):
+    """Items with ``nl_prompt`` (or ``nlq``), ``database``, ``query_type`` and ``golden_sql``: a text, or an object from
+    the dialect to its accepted queries.
+
+    Of several dialects the name of gold says which: ``--gold-column golden_sql.postgres``, or ``postgres`` alone; none
+    needs to be named where all have the same queries. Items that lack the dialect are not for it and are left out. The
+    kind of query becomes a tag. What sets a database up and cleans it is not run: Assay only reads.
+    """
+
+    name = "evalbench"
+    marks: ClassVar[tuple[frozenset[str], ...]] = (
+        frozenset({"nl_prompt", "golden_sql"}),
+        frozenset({"nlq", "golden_sql"}),
+    )
+    names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "question": ("nl_prompt", "nlq"),
+        "gold": (_UNDER,),
+        "database": ("database",),
+        "prediction": ("generated_sql",),
+    }
+
+    def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The items that have the dialect, with its golds and the kind of query among the tags."""
+        names = list(dict.fromkeys(name for record in table.records for name in _dialects(record)))
+        if not names:
+            return table, fields
+        wanted = None if fields.gold is None else fields.gold.removeprefix(f"{_UNDER}.")
+        dialect = None
+        if wanted is not None or not all(map(_are_one, table.records)):
+            dialect = chosen(table.path, wanted, names, "dialect", f"--gold-column {_UNDER}.{names[0]}")
+        kept = [
+            record
+            for record in table.records
+            if dialect is None or not (found := _dialects(record)) or dialect in found
+        ]
+        items = [_item(record, dialect) for record in kept]
+        return changed(Table.of(table.path, kept), items), replace(fields, gold=_UNDER)
+
+
+def _dialects(record: Record) -> Mapping[str, object]:
+    found = record.values.get(_UNDER)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _are_one(record: Record) -> bool:
+    golds = list(_dialects(record).values())
+    return all(gold == golds[0] for gold in golds)
+
+
+def _item(record: Record, dialect: str | None) -> dict[str, object]:
+    golds = _dialects(record)
+    gold = record.values.get(_UNDER)
+    if golds:
+        gold = golds[dialect] if dialect is not None else next(iter(golds.values()))
+    tags = record.values.get("tags")
+    own = tags if isinstance(tags, list) else [tags] if tags else []
+    kind = record.values.get("query_type")
+    return {_UNDER: gold, "tags": [*own, kind] if kind else own}

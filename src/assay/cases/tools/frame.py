@@ -1,0 +1,155 @@
+"""What the formats of other evaluators share: a list of records, under a key or not, whose fields have known names."""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields as fields_of
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from assay.cases.fields import closest, listed, normal
+from assay.cases.from_records import read_cases, read_predictions
+from assay.cases.paths import with_path
+from assay.cases.records import Record, Table, document_table
+from assay.cases.text.decoding import head_of, read_text
+from assay.cases.text.json import json_lines_table, parse_json
+from assay.errors import CaseFileError
+from assay.model import FieldNames
+from assay.ports import LoadedCases, LoadedPredictions
+
+_LINES = frozenset({".jsonl", ".ndjson"})
+_LONG_BYTES = 16 << 20
+_UNDER = ("samples", "testCases", "test_cases", "goldens", "events", "rows", "items", "prompts")
+"""The keys under which tools keep the list of their records."""
+_LIST = re.compile(rf'"(?:{"|".join(_UNDER)})"\s*:\s*\[\s*')
+
+
+class ToolFormat(ABC):
+    """A format whose records are read by the names that its tool gives their fields.
+
+    ``marks``: a file whose first record has all keys of one of these sets is of this format. ``names``: for each field
+    the names or paths to look for, in this order; a field that has none of them is looked for by its usual names.
+    """
+
+    name: str
+    marks: ClassVar[tuple[frozenset[str], ...]] = ()
+    names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this is a ``.json`` or ``.jsonl`` file whose first record has the tool's own keys."""
+        if path.suffix.lower() not in {".json", *_LINES}:
+            return False
+        keys = first_keys(path)
+        return any(mark <= keys for mark in self.marks)
+
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
+        """Read a question set. Raises CaseFileError with file, place and field."""
+        table, fields = self.for_cases(self.table(path, fields), fields)
+        table, named = self._named(table, fields)
+        return read_cases(table, named)
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read predictions. Raises CaseFileError with file, place and field."""
+        table, fields = self.for_predictions(self.table(path, fields), fields)
+        table, named = self._named(table, fields)
+        return read_predictions(table, named)
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        """The file's records, as the tool wrote them. Raises CaseFileError."""
+        if path.suffix.lower() in _LINES:
+            return json_lines_table(path, encoding=fields.encoding)
+        document = parse_json(path, read_text(path, fields.encoding))
+        if isinstance(document, dict) and (key := next((key for key in _UNDER if key in document), None)):
+            document = document[key]
+            if not isinstance(document, list):
+                raise CaseFileError(f'has no list under "{key}": expected the records there', path=str(path))
+        return document_table(path, document)
+
+    def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The records as a question set, and the names to read them by."""
+        return table, fields
+
+    def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The records as predictions, and the names to read them by."""
+        return table, fields
+
+    def _named(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The names of the fields that the user left open, with columns for the paths among them."""
+        found: dict[str, str] = {}
+        for field in fields_of(FieldNames):
+            if getattr(fields, field.name) is not None:
+                continue
+            for name in self.names.get(field.name, ()):
+                table = with_path(table, name)
+                if name in table.columns:
+                    found[field.name] = name
+                    break
+        return table, replace(fields, **found)  # type: ignore[arg-type] # texts, as those fields are
+
+
+def first_keys(path: Path) -> frozenset[str]:
+    """The keys of a file's first record, as far as its start shows them; empty where it does not."""
+    try:
+        about = path.stat()
+    except OSError:
+        return frozenset()
+    return _first_keys(path, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=8)
+def _first_keys(path: Path, changed_ns: int, size: int) -> frozenset[str]:  # noqa: ARG001 - a change is another file
+    text = head_of(path).lstrip()
+    if text.startswith("{") and (found := _LIST.search(text)):
+        text = text[found.end() :]
+    elif text.startswith("["):
+        text = text[1:].lstrip()
+    try:
+        first, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        first = _first_record(path) if size <= _LONG_BYTES else None
+    return frozenset(first) if isinstance(first, dict) else frozenset()
+
+
+def _first_record(path: Path) -> object:
+    """The first record of a file in which it is longer than the start that was looked at."""
+    try:
+        if path.suffix.lower() in _LINES:
+            return json.loads(read_text(path).split("\n", 1)[0])
+        document = json.loads(read_text(path))
+    except (ValueError, RecursionError, CaseFileError):
+        return None
+    if isinstance(document, dict):
+        document = next((document[key] for key in _UNDER if key in document), document)
+    return document[0] if isinstance(document, list) and document else None
+
+
+def changed(table: Table, more: Iterable[Mapping[str, object]]) -> Table:
+    """The table with further values for each record, in their order; they take the place of values of the same name."""
+    records = [
+        replace(record, values={**record.values, **values}) for record, values in zip(table.records, more, strict=True)
+    ]
+    return replace(Table.of(table.path, records), left_out=table.left_out)
+
+
+def chosen(path: Path, wanted: str | None, names: Sequence[str], what: str, how: str) -> str:
+    """The one of several parts of a file that is meant. Raises CaseFileError that names them and says how to choose."""
+    if wanted is not None and wanted in names:
+        return wanted
+    if wanted is None and len(names) == 1:
+        return names[0]
+    near = closest(wanted, names) if wanted is not None else None
+    hint = f'; did you mean "{near}"?' if near else ""
+    said = f'no {what} is called "{wanted}"' if wanted is not None else f"holds more than one {what}"
+    raise CaseFileError(f"{said}: there is {listed(names)}{hint}. Name one: {how}", path=str(path))
+
+
+def value_of(record: Record, name: str) -> object:
+    """A record's value, whatever the letter case of its name."""
+    if name in record.values:
+        return record.values[name]
+    return next((value for key, value in record.values.items() if normal(key) == normal(name)), None)

@@ -1,0 +1,160 @@
+"""The logs of Inspect (``inspect_ai``): one sample a question, in a ``.json`` document or a packed ``.eval``."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from assay.cases.records import Record, Table
+from assay.cases.text.decoding import head_of, read_text
+from assay.cases.text.json import parse_json
+from assay.cases.tools.frame import ToolFormat, chosen
+from assay.errors import CaseFileError
+from assay.model import FieldNames
+
+_MOST_BYTES = 512 << 20
+_OWN_KEYS = ("version", "status", "eval", "task")
+
+
+class InspectFormat(ToolFormat):
+    """Samples with ``id``, ``input``, ``target`` and the model's ``output``; further fields lie in ``metadata``.
+
+    ``input`` is a text or a list of messages, of which the user's last is the question; several targets are several
+    golds. Of several epochs the name of the prediction says which: ``--prediction-column "epoch 2"``.
+    """
+
+    name = "inspect"
+    names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "id": ("id",),
+        "question": ("input",),
+        "gold": ("target",),
+        "prediction": ("output",),
+    }
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this is an ``.eval`` file, or a ``.json`` document that begins as Inspect's logs do."""
+        if path.suffix.lower() == ".eval":
+            return not path.is_dir()
+        head = head_of(path).lstrip() if path.suffix.lower() == ".json" else ""
+        return head.startswith("{") and all(f'"{key}"' in head for key in _OWN_KEYS)
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        """The samples in their order, with their metadata beside them. Raises CaseFileError."""
+        if path.suffix.lower() == ".eval":
+            samples: object = list(_packed(path))
+        else:
+            document = parse_json(path, read_text(path, fields.encoding))
+            samples = document.get("samples") if isinstance(document, dict) else None
+        if not isinstance(samples, list) or not samples:
+            raise CaseFileError("holds no samples: expected a log of an evaluation that has some", path=str(path))
+        records = []
+        for number, sample in enumerate(samples, start=1):
+            if not isinstance(sample, Mapping):
+                raise CaseFileError("is no sample: expected an object", path=str(path), place=f"sample {number}")
+            records.append(Record(place=f"sample {sample.get('id', number)}", values=_flat(sample)))
+        return Table.of(path, records)
+
+    def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """Each sample once, however many epochs it was asked for."""
+        first: dict[str, Record] = {}
+        for record in table.records:
+            first.setdefault(str(record.values.get("id")), record)
+        return replace(table, records=tuple(first.values())), fields
+
+    def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The samples of one epoch."""
+        epochs = sorted({_epoch(record) for record in table.records})
+        wanted = fields.prediction if fields.prediction is None or fields.prediction.startswith("epoch") else None
+        if wanted is None and fields.prediction is not None and len(epochs) == 1:
+            return table, fields  # a column or a path
+        names = [f"epoch {epoch}" for epoch in epochs]
+        name = chosen(table.path, wanted, names, "epoch", f'--prediction-column "{names[0]}"')
+        kept = [record for record in table.records if f"epoch {_epoch(record)}" == name]
+        return replace(table, records=tuple(kept)), replace(fields, prediction=None)
+
+
+def _epoch(record: Record) -> int:
+    found = record.values.get("epoch")
+    return found if isinstance(found, int) else 1
+
+
+def _flat(sample: Mapping[str, object]) -> dict[str, object]:
+    """A sample's fields by the names under which they are read; the metadata's own beside them."""
+    metadata = sample.get("metadata")
+    found: dict[str, object] = dict(metadata) if isinstance(metadata, Mapping) else {}
+    found |= {name: sample.get(name) for name in ("id", "epoch", "target")}
+    found["input"] = _question(sample.get("input"))
+    output = sample.get("output")
+    found["output"] = _completion(output if isinstance(output, Mapping) else {})
+    seconds = sample.get("working_time", sample.get("total_time"))
+    if isinstance(seconds, (int, float)):
+        found["latency_s"] = seconds
+    usages = sample.get("model_usage")
+    for usage in usages.values() if isinstance(usages, Mapping) else ():
+        for name in ("input_tokens", "output_tokens"):
+            count = usage.get(name) if isinstance(usage, Mapping) else None
+            if isinstance(count, int):
+                earlier = found.get(name)
+                found[name] = count + (earlier if isinstance(earlier, int) else 0)
+    return found
+
+
+def _question(given: object) -> object:
+    """The text of the user's last message."""
+    if not isinstance(given, list):
+        return given
+    messages = [message for message in given if isinstance(message, Mapping)]
+    asked = [message for message in messages if message.get("role") == "user"] or messages
+    return _text(asked[-1].get("content")) if asked else None
+
+
+def _completion(output: Mapping[str, object]) -> object:
+    if output.get("completion"):
+        return output["completion"]
+    choices = output.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, Mapping) else None
+    return _text(message.get("content")) if isinstance(message, Mapping) else None
+
+
+def _text(content: object) -> object:
+    """A message's text: its own, or that of its parts."""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
+    return "\n".join(part for part in parts if isinstance(part, str)) or None
+
+
+def _packed(path: Path) -> Iterator[object]:
+    """The samples of an ``.eval`` file, in the order of their names. Raises CaseFileError."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
+            if (size := sum(info.file_size for info in members)) > _MOST_BYTES:
+                raise CaseFileError(
+                    f"holds {size >> 20:,} MiB once it is unpacked, and at most {_MOST_BYTES >> 20} MiB are read: "
+                    "evaluate fewer samples a log, or write them as JSON Lines",
+                    path=str(path),
+                )
+            for info in sorted(members, key=lambda info: _in_order(info.filename)):
+                with archive.open(info) as member:
+                    data = member.read(info.file_size + 1)
+                yield parse_json(path, data.decode("utf-8"))
+    except NotImplementedError as error:
+        raise CaseFileError(
+            f"is packed in a way that this Python cannot unpack ({error}): write it as JSON with "
+            "`inspect log convert --to json`",
+            path=str(path),
+        ) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, UnicodeDecodeError) as error:
+        raise CaseFileError(f"cannot be unpacked: {error}; was the evaluation finished?", path=str(path)) from error
+
+
+def _in_order(name: str) -> tuple[tuple[int, int | str], ...]:
+    """A sort key by which ``10`` comes after ``9``."""
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name))

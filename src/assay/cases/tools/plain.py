@@ -1,0 +1,147 @@
+"""Tools whose files need no more than the names of their fields: DeepEval, ragas, Braintrust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from assay.cases.records import Table
+from assay.cases.tools.frame import ToolFormat, changed, value_of
+from assay.model import FieldNames
+
+_DATABASE = ("db_id", "database", "db_name")
+
+_MEASURED = {
+    "latency_s": "completion_time",
+    "cost_usd": "token_cost",
+    "input_tokens": "input_token_count",
+    "output_tokens": "output_token_count",
+}
+"""Our names of what DeepEval's test runs measure."""
+
+
+def _within(*places: str) -> tuple[str, ...]:
+    """The names of a database's name, at these places of a record."""
+    return tuple(f"{place}.{name}" for place in places for name in _DATABASE)
+
+
+class DeepEvalFormat(ToolFormat):
+    """DeepEval's data sets (``save_as``: goldens with ``input``, ``expected_output``, ``actual_output``) and test runs
+    (``testCases`` with ``input``, ``expectedOutput``, ``actualOutput``).
+
+    A golden's ``name`` is its id where each has one; the database's name is looked for in ``additional_metadata``.
+    """
+
+    name = "deepeval"
+    marks: ClassVar[tuple[frozenset[str], ...]] = (
+        frozenset({"input", "expected_output", "actual_output"}),
+        frozenset({"input", "expectedOutput", "actualOutput"}),
+        frozenset({"input", "expected_output", "retrieval_context"}),
+    )
+    names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "question": ("input",),
+        "gold": ("expected_output", "expectedOutput"),
+        "prediction": ("actual_output", "actualOutput"),
+        "context": ("context",),
+        "database": (
+            *_DATABASE,
+            *_within("additional_metadata", "additionalMetadata", "custom_column_key_values", "metadata"),
+        ),
+        "difficulty": ("additional_metadata.difficulty", "additionalMetadata.difficulty"),
+    }
+
+    def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The records; their names are ids only where each has its own."""
+        return _with_names(table), fields
+
+    def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The records; ``completionTime`` are seconds, ``tokenCost`` dollars."""
+
+        more = [
+            {own: value for own, name in _MEASURED.items() if (value := value_of(record, name)) is not None}
+            for record in table.records
+        ]
+        return _with_names(changed(table, more)), fields
+
+
+def _with_names(table: Table) -> Table:
+    names = [record.values.get("name") for record in table.records]
+    if all(isinstance(name, str) and name for name in names) and len(set(map(str, names))) == len(names):
+        return changed(table, ({"case_id": name} for name in names))
+    return table
+
+
+class RagasFormat(ToolFormat):
+    """ragas' data sets: samples with ``user_input``, ``reference`` and ``response``, a list under ``samples`` or one a
+    line. Further values of a sample, such as ``db_id``, are read by their usual names.
+    """
+
+    name = "ragas"
+    marks: ClassVar[tuple[frozenset[str], ...]] = (
+        frozenset({"user_input", "reference"}),
+        frozenset({"user_input", "response"}),
+    )
+    names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "question": ("user_input",),
+        "gold": ("reference_sql", "reference"),
+        "prediction": ("response",),
+        "context": ("reference_contexts",),
+    }
+
+
+class BraintrustFormat(ToolFormat):
+    """Braintrust's exported experiments, logs and data sets: ``input``, ``expected``, ``output``, ``metadata``.
+
+    Each may be text or an object, in which the question, the query and the database's name are looked for. Of a trace
+    only the root span is read.
+    """
+
+    name = "braintrust"
+    marks: ClassVar[tuple[frozenset[str], ...]] = (
+        frozenset({"input", "expected", "span_id"}),
+        frozenset({"input", "expected", "_xact_id"}),
+        frozenset({"input", "expected", "dataset_id"}),
+        frozenset({"input", "output", "expected", "scores"}),
+    )
+    names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "id": ("metadata.case_id", "metadata.question_id", "dataset_record_id", "id"),
+        "question": ("input.question", "input.input", "input.query", "input"),
+        "gold": ("expected.sql", "expected.query", "expected.gold_sql", "expected"),
+        "prediction": ("output.sql", "output.query", "output.predicted_sql", "output"),
+        "database": _within("metadata", "input"),
+        "difficulty": ("metadata.difficulty",),
+    }
+
+    def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The root spans."""
+        return _roots(table), fields
+
+    def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The root spans, with tokens and seconds from their metrics."""
+
+        table = _roots(table)
+        return changed(table, (_measured(record.values.get("metrics")) for record in table.records)), fields
+
+
+def _roots(table: Table) -> Table:
+    roots = [
+        record
+        for record in table.records
+        if not record.values.get("span_parents") and record.values.get("is_root") is not False
+    ]
+    return replace(table, records=tuple(roots))
+
+
+def _measured(metrics: object) -> dict[str, object]:
+    if not isinstance(metrics, Mapping):
+        return {}
+    found: dict[str, object] = {
+        name: metrics[name] for name in ("prompt_tokens", "completion_tokens") if metrics.get(name) is not None
+    }
+    start, end = metrics.get("start"), metrics.get("end")
+    if isinstance(start, (int, float)) and isinstance(end, (int, float)) and end >= start:
+        found["latency_s"] = end - start
+    if metrics.get("estimated_cost") is not None:
+        found["cost_usd"] = metrics["estimated_cost"]
+    return found

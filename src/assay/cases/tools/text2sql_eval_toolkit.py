@@ -1,0 +1,65 @@
+"""The files of IBM's text2sql-eval-toolkit: questions with the predictions of one or several pipelines beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from assay.cases.records import Record, Table
+from assay.cases.tools.frame import ToolFormat, changed, chosen
+from assay.errors import CaseFileError
+from assay.model import FieldNames
+
+
+class Text2SqlEvalToolkitFormat(ToolFormat):
+    """Records with ``question`` (or ``utterance``), ``sql`` (a list of golds), ``db_id`` and, in prediction files,
+    ``predictions``: an object from the pipeline's name to its ``predicted_sql``, tokens and times.
+
+    Of several pipelines the name of the prediction says which: ``--prediction-column PIPELINE``.
+    """
+
+    name = "text2sql_eval_toolkit"
+    marks: ClassVar[tuple[frozenset[str], ...]] = (
+        frozenset({"sql", "predictions"}),
+        frozenset({"SQL", "predictions"}),
+        frozenset({"sql", "meta", "db_id"}),
+    )
+    names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "id": ("id", "question_id"),
+        "question": ("question", "utterance", "page_content"),
+        "gold": ("sql", "SQL"),
+        "tags": ("tags", "meta.categories"),
+        "context": ("evidence", "commonsense_knowledge"),
+    }
+
+    def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The records of one pipeline, with its tokens and seconds."""
+        names = list(dict.fromkeys(name for record in table.records for name in _pipelines(record)))
+        if not names:
+            raise CaseFileError(
+                'has no pipeline under "predictions": expected an object from names to predicted_sql',
+                path=str(table.path),
+            )
+        if fields.prediction is not None and fields.prediction.startswith("predictions"):
+            return table, fields  # a path
+        name = chosen(table.path, fields.prediction, names, "pipeline", f"--prediction-column {names[0]!r}")
+        more = [_answer(_pipelines(record).get(name)) for record in table.records]
+        return changed(table, more), FieldNames(
+            id=fields.id, prediction="predicted_sql", shared_id=fields.shared_id, encoding=fields.encoding
+        )
+
+
+def _pipelines(record: Record) -> Mapping[str, object]:
+    found = record.values.get("predictions")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _answer(found: object) -> dict[str, object]:
+    answer: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+    more: dict[str, object] = {"predicted_sql": answer.get("predicted_sql"), "predictions": None}
+    if isinstance(usage := answer.get("token_usage"), Mapping):
+        more["tokens"] = usage
+    milliseconds = answer.get("inference_time_ms")
+    if isinstance(milliseconds, (int, float)) and not isinstance(milliseconds, bool):
+        more["latency_s"] = milliseconds / 1000
+    return more

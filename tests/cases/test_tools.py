@@ -1,0 +1,267 @@
+"""The files of other evaluators: read as their tools write them, and told apart from each other and from ours."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import registry
+from assay.cases import load_predictions, load_questions, recognise
+from assay.errors import CaseFileError
+from assay.model import Case, FieldNames, Prediction
+
+GOLD, ANSWER = "SELECT name FROM t", "SELECT T.name FROM t AS T"
+
+TOOLKIT = [
+    {
+        "id": "a1",
+        "db_id": "shop",
+        "utterance": "Which names?",
+        "sql": [GOLD, "SELECT 2"],
+        "query": GOLD,
+        "evidence": "names are names",
+        "meta": {"categories": ["has_join"]},
+        "predictions": {
+            "ibm:granite-greedy": {
+                "predicted_sql": ANSWER,
+                "token_usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
+                "inference_time_ms": 1500.0,
+                "prompt": "SELECT from the tables …",
+            },
+            "ibm:other": {"predicted_sql": None},
+        },
+    }
+]
+EVALBENCH = [
+    {
+        "id": 43,
+        "nl_prompt": "Which names?",
+        "query_type": "dql",
+        "database": "shop",
+        "dialects": ["postgres", "sqlite"],
+        "golden_sql": {"sqlite": [GOLD], "postgres": ["SELECT 'p'"]},
+        "tags": ["difficulty: simple"],
+    }
+]
+DEEPEVAL = [
+    {
+        "name": "one",
+        "input": "Which names?",
+        "actual_output": ANSWER,
+        "expected_output": GOLD,
+        "retrieval_context": None,
+        "context": ["names are names", "of shops"],
+        "additional_metadata": {"db_id": "shop", "difficulty": "easy"},
+    }
+]
+DEEPEVAL_RUN = {
+    "testCases": [
+        {
+            "name": "one",
+            "input": "Which names?",
+            "actualOutput": ANSWER,
+            "expectedOutput": GOLD,
+            "success": True,
+            "completionTime": 1.5,
+            "tokenCost": 0.25,
+            "metricsData": [],
+        }
+    ],
+    "conversationalTestCases": [],
+}
+RAGAS = {"samples": [{"user_input": "Which names?", "response": ANSWER, "reference": GOLD, "db_id": "shop"}]}
+BRAINTRUST = [
+    {
+        "id": "r1",
+        "span_id": "r1",
+        "root_span_id": "r1",
+        "span_parents": None,
+        "is_root": True,
+        "input": {"question": "Which names?"},
+        "output": {"sql": ANSWER, "note": "…"},
+        "expected": {"sql": GOLD},
+        "metadata": {"db_id": "shop"},
+        "scores": {"Levenshtein": 0.5},
+        "metrics": {"start": 10.0, "end": 11.5, "prompt_tokens": 7, "completion_tokens": 2},
+    },
+    {"id": "s2", "span_id": "s2", "root_span_id": "r1", "span_parents": ["r1"], "is_root": False, "input": "x"},
+]
+
+
+def _sample(number: int, epoch: int = 1) -> dict[str, Any]:
+    return {
+        "id": number,
+        "epoch": epoch,
+        "input": [
+            {"role": "system", "content": "You write SQL."},
+            {"role": "user", "content": [{"type": "text", "text": f"Which names? ({number})"}]},
+        ],
+        "target": [GOLD, "SELECT 2"],
+        "output": {"model": "m", "choices": [{"message": {"role": "assistant", "content": f"```sql\n{ANSWER}\n```"}}]},
+        "metadata": {"db_id": "shop", "difficulty": "easy"},
+        "model_usage": {"m": {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9}},
+        "working_time": 1.5,
+    }
+
+
+def _log(samples: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"version": 2, "status": "success", "eval": {"task": "sql", "run_id": "x"}, "samples": samples}
+
+
+def _written(folder: Path, document: object, name: str = "file.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def _read(path: Path, **names: str) -> tuple[list[Case], list[Prediction]]:
+    formats = registry.case_formats()
+    fields = FieldNames(**names)
+    cases = load_questions(path, formats=formats, fields=FieldNames(gold=fields.gold)).cases
+    predictions = load_predictions(path, formats=formats, fields=FieldNames(prediction=fields.prediction)).predictions
+    return list(cases), list(predictions)
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "names", "known"),
+    [
+        (
+            "text2sql_eval_toolkit",
+            TOOLKIT,
+            {"prediction": "ibm:granite-greedy"},
+            {"id": "a1", "golds": (GOLD, "SELECT 2"), "context": "names are names", "tags": ("has_join",)},
+        ),
+        ("deepeval", DEEPEVAL, {}, {"id": "one", "context": "names are names\nof shops", "difficulty": "easy"}),
+        ("deepeval", DEEPEVAL_RUN, {}, {"id": "one", "database": None, "cost": 0.25}),
+        ("ragas", RAGAS, {}, {"id": "0"}),
+        ("braintrust", BRAINTRUST, {}, {"id": "r1"}),
+        ("inspect", _log([_sample(1)]), {}, {"id": "1", "golds": (GOLD, "SELECT 2"), "question": "Which names? (1)"}),
+    ],
+)
+def test_each_tools_own_file_is_read_whole(
+    tmp_path: Path, name: str, document: object, names: Mapping[str, str], known: Mapping[str, object]
+) -> None:
+    path = _written(tmp_path, document)
+    assert recognise(path, registry.case_formats()).name == name
+    (case,), (prediction,) = _read(path, **names)
+    expected = {"question": "Which names?", "golds": (GOLD,), "database": "shop", "cost": None, **known}
+    assert {
+        "id": case.id,
+        "question": case.question,
+        "golds": case.golds,
+        "database": case.database,
+        "cost": prediction.cost_usd,
+        **{field: getattr(case, field) for field in known if field != "cost"},
+    } == {"id": case.id, **expected}
+    assert prediction.query == ANSWER
+    if prediction.tokens is not None:
+        assert (prediction.tokens.input, prediction.tokens.output) == (7, 2)
+        assert prediction.timings_s == (("latency_s", 1.5),)
+    assert (prediction.tokens is None) == (name in {"deepeval", "ragas"})
+
+
+def test_of_several_pipelines_one_is_named(tmp_path: Path) -> None:
+    path = _written(tmp_path, TOOLKIT)
+    with pytest.raises(
+        CaseFileError, match=r'more than one pipeline.*"ibm:granite-greedy".*--prediction-column'
+    ):
+        _read(path)
+    with pytest.raises(CaseFileError, match=r'no pipeline is called "ibm:granite-gredy".*did you mean "ibm:granite-gr'):
+        _read(path, prediction="ibm:granite-gredy")
+    _, (unanswered,) = _read(path, prediction="ibm:other")
+    assert unanswered.query is None
+    assert unanswered.failure is not None
+    _, (by_path,) = _read(path, prediction='predictions["ibm:granite-greedy"].predicted_sql')
+    assert by_path.query == ANSWER
+
+
+@pytest.mark.parametrize("name", ["golden_sql.sqlite", "sqlite"])
+def test_of_several_dialects_one_is_named(tmp_path: Path, name: str) -> None:
+    path = _written(tmp_path, EVALBENCH)
+    formats = registry.case_formats()
+    assert recognise(path, formats).name == "evalbench"
+    with pytest.raises(CaseFileError, match=r"more than one dialect.*--gold-column golden_sql.sqlite"):
+        load_questions(path, formats=formats)
+    (case,) = load_questions(path, formats=formats, fields=FieldNames(gold=name)).cases
+    assert (case.id, case.question, case.golds, case.database) == ("43", "Which names?", (GOLD,), "shop")
+    assert case.tags == ("difficulty: simple", "dql")
+
+
+def test_dialects_with_the_same_queries_are_one_and_items_without_the_dialect_are_left_out(tmp_path: Path) -> None:
+    formats = registry.case_formats()
+    same = [{**EVALBENCH[0], "golden_sql": {"sqlite": [GOLD], "mysql": [GOLD]}}]
+    (case,) = load_questions(_written(tmp_path, same), formats=formats).cases
+    assert case.golds == (GOLD,)
+    both = [*EVALBENCH, {**EVALBENCH[0], "id": 44, "golden_sql": {"mysql": ["SELECT 1"]}}]
+    path = _written(tmp_path, both)
+    found = load_questions(path, formats=formats, fields=FieldNames(gold="postgres")).cases
+    assert [(case.id, case.golds) for case in found] == [("43", ("SELECT 'p'",))]
+    simple = [{"id": "e1", "database": "shop", "nlq": "Which names?", "golden_sql": GOLD}]
+    (case,) = load_questions(_written(tmp_path, simple), formats=formats).cases
+    assert (case.question, case.golds) == ("Which names?", (GOLD,))
+
+
+def _packed(folder: Path, samples: list[dict[str, Any]]) -> Path:
+    path = folder / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(_log([])))
+        for sample in samples:
+            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+    return path
+
+
+def test_a_packed_log_is_the_same_as_the_document(tmp_path: Path) -> None:
+    samples = [_sample(number) for number in (1, 2, 10)]
+    packed, document = _packed(tmp_path, samples[::-1]), _written(tmp_path, _log(samples))
+    assert [(case.id, case.question, case.golds) for case in _read(packed)[0]] == [
+        (case.id, case.question, case.golds) for case in _read(document)[0]
+    ]
+    assert [case.id for case in _read(packed)[0]] == ["1", "2", "10"]
+    assert [one.query for one in _read(packed)[1]] == [one.query for one in _read(document)[1]] == [ANSWER] * 3
+
+
+def test_of_several_epochs_one_is_named(tmp_path: Path) -> None:
+    second = {**_sample(1, 2), "output": {"completion": "SELECT 2"}}
+    path = _packed(tmp_path, [_sample(1), second])
+    with pytest.raises(CaseFileError, match=r'more than one epoch.*--prediction-column "epoch 1"'):
+        _read(path)
+    (case,), (prediction,) = _read(path, prediction="epoch 2")
+    assert (case.id, prediction.query) == ("1", "SELECT 2")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("log.eval", b"PK\x03\x04 cut off", "cannot be unpacked"),
+        ("log.eval", b"{}", "cannot be unpacked"),
+        ("log.json", json.dumps({**_log([]), "samples": None}).encode(), "holds no samples"),
+        ("log.json", json.dumps({**_log([]), "samples": ["x"]}).encode(), "sample 1: is no sample"),
+        ("set.json", json.dumps({"samples": {"user_input": "q", "reference": "g"}}).encode(), "ragas"),
+    ],
+)
+def test_what_is_no_such_file_is_told(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    formats = registry.case_formats()
+    if said == "ragas":
+        with pytest.raises(CaseFileError, match='no list under "samples"'):
+            load_questions(path, formats=formats, format=said)
+        return
+    with pytest.raises(CaseFileError, match=said):
+        load_questions(path, formats=formats)
+
+
+def test_ours_and_benchmarks_files_are_nobody_elses(tmp_path: Path) -> None:
+    formats = registry.case_formats()
+    for document in (
+        [{"id": "1", "question": "q", "gold_sql": GOLD, "predictions": {"a": {"sql": ANSWER}}}],
+        [{"input": "q", "expected_sql": GOLD}],
+        [{"question": "q", "query": GOLD, "db_id": "shop", "sql": {"select": []}}],
+        {"cases": [{"id": "1", "question": "q", "sql": GOLD}]},
+    ):
+        assert recognise(_written(tmp_path, document), formats).name in {"json", "spider"}
