@@ -34,6 +34,8 @@ OnCases: TypeAlias = Callable[[Sequence[Case]], None]
 DatabasesInput: TypeAlias = "str | Mapping[str, str]"
 
 _UNMATCHED_SHOWN = 5
+_SHORTEST_NAME = 4
+_MOST_NAMES = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,7 @@ def read_inputs(
             raise InputError(f"{prediction_name}: {error}") from error
         answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
     if unmatched and not allow_unmatched:
-        shown = ", ".join(f'"{one}"' for one in unmatched[:_UNMATCHED_SHOWN])
+        shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
         raise InputError(
             f"{prediction_name}: {len(unmatched)} of the predictions fit no case of {case_name}: {shown}{more}. "
@@ -143,6 +145,14 @@ def read_inputs(
         files=tuple(files),
         joining=joining,
     )
+
+
+def _near(name: str, cases: Sequence[Case]) -> str:
+    """The id that a prediction's may mean; nothing where ids are numbers or too many to look through."""
+    if len(name) < _SHORTEST_NAME or name.isdigit() or len(cases) > _MOST_NAMES:
+        return ""
+    near = get_close_matches(name, [case.id for case in parts_of(cases, "id")], n=1, cutoff=0.8)
+    return f' (did you mean "{near[0]}"?)' if near else ""
 
 
 def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[Case], str]:

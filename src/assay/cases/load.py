@@ -19,7 +19,7 @@ from assay.ports import CaseFormat, LoadedCases, LoadedPredictions
 _SUFFIX_ALONE = frozenset({"jsonl", "json", "csv", "xlsx", "parquet", "yaml"})
 """Formats that accept any file with their suffix: asked last, after those that look at the content."""
 
-_TEXTS = frozenset({"jsonl", "json", "csv", "yaml", "bird", "defog", "spider"})
+_TEXTS = frozenset({"jsonl", "json", "csv", "yaml", "bird", "defog", "spider", "spider2"})
 """Formats that read text in any encoding."""
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from assay.comparison import Answer, compare_with_itself
 from assay.comparison.codes.shared import same_lists
@@ -63,6 +63,7 @@ class GoldComparer:
     ) -> Compared | None:
         """The comparison with the best fitting gold; None where nothing could be compared."""
         best: Compared | None = None
+        reads: dict[int, Read] = {}
         if predicted is None or predicted.result is None:
             return None
         for index, execution in enumerate(golds):
@@ -74,9 +75,10 @@ class GoldComparer:
             if predicted.status == "truncated" and found.comparison.equal:
                 told = replace(found.comparison, equal=False, reason="the prediction returns more rows than gold")
                 found = replace(found, comparison=told)
+            reads.update(found.reads)
             if best is None or _closeness(found.comparison) > _closeness(best.comparison):
                 best = found
-        return best
+        return replace(best, reads=reads) if best is not None and reads else best
 
     def one(
         self,
@@ -101,14 +103,10 @@ class GoldComparer:
         known = self._known(case, url, execution, gold, theirs)
 
         def compare(ours: GoldAnswer, rows: Result) -> Comparison:
-            return ours.compare(rows, options, deadline=self._keeper.soon(), described=not briefly)
+            return counted(ours, counting).compare(rows, options, deadline=self._keeper.soon(), described=not briefly)
 
         if execution.given is None and predicted.given is None:
-            known = counted(known, counting)
-            return Compared(comparison=compare(known, theirs), index=index, known=known)
-        if counting:
-            # Which kind of value a column holds is read beside all columns, and only then do some of them count.
-            known = counted(known, counting)
+            return Compared(comparison=compare(known, theirs), index=index, known=counted(known, counting))
         comparison, known, read = in_readings(
             known,
             theirs,
@@ -116,7 +114,7 @@ class GoldComparer:
             boolean_is_integer=options.boolean_is_integer,
             compare=compare,
         )
-        return Compared(comparison=comparison, index=index, known=known, read=read)
+        return Compared(comparison=comparison, index=index, known=known, reads={index: read})
 
     def _known(self, case: Case, url: DatabaseUrl, execution: Execution, gold: Result, predicted: Result) -> GoldAnswer:
         """What this gold says the answer is."""
@@ -180,8 +178,8 @@ class Compared:
     comparison: Comparison
     index: int
     known: GoldAnswer
-    read: Read | None = None
-    """Both results as they were read, where one was given in place of a query."""
+    reads: Mapping[int, Read] = field(default_factory=dict)
+    """By gold, both results as they were read, where one of the two was given in place of a query."""
 
 
 def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:

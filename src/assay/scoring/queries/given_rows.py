@@ -7,7 +7,7 @@ likeliest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -120,17 +120,17 @@ def _again(answer: Answer, result: Result) -> Answer:
 
 
 def read_executions(
-    golds: Sequence[Execution], predicted: Execution | None, read: tuple[int, Read] | None
+    golds: Sequence[Execution], predicted: Execution | None, reads: Mapping[int, Read], best: int | None
 ) -> tuple[tuple[Execution, ...], Execution | None]:
-    """The executions with the results as they were read, for metrics. ``read``: the gold that was met, and both."""
-    if read is None:
+    """The executions with the results as they were read, for metrics: a given answer as beside the ``best`` gold."""
+    if not reads:
         return tuple(golds), predicted
-    index, found = read
-    shown = list(golds)
-    if shown[index].given is not None:
-        shown[index] = remade(shown[index], result=found.gold)
-    if predicted is not None and predicted.given is not None:
-        predicted = remade(predicted, result=found.predicted)
+    shown = [
+        gold if gold.given is None or index not in reads else remade(gold, result=reads[index].gold)
+        for index, gold in enumerate(golds)
+    ]
+    if predicted is not None and predicted.given is not None and best is not None and best in reads:
+        predicted = remade(predicted, result=reads[best].predicted)
     return tuple(shown), predicted
 
 

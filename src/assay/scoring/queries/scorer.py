@@ -26,9 +26,9 @@ from assay.model.making import remade
 from assay.model.suite import SuiteFinding
 from assay.ports import CachingExecutor, ChecksSuite, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.brevity import ends_at_once
-from assay.scoring.queries.comparing import GoldComparer
+from assay.scoring.queries.comparing import Compared, GoldComparer
 from assay.scoring.queries.diagnosing import Causes
-from assay.scoring.queries.given_rows import Read, checked_gold, read_executions
+from assay.scoring.queries.given_rows import checked_gold, read_executions
 from assay.scoring.queries.gold_answers import GoldAnswers
 from assay.scoring.queries.heads import without_rows
 from assay.scoring.queries.luck import Luck, leaves_room
@@ -174,10 +174,11 @@ class QueryScorer:
         """Judge executed queries; each step is held to its time limit."""
         self._executor.look_out()
         if self._keeper.holds:
-            comparison, verdict, read = self._verdict(case, prediction, url, golds, predicted)
+            comparison, verdict, found = self._verdict(case, prediction, url, golds, predicted)
         else:
-            comparison, verdict, read = self._held_verdict(case, prediction, url, golds, predicted)
-        golds, predicted = read_executions(golds, predicted, read)
+            comparison, verdict, found = self._held_verdict(case, prediction, url, golds, predicted)
+        if found is not None and found.reads:
+            golds, predicted = read_executions(golds, predicted, found.reads, found.index)
         scorer = Scorer(self._keeper, case, prediction, url)
         asked = [*scorer.requests(self._metrics), *requests]
         if asked and not any(gold.succeeded for gold in golds):
@@ -201,7 +202,7 @@ class QueryScorer:
         url: DatabaseUrl,
         golds: Sequence[Execution],
         predicted: Execution | None,
-    ) -> tuple[Comparison | None, Verdict, tuple[int, Read] | None]:
+    ) -> tuple[Comparison | None, Verdict, Compared | None]:
         """The comparison and the verdict, or a timeout's failure; metrics that need neither still run."""
         own = case.id if case.results or prediction.result is not None else ""
         what = ("verdict", url.text, own, case.golds, prediction.query, case.options)
@@ -228,7 +229,7 @@ class QueryScorer:
         url: DatabaseUrl,
         golds: Sequence[Execution],
         predicted: Execution | None,
-    ) -> tuple[Comparison | None, Verdict, tuple[int, Read] | None]:
+    ) -> tuple[Comparison | None, Verdict, Compared | None]:
         own = self._comparer.of_own_words(case, url, golds, predicted)
         if own is not None and predicted is not None:
             own = see_vacuity(self._executor, url, golds[0], predicted, own)
@@ -263,8 +264,7 @@ class QueryScorer:
             ambiguity=ambiguity,
             trouble=trouble,
         )
-        read = None if found is None or found.read is None else (found.index, found.read)
-        return comparison, finding.verdict(), read
+        return comparison, finding.verdict(), found
 
     def _luck(
         self,
