@@ -58,11 +58,12 @@ if TYPE_CHECKING:
     from assay.model.failure import Blame, Failure, FailureKind, Stage
     from assay.model.field_names import FieldNames
     from assay.model.gate import GateResult, Gates
+    from assay.model.given import GivenResult
     from assay.model.joining import ColumnUse, JoinedBy, Joining
     from assay.model.leniency import STRICT, Leniency
     from assay.model.metric import MetricInfo
     from assay.model.proof import Proof, Unproved
-    from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
+    from assay.model.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
     from assay.model.secret import Secret
     from assay.model.selection import (
@@ -105,6 +106,7 @@ __all__ = [
     "CauseGroupKind",
     "CauseKind",
     "Cell",
+    "CellTypes",
     "ChangeKind",
     "ChangedCase",
     "ColumnRule",
@@ -135,6 +137,7 @@ __all__ = [
     "Forgiven",
     "GateResult",
     "Gates",
+    "GivenResult",
     "Group",
     "GroupDiff",
     "HierarchyEquivalence",
@@ -201,7 +204,19 @@ __all__ = [
 ]
 
 _MODULES = (
-    *("secret", "database", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
+    *(
+        "secret",
+        "database",
+        "failure",
+        "field_names",
+        "joining",
+        "gate",
+        "usage",
+        "result",
+        "given",
+        "schema",
+        "verdict",
+    ),
     *("leniency", "comparison", "selection", "case", "metric", "diagnosis", "evidence", "diff", "proof"),
 )
 """Modules that load fast come first: a name is looked up in this order."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.model.failure import Failure
+from assay.model.given import GivenResult
 from assay.model.leniency import STRICT, Leniency
 from assay.model.making import quickly_made
 from assay.model.selection import Turn, TurnAnswer
@@ -27,7 +28,8 @@ class CaseOptions:
     ordered: bool | None = None
     """True: row order counts whatever gold's text says; False: it never counts."""
     condition_columns: tuple[tuple[int, ...], ...] = ()
-    """Spider 2.0-lite: per gold, the zero-based gold columns that must be found. Empty: all of them."""
+    """Per gold, queries before results, the zero-based columns of gold's that count. Empty, or none for a gold: all of
+    them. Where some count, a prediction may have others."""
     ignore_order: bool = True
     """Spider 2.0-lite: compare its column vectors sorted."""
     table: str | None = None
@@ -61,6 +63,19 @@ class Case:
     """The author's notes; they are sent to no system and no LLM."""
     turns: tuple[Turn, ...] = ()
     """For SDMX: the questions of the conversation, each with its target. ``question`` then shows them all."""
+    results: tuple[GivenResult, ...] = ()
+    """The accepted results that are given without a query, in the file's order. They stand behind ``golds`` wherever
+    golds are counted: with two gold queries, the first result is gold number 2, from 0."""
+
+    @property
+    def gold_count(self) -> int:
+        """How many accepted golds the case has, queries and results."""
+        return len(self.golds) + len(self.results)
+
+    def counting(self, gold_index: int) -> tuple[int, ...]:
+        """The columns of that gold that count; empty: all of them."""
+        conditions = self.options.condition_columns
+        return conditions[gold_index] if gold_index < len(conditions) else ()
 
 
 @quickly_made
@@ -68,8 +83,8 @@ class Case:
 class Prediction:
     """What the system answered to one case.
 
-    ``query`` is None where it gave no query; ``failure`` then says why. An answer that is
-    present but blank is kept as it came.
+    ``query`` is None where it gave no query; then ``result`` has the rows that it gave in its place, or ``failure``
+    says why there are none. An answer that is present but blank is kept as it came.
     """
 
     case_id: str
@@ -90,6 +105,13 @@ class Prediction:
     """For SDMX: the answers to the questions of the conversation, in their order; ``query`` is then None."""
     repeat: int = 0
     """Zero-based: which of several answers to the same question this is."""
+    result: GivenResult | None = None
+    """The rows that the system answered with in place of a query."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is something to judge: a query or rows."""
+        return self.query is not None or self.result is not None
 
     def timing_s(self, name: str) -> float | None:
         """The seconds under that name, None where there are none.

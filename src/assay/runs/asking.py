@@ -321,7 +321,9 @@ def _digests(system: System, cases: Sequence[Case], repeats: int) -> dict[_Key, 
 def _digest(system: System, case: Case) -> str:
     """A hash of everything in a question's request: the system, and the case without its gold."""
     turns = tuple(replace(turn, targets=()) for turn in case.turns)
-    asked = replace(case, golds=(), origin=None, difficulty=None, tags=(), name=None, comments=None, turns=turns)
+    asked = replace(
+        case, golds=(), results=(), origin=None, difficulty=None, tags=(), name=None, comments=None, turns=turns
+    )
     return _digest_of(encode_value(system.describe()), identity_of(asked))
 
 

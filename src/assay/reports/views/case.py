@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from assay.model import Comparison, Evidence, Execution, Failure, Prediction, Score
 from assay.model.comparison import RowState
+from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
 from assay.reports.views.alignment import AlignedColumn, merged, sample
 from assay.reports.views.causes import repair, why
@@ -86,9 +87,9 @@ def message(text: str) -> str:
 
 
 def _golds(item: Evidence) -> tuple[QueryView, ...]:
-    several = len(item.case.golds) > 1
+    several = item.case.gold_count > 1
     views = []
-    for index, query in enumerate(item.case.golds):
+    for index, query in enumerate(golds_text(item.case)):
         execution = item.gold_executions[index] if index < len(item.gold_executions) else None
         label = f"Gold {index + 1}" if several else "Gold"
         if several and index == item.verdict.gold_index:
@@ -98,7 +99,9 @@ def _golds(item: Evidence) -> tuple[QueryView, ...]:
 
 
 def _predicted(prediction: Prediction, execution: Execution | None) -> QueryView:
-    return _query("Predicted", prediction.query, execution, prediction.failure)
+    given = prediction.result
+    shown = prediction.query if given is None else given_text(given)
+    return _query("Predicted", shown, execution, prediction.failure)
 
 
 def _query(label: str, query: str | None, execution: Execution | None, failure: Failure | None) -> QueryView:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.model import CaseOptions, Selection, Strength
+from assay.model import CaseOptions, GivenResult, Selection, Strength
 
 
 class SlimFailure(msgspec.Struct, frozen=True):
@@ -31,6 +31,7 @@ class SlimCase(msgspec.Struct, frozen=True):
     context: str | None = None
     options: CaseOptions = msgspec.field(default_factory=CaseOptions)
     turns: tuple[SlimTurn, ...] = ()
+    results: tuple[GivenResult, ...] = ()
 
 
 class SlimTurnAnswer(msgspec.Struct, frozen=True):

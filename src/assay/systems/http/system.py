@@ -15,7 +15,7 @@ from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import parameter_value, seconds, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled
-from assay.systems.predictions import QuestionFailed, answered
+from assay.systems.predictions import QuestionFailed, answered, answered_with_rows
 
 DEFAULT_TEMPLATE = '{"question": "{question}"}'
 USUAL_QUERY_NAMES = ("sql_query", "query", "sql", "vql", "generated_sql", "prediction", "answer")
@@ -61,10 +61,19 @@ class HttpSystem:
 
     def _read(self, case: Case, said: dict[str, Any], started: float) -> Prediction:
         measured = (("wall_time", monotonic() - started),)
-        query = _query(said, self._options.query_path)
+        given = _given(said, self._options.query_path)
         tokens = None if self._options.tokens_path is None else token_usage(_at(said, self._options.tokens_path))
         times = () if self._options.times_path is None else _times(said, self._options.times_path)
-        return answered(case, query, said=_prose(said), timings_s=tuple(dict(measured + times).items()), tokens=tokens)
+        seconds_of = tuple(dict(measured + times).items())
+        if given is None or isinstance(given, str):
+            return answered(case, given, said=_prose(said), timings_s=seconds_of, tokens=tokens)
+        with_rows = answered_with_rows(case, given, timings_s=seconds_of, tokens=tokens)
+        if with_rows is None:
+            path = self._options.query_path or "the usual names"
+            raise QuestionFailed(
+                f"the answer has no text at {path!r} but {type(given).__name__}: name the query's path"
+            )
+        return with_rows
 
 
 class HttpsSystem(HttpSystem):
@@ -127,9 +136,12 @@ def _at(said: Any, path: str) -> Any:
     return value
 
 
-def _query(said: dict[str, Any], path: str | None) -> str | None:
+def _given(said: dict[str, Any], path: str | None) -> object:
+    """What the answer has in the place of the query: a text, rows, or None for nothing."""
     if path is None:
         name = next((name for name in USUAL_QUERY_NAMES if name in said), None)
+        if (name is None or said[name] is None) and "rows" in said:
+            return said
         if name is None:
             raise QuestionFailed(
                 f"the answer has no field for the query: it has {_listed(said)}; name the query's path"
@@ -138,8 +150,6 @@ def _query(said: dict[str, Any], path: str | None) -> str | None:
     query = _at(said, path)
     if query is _ABSENT:
         raise QuestionFailed(f"the answer has nothing at {path!r}: its fields are {_listed(said)}")
-    if query is not None and not isinstance(query, str):
-        raise QuestionFailed(f"the answer has no text at {path!r} but {type(query).__name__}: name the query's path")
     return query
 
 
