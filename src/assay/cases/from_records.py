@@ -9,6 +9,8 @@ from functools import partial
 from itertools import starmap
 from typing import Any, Generic, TypeVar
 
+from assay.cases.conversations import Conversations, flattened
+from assay.cases.decisions import Expectations, said_of
 from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,
@@ -38,7 +40,7 @@ from assay.cases.values import (
 )
 from assay.errors import CaseFileError
 from assay.kept import kept
-from assay.model import Case, ColumnUse, Failure, FieldNames, Prediction, TokenUsage
+from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, Prediction, TokenUsage
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 T = TypeVar("T")
@@ -132,6 +134,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     Raises CaseFileError with file, row and column: no question or gold column, a blank question or
     id, a value of the wrong type.
     """
+    table = flattened(table, ids=_names("id"), own=_names("question"))
     records = table.records if table.plain else tuple(record for record in table.records if not record.blank)
     _require(records, table, "question")
     named = (fields.id, fields.question, fields.gold, fields.database, fields.difficulty, fields.tags, fields.context)
@@ -147,21 +150,33 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     tags = _reader(table, "tags", fields.tags, tags_of)
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
+    expectations = Expectations(table.columns)
+    conversations = Conversations.of(table, questions.columns[0])
     file = table.path.name
+
+    def expected(record: Record) -> tuple[Decision, tuple[str, ...]]:
+        try:
+            return expectations.of(record, golds.read(record))
+        except UnusableValue as error:
+            raise _placed(error, str(table.path), record) from error
+
     cases = kept(
         (
             Case(
                 id=ids.read(record) if ids else str(number),
                 question=questions.read(record),
-                golds=golds.read(record),
+                golds=found,
+                expects=expects,
                 database=databases.read(record),
                 difficulty=difficulties.read(record),
                 tags=tags.read(record),
                 context=contexts.read(record),
                 options=options.read(record),
                 origin=f"{file}, {record.place}",
+                **conversations.fields_of(record),
             )
             for number, record in enumerate(table.records)
+            for expects, found in (expected(record),)
         ),
         Case,
     )
@@ -185,6 +200,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     and the file is an object whose keys are exactly the positions, the keys are used. Raises CaseFileError with file,
     row and column.
     """
+    table = flattened(table, ids=_names("id"), own=_names("prediction"))
     _require(table.records, table, "prediction")
     table = _with_paths(table, (fields.id, fields.prediction, fields.shared_id))
     queries = _reader(table, "prediction", fields.prediction, partial(answer_of, what="the predicted query"))
@@ -204,13 +220,17 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         query = queries.read(record)
         if query == "" and table.blank_is_absent:
             query = None
+        decision = extras.decision(record)
+        silent = query is None and decision not in ("decline", "clarify")
         return Prediction(
             case_id=ids.read(record) if ids else positions[number],
             query=query,
             timings_s=extras.timings(record),
             tokens=extras.tokens(record),
             cost_usd=extras.cost(record),
-            failure=None if query is not None else unanswered(f"{file}, {record.place}, holds no query"),
+            failure=unanswered(f"{file}, {record.place}, holds no query") if silent else None,
+            decision=decision,
+            confidence=extras.confidence(record),
             origin=f"{file}, {record.place}",
         )
 
@@ -223,6 +243,10 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
     )
+
+
+def _names(field: Field) -> list[str]:
+    return [name for tier in ALIASES[field] for name in tier]
 
 
 def _with_paths(table: Table, names: Iterable[str | None]) -> Table:
@@ -390,6 +414,26 @@ class _Extras:
         self.token_columns = [(column, _TOKENS[name]) for column, name in named if name in _TOKENS]
         self.token_objects = [column for column, name in named if name in _TOKEN_OBJECTS]
         self.costs = [column for column, name in named if name == _COST]
+        self.decisions = said_of(table)
+        questions = {normal(name) for name in ALIASES["question"][0]}
+        golds = {normal(name) for tier in ALIASES["gold"][:2] for name in tier}
+        self.shared = any(name in questions for _, name in named) and any(name in golds for _, name in named)
+
+    def decision(self, record: Record) -> Decision | None:
+        if self.decisions is None:
+            return None
+        try:
+            return self.decisions.decision(record, shared=self.shared)
+        except UnusableValue as error:
+            raise _placed(error, self.path, record) from error
+
+    def confidence(self, record: Record) -> float | None:
+        if self.decisions is None:
+            return None
+        try:
+            return self.decisions.confidence(record)
+        except UnusableValue as error:
+            raise _placed(error, self.path, record) from error
 
     def timings(self, record: Record) -> tuple[tuple[str, float], ...]:
         if not self.seconds:

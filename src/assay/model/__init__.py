@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from assay.model.case import Case, CaseOptions, ColumnRule, Prediction
     from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
     from assay.model.database import DatabaseUrl
+    from assay.model.decision import Decision, Exchange, Given
     from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
     from assay.model.diff import (
         CaseChange,
@@ -117,6 +118,7 @@ __all__ = [
     "DatabaseSchema",
     "DatabaseUrl",
     "DatasetSelection",
+    "Decision",
     "Diagnosis",
     "DiffSettings",
     "DimensionScore",
@@ -124,6 +126,7 @@ __all__ = [
     "DimensionTotal",
     "Disagreement",
     "Evidence",
+    "Exchange",
     "Execution",
     "ExecutionStatus",
     "Failure",
@@ -135,6 +138,7 @@ __all__ = [
     "Forgiven",
     "GateResult",
     "Gates",
+    "Given",
     "Group",
     "GroupDiff",
     "HierarchyEquivalence",
@@ -201,7 +205,7 @@ __all__ = [
 ]
 
 _MODULES = (
-    *("secret", "database", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
+    *("secret", "database", "decision", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
     *("leniency", "comparison", "selection", "case", "metric", "diagnosis", "evidence", "diff", "proof"),
 )
 """Modules that load fast come first: a name is looked up in this order."""

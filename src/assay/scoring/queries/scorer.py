@@ -34,7 +34,7 @@ from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.requested import RequestedQueries
 from assay.scoring.queries.vacuous import see_vacuity
-from assay.scoring.queries.verdicts import Finding, blame, is_no_query
+from assay.scoring.queries.verdicts import Finding, blame, is_no_query, undisputed
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.scoring.timekeeping import SILENT, OutOfTimeError, Timekeeper
 from assay.sql import is_nondeterministic
@@ -84,7 +84,7 @@ class QueryScorer:
 
         Question sets often ask one thing in several wordings, and systems are asked repeatedly.
         """
-        if not self._repeatable or prediction.query is None:
+        if not self._repeatable or case.expects != "answer" or prediction.given != "answer":
             return self.score(case, prediction, url).evidence
         key = ("verdict", url.text, case.golds, prediction.query, case.options)
         known = self._executor.recall(*key)
@@ -98,6 +98,13 @@ class QueryScorer:
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
     ) -> ScoredCase:
         """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
+        if case.expects != "answer":
+            return self._without_answer(case, prediction, url)
+        if prediction.query is not None and prediction.given in ("decline", "clarify"):
+            # What is beside a refusal was not given as the answer: neither executed nor scored.
+            scored = self.score(case, remade(prediction, query=None, decision=prediction.given), url, requests)
+            evidence = remade(scored.evidence, prediction=prediction)
+            return ScoredCase(evidence=evidence, executions=scored.executions)
         golds = tuple([blame(self._executor.execute(url, gold), "gold") for gold in case.golds])
         predicted = None
         if prediction.query is not None:
@@ -148,6 +155,15 @@ class QueryScorer:
         )
         if self._causes is not None and verdict.outcome == "incorrect":
             evidence = self._causes.added_to(evidence, url, golds)
+        return ScoredCase(evidence=evidence, executions=executions)
+
+    def _without_answer(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> ScoredCase:
+        """A case whose question must not be answered. There are no results that metrics could compare."""
+        verdict = undisputed(case, prediction)
+        scorer = Scorer(self._keeper, case, prediction, url)
+        scores = tuple([scorer.score_decision(metric, verdict) for metric in self._metrics])
+        evidence = Evidence(case=case, prediction=prediction, verdict=verdict, scores=scores)
+        executions = Executions(golds=(), predicted=None, requested={}, suite=None)
         return ScoredCase(evidence=evidence, executions=executions)
 
     def _ends_at_once(
