@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from assay.cases.fields import normal
 from assay.cases.records import Record, Table, kind_of
@@ -76,6 +76,17 @@ def _name(value: object) -> str | None:
         return None
 
 
+class Place(NamedTuple):
+    """The place of a case in its conversation."""
+
+    conversation: str | None = None
+    turn: int | None = None
+    history: tuple[Exchange, ...] = ()
+
+
+_ALONE = Place()
+
+
 @dataclass(slots=True)
 class Conversations:
     """The conversations of a question set, one record a turn. ``says`` is False where it has none."""
@@ -123,11 +134,11 @@ class Conversations:
         asked = record.values.get(question)
         turns.append((place, asked if isinstance(asked, str) else "", record))
 
-    def fields_of(self, record: Record) -> Mapping[str, object]:
-        """The conversation, the turn and the history of a record's case."""
+    def place_of(self, record: Record) -> Place:
+        """The place of a record's case; nothing where it stands alone."""
         name = name_of(record.values.get(self._conversation), "the conversation") if self.says else None
         if name is None:
-            return {}
+            return _ALONE
         turn = self._places[name][record.place]
         history = tuple(Exchange(question=asked) for _, asked, _ in self._asked[name][: turn - 1])
-        return {"conversation": name, "turn": turn, "history": history}
+        return Place(name, turn, history)

@@ -173,10 +173,12 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
                 context=contexts.read(record),
                 options=options.read(record),
                 origin=f"{file}, {record.place}",
-                **conversations.fields_of(record),
+                conversation=place.conversation,
+                turn=place.turn,
+                history=place.history,
             )
             for number, record in enumerate(table.records)
-            for expects, found in (expected(record),)
+            for (expects, found), place in ((expected(record), conversations.place_of(record)),)
         ),
         Case,
     )

@@ -112,6 +112,10 @@ def run(  # one parameter an option
     tolerance: Annotated[
         float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
     ] = None,
+    penalty: Annotated[
+        list[float] | None,
+        typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
+    ] = None,
     timeout: Timeout = None,
     comparison_timeout: ComparisonTimeout = None,
     max_rows: MaxRows = None,
@@ -219,6 +223,7 @@ def run(  # one parameter an option
         duplicates=duplicates,
         case=letter_case,
         tolerance=tolerance,
+        penalties=tuple(penalty) if penalty else None,
         timeout_s=timeout,
         comparison_timeout_s=comparison_timeout,
         max_rows=max_rows,
@@ -364,6 +369,7 @@ def run_settings(
                 columns="strict" if settings.columns == "strict" else "any",
                 leniency=settings.leniency(),
                 **settings.tolerances(),
+                penalties=settings.penalties or (),
                 workers=settings.workers,
                 backend=settings.backend,
                 cache=settings.cache,

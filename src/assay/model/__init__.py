@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         PairTiming,
         PassRate,
         Provenance,
-        Rate,
         RepeatTotals,
         Run,
         RunSettings,
@@ -63,6 +62,16 @@ if TYPE_CHECKING:
     from assay.model.leniency import STRICT, Leniency
     from assay.model.metric import MetricInfo
     from assay.model.proof import Proof, Unproved
+    from assay.model.rate import Rate
+    from assay.model.reliability import (
+        CalibrationBin,
+        ConfidenceTotals,
+        ConversationTotals,
+        DecisionCount,
+        PenaltyScore,
+        ReliabilityTotals,
+        RiskPoint,
+    )
     from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
     from assay.model.secret import Secret
@@ -97,6 +106,7 @@ __all__ = [
     "Ambiguity",
     "Blame",
     "CacheUse",
+    "CalibrationBin",
     "Case",
     "CaseChange",
     "CaseOptions",
@@ -113,12 +123,15 @@ __all__ = [
     "ColumnUse",
     "Comparison",
     "ComparisonOptions",
+    "ConfidenceTotals",
+    "ConversationTotals",
     "Count",
     "DataScore",
     "DatabaseSchema",
     "DatabaseUrl",
     "DatasetSelection",
     "Decision",
+    "DecisionCount",
     "Diagnosis",
     "DiffSettings",
     "DimensionScore",
@@ -158,14 +171,17 @@ __all__ = [
     "PairTiming",
     "PairedTest",
     "PassRate",
+    "PenaltyScore",
     "Prediction",
     "Proof",
     "Provenance",
     "Rate",
+    "ReliabilityTotals",
     "Repair",
     "RepairStep",
     "RepeatTotals",
     "Result",
+    "RiskPoint",
     "Row",
     "Run",
     "RunDiff",
@@ -205,8 +221,32 @@ __all__ = [
 ]
 
 _MODULES = (
-    *("secret", "database", "decision", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
-    *("leniency", "comparison", "selection", "case", "metric", "diagnosis", "evidence", "diff", "proof"),
+    *(
+        "secret",
+        "database",
+        "decision",
+        "failure",
+        "field_names",
+        "joining",
+        "gate",
+        "usage",
+        "result",
+        "schema",
+        "verdict",
+    ),
+    *(
+        "leniency",
+        "comparison",
+        "selection",
+        "case",
+        "metric",
+        "diagnosis",
+        "rate",
+        "reliability",
+        "evidence",
+        "diff",
+        "proof",
+    ),
 )
 """Modules that load fast come first: a name is looked up in this order."""
 

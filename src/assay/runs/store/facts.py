@@ -152,7 +152,7 @@ class AnswerFacts(msgspec.Struct, frozen=True, gc=False):
     @property
     def own(self) -> bool:
         """Whether they tell what hardly two answers share."""
-        return bool(self.timings_s) or not (self.tokens is self.cost_usd is self.confidence is None)
+        return bool(self.timings_s) or (self.tokens, self.cost_usd, self.confidence) != (None, None, None)
 
     @property
     def turns(self) -> tuple[TurnAnswer, ...]:
@@ -322,11 +322,15 @@ class RowFacts(msgspec.Struct, frozen=True, gc=False):
         database: str | None = None
         difficulty: str | None = None
         golds: tuple[str, ...] = ()
+        expects: Decision = "answer"
+        conversation: str | None = None
+        turn: int | None = None
 
     class RowAnswer(msgspec.Struct, frozen=True, gc=False):
         """Of `assay.model.Prediction`."""
 
         query: str | None = None
+        confidence: float | None = None
         repeat: int = 0
 
     case: RowCase

@@ -73,7 +73,7 @@ class Scorer:
         return Score(metric=metric.name, value=None, failure=self._failed.get(metric.name))
 
     def score_decision(self, metric: Metric, verdict: Verdict) -> Score:
-        """The score where the question must not be answered: a metric of verdicts has one, the others compare results."""
+        """The score where the question must not be answered: only metrics that judge decisions have one."""
         failure = _unscored_by(verdict) if verdict.failure is not None else None
         if failure is None and getattr(metric, "judges_decisions", False):
             return Score(metric=metric.name, value=1.0 if verdict.outcome == "correct" else 0.0)
