@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from assay.model import SelectionTotals, TermCounts
 from assay.reports.sections.gates import gates_section
+from assay.reports.sections.reliability import conversation_sections, reliability_sections
 from assay.reports.sections.values import (
     EVERYWHERE,
     LINES,
@@ -66,6 +67,8 @@ def _sections(view: RunView) -> Iterable[Section]:
         yield gates_section(view.gates)
     if view.strengths:
         yield _strengths(view.strengths)
+    yield from reliability_sections(view.reliability)
+    yield from conversation_sections(view.conversations)
     if view.fix_first:
         yield _fix_first(view)
     if view.selection:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from assay.model import MetricInfo, Outcome, Rate, TimeSummary
 from assay.model.comparison import RowState
 from assay.reports.text.plain import CellText
 from assay.reports.views.selections import BesideHeadline, SelectionOverview, TurnView
 from assay.reports.views.times import TimeRow, UsageRow
+
+if TYPE_CHECKING:  # they hold figures of this module
+    from assay.reports.views.reliability import ConversationsView, ReliabilityView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,6 +366,10 @@ class RunView:
     """What the lint found doubtful about gold, by rule."""
     strengths: StrengthsView | None = None
     """None where nobody looked for witnesses."""
+    reliability: ReliabilityView | None = None
+    """None where every question has an answer, and nothing was declined or said with a confidence."""
+    conversations: ConversationsView | None = None
+    """None where no question is part of a conversation of queries."""
     caution: str = ""
     """A caution shown in the headline itself, and in ``tally``: without it the number would mislead."""
 

@@ -107,7 +107,10 @@ def reliability_totals(
 
     def score(penalty: float) -> Rate:
         worth = [None if one is None else one.worth if one.worth >= 0 else -penalty for one in told]
-        return rate([None if value is None else float(value) for value in worth], binary=False)
+        found = rate([None if value is None else float(value) for value in worth], binary=False)
+        if found.low is None or found.high is None:
+            return found
+        return replace(found, low=max(found.low, -penalty), high=min(found.high, 1.0))  # t knows of no bounds
 
     scores = [PenaltyScore(penalty=penalty, rate=score(penalty)) for penalty in wanted]
     return ReliabilityTotals(
