@@ -15,6 +15,7 @@ from assay import registry
 from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
+from assay.cases.load import recognise
 from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.kept import kept, parts_of
@@ -107,7 +108,9 @@ def read_inputs(
         reading = replace(
             options,
             prediction_fields=fields_for_predictions(own, other, shared=shared),
-            prediction_format=options.prediction_format or (options.case_format if shared else None),
+            prediction_format=options.prediction_format
+            or (options.case_format if shared else None)
+            or _format_of_pairs(cases, predictions, options),
         )
         loaded, prediction_name = _answers(cases, predictions, reading, selections=selections)
         if shared:
@@ -163,6 +166,21 @@ def _with_difficulties_spelled_once(cases: Sequence[Case]) -> Sequence[Case]:
         ),
         Case,
     )
+
+
+def _format_of_pairs(cases: CasesInput, predictions: object, options: FileOptions) -> str | None:
+    """The format of the questions, where lines of predictions beside them are its own; else None."""
+    if not isinstance(cases, (str, PathLike)) or not isinstance(predictions, (str, PathLike)):
+        return None
+    if Path(predictions).suffix.lower() not in (".txt", ".sql"):
+        return None
+    formats = {one.name: one for one in registry.case_formats()}
+    named = formats.get(options.case_format or "")
+    try:
+        found = named or recognise(cases, tuple(formats.values()))
+    except InputError:
+        return None
+    return found.name if getattr(found, "pairs", False) else None
 
 
 def _answers(

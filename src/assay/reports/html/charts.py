@@ -89,7 +89,7 @@ def curve(found: Curve) -> str:
     left, right, top, base = 44.0, 340.0, 26.0, 190.0
     parts = [f'<svg class="curve" viewBox="0 0 360 230" role="img" aria-label="{escape(f"{found.title}: {told}")}">']
     parts.append(
-        f'<text class="at" x="{left:g}" y="14">{escape(f"{found.title}: {found.up} by {found.across}")}</text>'
+        f'<text class="at" x="{left:g}" y="14">{escape(found.title)}</text>'
     )
 
     def at(x: float, y: float) -> tuple[float, float]:

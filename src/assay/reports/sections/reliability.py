@@ -163,7 +163,7 @@ def conversation_sections(found: ConversationsView | None) -> Iterable[Section]:
     turns = (Row(cells=(Name(text=name), figure, _count(first))) for name, figure, first in found.turns)
     table = Table(
         columns=columns(
-            "conversations", Column(title="value", counted="answers"), Column(title="first wrong here", only=EVERYWHERE)
+            "conversations", Column(title="value", counted="of"), Column(title="first wrong here", only=EVERYWHERE)
         ),
         rows=(whole, *turns),
         look="figures",
