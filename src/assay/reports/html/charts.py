@@ -88,9 +88,7 @@ def curve(found: Curve) -> str:
     told = "; ".join(f"{found.across} {x:.3f}: {found.up} {y:.3f}" for x, y in found.points[:_MOST_TOLD])
     left, right, top, base = 44.0, 340.0, 26.0, 190.0
     parts = [f'<svg class="curve" viewBox="0 0 360 230" role="img" aria-label="{escape(f"{found.title}: {told}")}">']
-    parts.append(
-        f'<text class="at" x="{left:g}" y="14">{escape(found.title)}</text>'
-    )
+    parts.append(f'<text class="at" x="{left:g}" y="14">{escape(found.title)}</text>')
 
     def at(x: float, y: float) -> tuple[float, float]:
         return left + x * (right - left), base - y * (base - top)

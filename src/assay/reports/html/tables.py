@@ -22,7 +22,7 @@ from assay.reports.sections.values import (
     Times,
 )
 from assay.reports.views.diff import DiffFigure
-from assay.reports.views.run import Figure
+from assay.reports.views.figures import Figure
 
 _Line = list[tuple[Column, Cell, str]]
 

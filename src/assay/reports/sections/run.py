@@ -37,9 +37,9 @@ from assay.reports.sections.values import (
 )
 from assay.reports.text.plain import one_line, percent
 from assay.reports.views.diff import DiffMetricRow
+from assay.reports.views.figures import CountRow
 from assay.reports.views.run import (
     FIX_FIRST_TITLE,
-    CountRow,
     DisagreementRow,
     GroupRow,
     GroupTable,

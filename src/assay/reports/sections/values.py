@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 from assay.reports.views.diff import ChangeTable, DiffFigure, first_names
-from assay.reports.views.run import CaseLink, Fact, Figure
+from assay.reports.views.figures import CaseLink, Figure
+from assay.reports.views.run import Fact
 from assay.reports.views.times import TimeRow
 
 Medium: TypeAlias = Literal["plain", "narrow", "wide", "comment", "page", "book"]

@@ -17,7 +17,7 @@ from assay.model import (
     RiskPoint,
 )
 from assay.reports.text.plain import interval, one_line, percent, plural
-from assay.reports.views.run import CountRow, Figure
+from assay.reports.views.figures import CountRow, Figure
 
 FigureOf = Callable[[Rate], Figure]
 RowOf = Callable[[Count, str, str], CountRow]

@@ -22,17 +22,15 @@ from assay.reports.views import meanings, selections_build
 from assay.reports.views.case import case_view
 from assay.reports.views.cause_groups import cause_group_rows
 from assay.reports.views.causes import advices
+from assay.reports.views.figures import CaseLink, CountRow, Figure
 from assay.reports.views.gold_findings import GoldFindings
 from assay.reports.views.joined import joined_text, joining_notes
 from assay.reports.views.reliability import ReliabilityView, conversations_view, reliability_view
 from assay.reports.views.repeats import repeats_view
 from assay.reports.views.run import (
-    CaseLink,
     CaseView,
-    CountRow,
     DisagreementRow,
     Fact,
-    Figure,
     GroupRow,
     GroupTable,
     MetricRow,
