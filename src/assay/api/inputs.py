@@ -23,6 +23,7 @@ from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joi
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
+from assay.systems.concurrency import Sayings
 
 Ask: TypeAlias = Callable[[Case], "str | Prediction | None"]
 CasesInput: TypeAlias = "str | PathLike[str] | Iterable[Case | Mapping[str, Any]]"
@@ -99,7 +100,7 @@ def read_inputs(
         unmatched: tuple[str, ...] = ()
         prediction_name = predictions.describe()
     elif callable(predictions):
-        answers = tuple(_ask(predictions, case) for case in wanted)
+        answers = _ask_each(predictions, wanted)
         unmatched = ()
         prediction_name = getattr(predictions, "__qualname__", type(predictions).__qualname__)
     else:
@@ -301,6 +302,21 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
             loaded = replace(loaded, stated=True)
     _no_id_twice([one.case_id for one in parts_of(loaded.predictions, "case_id")], "predictions")
     return loaded, name
+
+
+def _ask_each(system: Ask, cases: Sequence[Case]) -> tuple[Prediction, ...]:
+    """Ask about one case after the other; a turn of a conversation with what was answered before it."""
+    talks: dict[str, Sayings] = {}
+    found: dict[int, Prediction] = {}
+    for place, case in sorted(enumerate(cases), key=lambda one: one[1].turn or 0):
+        if case.conversation is None:
+            found[place] = _ask(system, case)
+            continue
+        said = talks.setdefault(case.conversation, Sayings())
+        asked = said.before(case)
+        found[place] = asked if isinstance(asked, Prediction) else _ask(system, asked)
+        said.note(case, found[place])
+    return tuple(found[place] for place in range(len(cases)))
 
 
 def _ask(system: Ask, case: Case) -> Prediction:

@@ -6,7 +6,7 @@ Only columns that are made for it say so: no text in words is searched for a ref
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Final, TypeVar
 
@@ -14,17 +14,10 @@ from assay.cases.fields import normal
 from assay.cases.records import Record, Table, kind_of
 from assay.cases.values import UnusableValue, is_absent, usable
 from assay.model import Decision
-from assay.model.decision import is_null_word
+from assay.model.decision import DECISION_WORDS, decision_said, is_null_word
 
 T = TypeVar("T")
 
-_DECISIONS: Final[Mapping[str, Decision]] = {
-    **dict.fromkeys(("answer", "answers", "answered", "answerable"), "answer"),
-    **dict.fromkeys(("decline", "declines", "declined", "abstain", "abstains", "abstained", "abstention"), "decline"),
-    **dict.fromkeys(("refuse", "refuses", "refused", "refusal", "unanswerable", "unanswered"), "decline"),
-    **dict.fromkeys(("clarify", "clarifies", "clarified", "clarification", "ask", "asks", "askback"), "clarify"),
-    **dict.fromkeys(("ambiguous",), "clarify"),
-}
 _TRUTH: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 _EXPECTS: Final = frozenset(map(normal, ("expects", "expected_decision", "gold_decision")))
@@ -137,9 +130,9 @@ def decision_of(value: object, what: str) -> Decision | None:
     """``answer``, ``decline`` or ``clarify``, or a common word for one of these; blank is None."""
     if is_absent(value) or (isinstance(value, str) and not value.strip()):
         return None
-    found = _DECISIONS.get(normal(value.strip())) if isinstance(value, str) else None
+    found = decision_said(value)
     if found is None:
-        near = get_close_matches(normal(value), _DECISIONS, n=1) if isinstance(value, str) else []
+        near = get_close_matches(normal(value), DECISION_WORDS, n=1) if isinstance(value, str) else []
         hint = f' (did you mean "{near[0]}"?)' if near else ""
         raise UnusableValue(f"{what} is {kind_of(value)}{hint}: expected answer, decline or clarify")
     return found

@@ -174,9 +174,15 @@ def run(  # one parameter an option
     ] = None,
     tokens_path: Annotated[str | None, typer.Option(metavar="PATH", help="http: where the tokens stand.")] = None,
     times_path: Annotated[str | None, typer.Option(metavar="PATH", help="http: where the times stand.")] = None,
+    decision_path: Annotated[
+        str | None, typer.Option(metavar="PATH", help="http: where it says whether it answers, declines or asks back.")
+    ] = None,
+    confidence_path: Annotated[
+        str | None, typer.Option(metavar="PATH", help="http: where it says how sure it is, from 0 to 1.")
+    ] = None,
     prompt: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="chat: ddl, llmsql-0, llmsql-1, llmsql-5 or a file. [default: ddl]"),
+        typer.Option(metavar="NAME|FILE", help="chat: ddl, ddl-or-null, llmsql-0, -1, -5 or a file. [default: ddl]"),
     ] = None,
     show_prompt: Annotated[
         bool, typer.Option("--show-prompt", help="chat: print the first case's prompt, and ask nothing.")
@@ -284,6 +290,8 @@ def run(  # one parameter an option
                 query_path=query_path,
                 tokens_path=tokens_path,
                 times_path=times_path,
+                decision_path=decision_path,
+                confidence_path=confidence_path,
                 prompt=prompt,
                 price_in=price_in,
                 price_out=price_out,

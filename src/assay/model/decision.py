@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
 from assay.model.making import quickly_made
 
@@ -35,3 +36,24 @@ def is_null_word(text: str) -> bool:
     No engine answers anything to it.
     """
     return len(text) <= _LONGEST_NULL and text.strip().rstrip(";").rstrip().lower() == "null"
+
+
+DECISION_WORDS: Final = MappingProxyType[str, Decision](
+    {
+        **dict.fromkeys(("answer", "answers", "answered", "answerable"), "answer"),
+        **dict.fromkeys(("decline", "declines", "declined", "abstain", "abstains", "abstained"), "decline"),
+        **dict.fromkeys(("abstention", "refuse", "refuses", "refused", "refusal", "unanswerable"), "decline"),
+        **dict.fromkeys(("clarify", "clarifies", "clarified", "clarification", "ask", "asks", "askback"), "clarify"),
+        "ambiguous": "clarify",
+    }
+)
+"""Words for decisions, in small letters and without separators."""
+
+
+def decision_said(value: object) -> Decision | None:
+    """The decision that a value states: a word of `DECISION_WORDS`, or the truth value of declining; else None."""
+    if isinstance(value, bool):
+        return "decline" if value else "answer"
+    if not isinstance(value, str):
+        return None
+    return DECISION_WORDS.get("".join(filter(str.isalnum, value)).casefold())
