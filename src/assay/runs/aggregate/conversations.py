@@ -21,6 +21,8 @@ def conversation_totals(evidence: Sequence[Judged], answers: Answers, rate: Rate
     with an unscored turn and no wrong one is unscored. Where the system was asked repeatedly, the n-th answers to its
     turns are one conversation, and a conversation counts by the mean of its own.
     """
+    if getattr(evidence, "turns", True) == {}:  # the facts of a large run know at once that there are none
+        return None
     found: dict[str, list[tuple[int, Sequence[float | None]]]] = {}
     for items in answers.split(evidence):
         name = items[0].case.conversation

@@ -20,7 +20,7 @@ from assay.model import (
     RiskPoint,
 )
 from assay.model.reliability import USUAL_PENALTIES
-from assay.runs.aggregate.rates import Answers, Values
+from assay.runs.aggregate.rates import Answers, Values, each
 from assay.stats import (
     area_under_risk,
     brier_score,
@@ -88,10 +88,8 @@ def reliability_totals(
 
     ``penalties`` of the reliability score; without any the usual ones. The number of questions is always added.
     """
-    if not any(
-        item.case.expects != "answer" or item.verdict.decision is not None or item.prediction.confidence is not None
-        for item in evidence
-    ):
+    plain = not any(each(evidence, lambda item: item.case.expects != "answer" or item.verdict.decision is not None))
+    if plain and all(item.prediction.confidence is None for item in evidence):
         return None
     told = [_told(item) for item in evidence]
     scored = [one for one in told if one is not None]

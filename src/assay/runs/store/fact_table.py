@@ -167,6 +167,7 @@ class FactColumns(FactList):
             number = self._numbers[key] = len(self.shared)
             self.shared.append(_Shared(*parts))
         self.ids[place], self.rows[place] = case.id, number
+        self.turns.pop(place, None)
         if case.conversation is not None:
             self.turns[place] = case.conversation, case.turn
         golds, predicted = judged.gold_executions, judged.predicted_execution

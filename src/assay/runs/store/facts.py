@@ -146,8 +146,8 @@ class AnswerFacts(msgspec.Struct, frozen=True, gc=False):
     tokens: TokenUsage | None = None
     cost_usd: float | None = None
     failure: Failure | None = None
-    confidence: float | None = None
     repeat: int = 0
+    confidence: float | None = None
 
     @property
     def own(self) -> bool:
