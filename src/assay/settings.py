@@ -132,6 +132,8 @@ class RunFileSettings:
     duplicates: str | None = None
     case: str | None = None
     tolerance: float | None = None
+    penalties: tuple[float, ...] | None = None
+    """Of the reliability score, the gates' first."""
     timeout_s: float | None = None
     comparison_timeout_s: float | None = None
     max_rows: int | None = None

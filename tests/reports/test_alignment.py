@@ -6,7 +6,8 @@ from assay.comparison.compare import compare
 from assay.model import Case, Comparison, Evidence, Execution, Prediction, Result, Verdict
 from assay.reports.views.alignment import alignment
 from assay.reports.views.case import case_view
-from assay.reports.views.run import CaseLink, DifferenceView
+from assay.reports.views.figures import CaseLink
+from assay.reports.views.run import DifferenceView
 
 GOLD = (("id", "city", "total"), [(1, "Bonn", 10), (2, "Kiel", 20), (3, "Ulm", 30)])
 

@@ -25,7 +25,7 @@ from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.sections.run import GROUP_ROWS, run_sections
 from assay.reports.sections.values import Matrix, Name, Table
-from assay.reports.views.run import Figure
+from assay.reports.views.figures import Figure
 from assay.reports.views.run_build import view_of
 from assay.reports.views.times import TimeRow, time_rows
 from assay.runs.aggregate.repeats import repeat_totals

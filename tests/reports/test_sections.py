@@ -39,7 +39,7 @@ from assay.reports.sections.values import (
     rows,
     sections_for,
 )
-from assay.reports.views.run import CaseLink, Figure
+from assay.reports.views.figures import CaseLink, Figure
 
 FIGURE = Figure(
     rate=Rate(n=4, numerator=3.0, unscored=1, value=0.75, low=0.3, high=0.95),

@@ -77,6 +77,14 @@ def check_options(columns: str, *, relative_tolerance: float = 0.0, absolute_tol
         raise UsageError(f"absolute_tolerance is {absolute_tolerance!r}: give a number from 0 up")
 
 
+def checked_penalties(penalties: Sequence[float]) -> tuple[float, ...]:
+    """The penalties of the reliability score, each once, in order. Raises UsageError for one below 0."""
+    for penalty in penalties:
+        if not (math.isfinite(penalty) and penalty >= 0.0):
+            raise UsageError(f"a penalty is {penalty!r}: give what a wrong answer costs, a number from 0 up such as 10")
+    return tuple(dict.fromkeys(map(float, penalties)))
+
+
 def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """The labels of a run, each once, in order. Raises UsageError for one that is empty."""
     if isinstance(tags, str):

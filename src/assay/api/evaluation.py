@@ -18,6 +18,7 @@ from assay.api.arguments import (
     check_names,
     check_options,
     check_timing,
+    checked_penalties,
     metrics_asked_for,
     named_and_local,
     read_tags,
@@ -85,6 +86,7 @@ def evaluate(
     relative_tolerance: float = 1e-12,
     absolute_tolerance: float = 1e-12,
     leniency: Leniency | None = None,
+    penalties: Sequence[float] = (),
     timing_iterations: int = 3,
     timing_budget_s: float | None = None,
     timing_extra_s: float = 60.0,
@@ -121,6 +123,8 @@ def evaluate(
         relative_tolerance: for numbers where a float takes part, as a share of the larger, below 1.
         absolute_tolerance: likewise; a number at most this far from 0 counts as 0.
         leniency: what not to count as a mistake, unless a case says otherwise; every report names it with the number.
+        penalties: of the reliability score, the cost of a wrong answer beside a right one's 1; none: 0 and 10. The
+            number of questions is always added (docs/reliability.md).
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
         timing_budget_s: how long all timing may take; pairs that it does not reach are unscored, and the same
@@ -172,6 +176,7 @@ def evaluate(
             absolute_tolerance=absolute_tolerance,
             leniency=leniency or STRICT,
         ),
+        penalties=penalties,
         timing_iterations=timing_iterations,
         timing_budget_s=timing_budget_s,
         timing_extra_s=timing_extra_s,
@@ -201,6 +206,7 @@ def evaluate_inputs(
     metrics: Sequence[str | Metric] | None,
     limits: Limits,
     options: ComparisonOptions,
+    penalties: Sequence[float] = (),
     timing_iterations: int = 3,
     timing_budget_s: float | None = None,
     timing_extra_s: float = 60.0,
@@ -285,6 +291,7 @@ def evaluate_inputs(
             relative_tolerance=options.relative_tolerance,
             absolute_tolerance=options.absolute_tolerance,
             leniency=options.leniency,
+            penalties=checked_penalties(penalties),
             timing_iterations=timing_iterations,
             timing_budget_s=timing_budget_s,
             timing_extra_s=timing_extra_s,

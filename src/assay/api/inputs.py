@@ -16,6 +16,7 @@ from assay.api.frames import as_result
 from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
+from assay.cases.load import recognise
 from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.inline_rows import NotRows, answered_rows, inline_result
@@ -24,6 +25,7 @@ from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joi
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
+from assay.systems.concurrency import Sayings
 
 Ask: TypeAlias = Callable[[Case], "str | Prediction | Result | Sequence[Any] | None"]
 CasesInput: TypeAlias = "str | PathLike[str] | Iterable[Case | Mapping[str, Any]]"
@@ -102,7 +104,7 @@ def read_inputs(
         unmatched: tuple[str, ...] = ()
         prediction_name = predictions.describe()
     elif callable(predictions):
-        answers = tuple(_ask(predictions, case) for case in wanted)
+        answers = _ask_each(predictions, wanted)
         unmatched = ()
         prediction_name = getattr(predictions, "__qualname__", type(predictions).__qualname__)
     else:
@@ -111,7 +113,9 @@ def read_inputs(
         reading = replace(
             options,
             prediction_fields=fields_for_predictions(own, other, shared=shared),
-            prediction_format=options.prediction_format or (options.case_format if shared else None),
+            prediction_format=options.prediction_format
+            or (options.case_format if shared else None)
+            or _format_of_pairs(cases, predictions, options),
         )
         loaded, prediction_name = _answers(cases, predictions, reading, selections=selections)
         if shared:
@@ -175,6 +179,21 @@ def _with_difficulties_spelled_once(cases: Sequence[Case]) -> Sequence[Case]:
         ),
         Case,
     )
+
+
+def _format_of_pairs(cases: CasesInput, predictions: object, options: FileOptions) -> str | None:
+    """The format of the questions, where lines of predictions beside them are its own; else None."""
+    if not isinstance(cases, (str, PathLike)) or not isinstance(predictions, (str, PathLike)):
+        return None
+    if Path(predictions).suffix.lower() not in (".txt", ".sql"):
+        return None
+    formats = {one.name: one for one in registry.case_formats()}
+    named = formats.get(options.case_format or "")
+    try:
+        found = named or recognise(cases, tuple(formats.values()))
+    except InputError:
+        return None
+    return found.name if getattr(found, "pairs", False) else None
 
 
 def _answers(
@@ -296,6 +315,21 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
             loaded = replace(loaded, stated=True)
     _no_id_twice([one.case_id for one in parts_of(loaded.predictions, "case_id")], "predictions")
     return loaded, name
+
+
+def _ask_each(system: Ask, cases: Sequence[Case]) -> tuple[Prediction, ...]:
+    """Ask about one case after the other; a turn of a conversation with what was answered before it."""
+    talks: dict[str, Sayings] = {}
+    found: dict[int, Prediction] = {}
+    for place, case in sorted(enumerate(cases), key=lambda one: one[1].turn or 0):
+        if case.conversation is None:
+            found[place] = _ask(system, case)
+            continue
+        said = talks.setdefault(case.conversation, Sayings())
+        asked = said.before(case)
+        found[place] = asked if isinstance(asked, Prediction) else _ask(system, asked)
+        said.note(case, found[place])
+    return tuple(found[place] for place in range(len(cases)))
 
 
 def _ask(system: Ask, case: Case) -> Prediction:

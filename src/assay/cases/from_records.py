@@ -10,6 +10,8 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from assay.cases.conversations import Conversations, flattened
+from assay.cases.decisions import Expectations, said_of
 from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,
@@ -40,7 +42,7 @@ from assay.cases.values import (
 )
 from assay.errors import CaseFileError
 from assay.kept import kept
-from assay.model import Case, ColumnUse, Failure, FieldNames, GivenResult, Prediction, TokenUsage
+from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, GivenResult, Prediction, TokenUsage
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 T = TypeVar("T")
@@ -134,6 +136,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     Raises CaseFileError with file, row and column: no question or gold column, a blank question or
     id, a value of the wrong type.
     """
+    table = flattened(table, ids=_names("id"), own=_names("question"))
     records = table.records if table.plain else tuple(record for record in table.records if not record.blank)
     _require(records, table, "question")
     named = (fields.id, fields.question, fields.gold, fields.database, fields.difficulty, fields.tags, fields.context)
@@ -154,26 +157,40 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
     counted = _reader(table, "options", None, counted_columns_of)
+    expectations = Expectations(table.columns)
+    conversations = Conversations.of(table, questions.columns[0])
     file = table.path.name
+
+    def expected(record: Record, queries: tuple[str, ...]) -> tuple[Decision, tuple[str, ...]]:
+        try:
+            return expectations.of(record, queries)
+        except UnusableValue as error:
+            raise _placed(error, str(table.path), record) from error
 
     def case(number: int, record: Record) -> Case:
         queries, given = golds.read(record)
+        expects, queries = expected(record, queries)
         if results.columns:
             given += results.read(record)
         judged_by = options.read(record)
         if (columns := counted.read(record)) is not None:
             judged_by = replace(judged_by, condition_columns=_counted(columns, len(queries), given, table.path, record))
+        place = conversations.place_of(record)
         return Case(
             id=ids.read(record) if ids else str(number),
             question=questions.read(record),
             golds=queries,
             results=given,
+            expects=expects,
             database=databases.read(record),
             difficulty=difficulties.read(record),
             tags=tags.read(record),
             context=contexts.read(record),
             options=judged_by,
             origin=f"{file}, {record.place}",
+            conversation=place.conversation,
+            turn=place.turn,
+            history=place.history,
         )
 
     cases = kept(starmap(case, enumerate(table.records)), Case)
@@ -248,6 +265,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     and the file is an object whose keys are exactly the positions, the keys are used. Raises CaseFileError with file,
     row and column.
     """
+    table = flattened(table, ids=_names("id"), own=_names("prediction"))
     _require(table.records, table, "prediction")
     table = _with_paths(table, (fields.id, fields.prediction, fields.shared_id))
     files = ResultFiles(table.path.parent, of_answer)
@@ -273,6 +291,8 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         if said is None and rows.columns:
             said = _only(rows.read(record), table.path, record)
         query, result = (said, None) if isinstance(said, str) else (None, said)
+        decision = extras.decision(record)
+        silent = said is None and decision not in ("decline", "clarify")
         return Prediction(
             case_id=ids.read(record) if ids else positions[number],
             query=query,
@@ -280,7 +300,9 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
             timings_s=extras.timings(record),
             tokens=extras.tokens(record),
             cost_usd=extras.cost(record),
-            failure=None if said is not None else unanswered(f"{file}, {record.place}, holds no query"),
+            failure=unanswered(f"{file}, {record.place}, holds no query") if silent else None,
+            decision=decision,
+            confidence=extras.confidence(record),
             origin=f"{file}, {record.place}",
         )
 
@@ -299,6 +321,10 @@ def _only(results: tuple[GivenResult, ...], path: Path, record: Record) -> Given
     if len(results) > 1:
         raise CaseFileError("an answer is one result, and any_of gives several", path=str(path), place=record.place)
     return results[0] if results else None
+
+
+def _names(field: Field) -> list[str]:
+    return [name for tier in ALIASES[field] for name in tier]
 
 
 def _with_paths(table: Table, names: Iterable[str | None]) -> Table:
@@ -466,6 +492,26 @@ class _Extras:
         self.token_columns = [(column, _TOKENS[name]) for column, name in named if name in _TOKENS]
         self.token_objects = [column for column, name in named if name in _TOKEN_OBJECTS]
         self.costs = [column for column, name in named if name == _COST]
+        self.decisions = said_of(table)
+        questions = {normal(name) for name in ALIASES["question"][0]}
+        golds = {normal(name) for tier in ALIASES["gold"][:2] for name in tier}
+        self.shared = any(name in questions for _, name in named) and any(name in golds for _, name in named)
+
+    def decision(self, record: Record) -> Decision | None:
+        if self.decisions is None:
+            return None
+        try:
+            return self.decisions.decision(record, shared=self.shared)
+        except UnusableValue as error:
+            raise _placed(error, self.path, record) from error
+
+    def confidence(self, record: Record) -> float | None:
+        if self.decisions is None:
+            return None
+        try:
+            return self.decisions.confidence(record)
+        except UnusableValue as error:
+            raise _placed(error, self.path, record) from error
 
     def timings(self, record: Record) -> tuple[tuple[str, float], ...]:
         if not self.seconds:

@@ -12,11 +12,11 @@ from assay.errors import CaseFileError
 BIRD_MARK = "----- bird -----"
 """The mark that BIRD writes between a predicted query and its database, with a tab on either side."""
 
-Layout = Literal["bird", "spider", "other"]
+Layout = Literal["bird", "spider", "sparc", "other"]
 
 
 def json_layout(path: Path) -> Layout:
-    """The layout of a ``.json`` file: BIRD's questions or predictions, Spider's questions, or another.
+    """The layout of a ``.json`` file: BIRD's questions or predictions, Spider's or SParC's questions, or another.
 
     BIRD's questions are a list of objects with ``db_id``, ``question``, ``SQL`` and BIRD's own
     ``question_id`` or ``evidence``; its predictions hold its mark. Spider's questions are a list of
@@ -28,6 +28,8 @@ def json_layout(path: Path) -> Layout:
     if not head.startswith("["):
         return "other"
     keys = _first_keys(head[1:].lstrip()) or _first_keys(_whole(path).lstrip()[1:].lstrip())
+    if {"database_id", "interaction"} <= keys:
+        return "sparc"
     if {"db_id", "question", "SQL"} <= keys and keys & {"question_id", "evidence"}:
         return "bird"
     ids = {normal(name) for tier in ALIASES["id"] for name in tier}

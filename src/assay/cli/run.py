@@ -112,6 +112,10 @@ def run(  # one parameter an option
     tolerance: Annotated[
         float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
     ] = None,
+    penalty: Annotated[
+        list[float] | None,
+        typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
+    ] = None,
     timeout: Timeout = None,
     comparison_timeout: ComparisonTimeout = None,
     max_rows: MaxRows = None,
@@ -170,9 +174,15 @@ def run(  # one parameter an option
     ] = None,
     tokens_path: Annotated[str | None, typer.Option(metavar="PATH", help="http: where the tokens stand.")] = None,
     times_path: Annotated[str | None, typer.Option(metavar="PATH", help="http: where the times stand.")] = None,
+    decision_path: Annotated[
+        str | None, typer.Option(metavar="PATH", help="http: where it says whether it answers, declines or asks back.")
+    ] = None,
+    confidence_path: Annotated[
+        str | None, typer.Option(metavar="PATH", help="http: where it says how sure it is, from 0 to 1.")
+    ] = None,
     prompt: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="chat: ddl, llmsql-0, llmsql-1, llmsql-5 or a file. [default: ddl]"),
+        typer.Option(metavar="NAME|FILE", help="chat: ddl, ddl-or-null, llmsql-0, -1, -5 or a file. [default: ddl]"),
     ] = None,
     show_prompt: Annotated[
         bool, typer.Option("--show-prompt", help="chat: print the first case's prompt, and ask nothing.")
@@ -219,6 +229,7 @@ def run(  # one parameter an option
         duplicates=duplicates,
         case=letter_case,
         tolerance=tolerance,
+        penalties=tuple(penalty) if penalty else None,
         timeout_s=timeout,
         comparison_timeout_s=comparison_timeout,
         max_rows=max_rows,
@@ -279,6 +290,8 @@ def run(  # one parameter an option
                 query_path=query_path,
                 tokens_path=tokens_path,
                 times_path=times_path,
+                decision_path=decision_path,
+                confidence_path=confidence_path,
                 prompt=prompt,
                 price_in=price_in,
                 price_out=price_out,
@@ -364,6 +377,7 @@ def run_settings(
                 columns="strict" if settings.columns == "strict" else "any",
                 leniency=settings.leniency(),
                 **settings.tolerances(),
+                penalties=settings.penalties or (),
                 workers=settings.workers,
                 backend=settings.backend,
                 cache=settings.cache,

@@ -14,6 +14,8 @@ from assay.sql.clauses import unknown_names
 _BY_KIND: Mapping[str, CauseKind] = {
     "unanswered": "unanswered",
     "clarification": "unanswered",
+    "declined": "unanswered",
+    "asked_back": "unanswered",
     "no_query": "unanswered",
     "unreadable_answer": "unanswered",
     "ask_failed": "unanswered",

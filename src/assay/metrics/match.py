@@ -20,6 +20,7 @@ class Match(QueryMetric):
     meaning: ClassVar[str] = "the same answer: rows as a bag, columns in any order, row order where gold asks for it"
     default_place: ClassVar[int] = 1
     brief: ClassVar[bool] = True
+    judges_decisions: ClassVar[bool] = True
 
     def score(
         self,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from assay.model.case import Case, CaseOptions, ColumnRule, Prediction
     from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
     from assay.model.database import DatabaseUrl
+    from assay.model.decision import Decision, Exchange, Given
     from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
     from assay.model.diff import (
         CaseChange,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
         PairTiming,
         PassRate,
         Provenance,
-        Rate,
         RepeatTotals,
         Run,
         RunSettings,
@@ -63,6 +63,16 @@ if TYPE_CHECKING:
     from assay.model.leniency import STRICT, Leniency
     from assay.model.metric import MetricInfo
     from assay.model.proof import Proof, Unproved
+    from assay.model.rate import Rate
+    from assay.model.reliability import (
+        CalibrationBin,
+        ConfidenceTotals,
+        ConversationTotals,
+        DecisionCount,
+        PenaltyScore,
+        ReliabilityTotals,
+        RiskPoint,
+    )
     from assay.model.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
     from assay.model.secret import Secret
@@ -97,6 +107,7 @@ __all__ = [
     "Ambiguity",
     "Blame",
     "CacheUse",
+    "CalibrationBin",
     "Case",
     "CaseChange",
     "CaseOptions",
@@ -114,11 +125,15 @@ __all__ = [
     "ColumnUse",
     "Comparison",
     "ComparisonOptions",
+    "ConfidenceTotals",
+    "ConversationTotals",
     "Count",
     "DataScore",
     "DatabaseSchema",
     "DatabaseUrl",
     "DatasetSelection",
+    "Decision",
+    "DecisionCount",
     "Diagnosis",
     "DiffSettings",
     "DimensionScore",
@@ -126,6 +141,7 @@ __all__ = [
     "DimensionTotal",
     "Disagreement",
     "Evidence",
+    "Exchange",
     "Execution",
     "ExecutionStatus",
     "Failure",
@@ -137,6 +153,7 @@ __all__ = [
     "Forgiven",
     "GateResult",
     "Gates",
+    "Given",
     "GivenResult",
     "Group",
     "GroupDiff",
@@ -157,14 +174,17 @@ __all__ = [
     "PairTiming",
     "PairedTest",
     "PassRate",
+    "PenaltyScore",
     "Prediction",
     "Proof",
     "Provenance",
     "Rate",
+    "ReliabilityTotals",
     "Repair",
     "RepairStep",
     "RepeatTotals",
     "Result",
+    "RiskPoint",
     "Row",
     "Run",
     "RunDiff",
@@ -207,6 +227,7 @@ _MODULES = (
     *(
         "secret",
         "database",
+        "decision",
         "failure",
         "field_names",
         "joining",
@@ -217,7 +238,19 @@ _MODULES = (
         "schema",
         "verdict",
     ),
-    *("leniency", "comparison", "selection", "case", "metric", "diagnosis", "evidence", "diff", "proof"),
+    *(
+        "leniency",
+        "comparison",
+        "selection",
+        "case",
+        "metric",
+        "diagnosis",
+        "rate",
+        "reliability",
+        "evidence",
+        "diff",
+        "proof",
+    ),
 )
 """Modules that load fast come first: a name is looked up in this order."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from assay.model.decision import Decision, Exchange, Given, is_null_word
 from assay.model.failure import Failure
 from assay.model.given import GivenResult
 from assay.model.leniency import STRICT, Leniency
@@ -50,6 +51,9 @@ class Case:
     """The database's name within the benchmark (``db_id``), which fills ``{db_id}`` of a URL template."""
     golds: tuple[str, ...] = ()
     """The accepted gold queries, in the file's order. Any one that matches makes an answer correct."""
+    results: tuple[GivenResult, ...] = ()
+    """The accepted results that are given without a query, in the file's order. They stand behind ``golds`` wherever
+    golds are counted: with two gold queries, the first result is gold number 2, from 0."""
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     context: str | None = None
@@ -61,11 +65,16 @@ class Case:
     """The author's name for the case, beside the id."""
     comments: str | None = None
     """The author's notes; they are sent to no system and no LLM."""
+    expects: Decision = "answer"
+    """What is right to do: ``decline`` where the question has no answer, ``clarify`` where it has several readings."""
+    conversation: str | None = None
+    """The conversation whose turn this is; None: the question stands alone."""
+    turn: int | None = None
+    """The one-based place in the conversation."""
+    history: tuple[Exchange, ...] = ()
+    """The conversation's earlier turns, the first one first."""
     turns: tuple[Turn, ...] = ()
     """For SDMX: the questions of the conversation, each with its target. ``question`` then shows them all."""
-    results: tuple[GivenResult, ...] = ()
-    """The accepted results that are given without a query, in the file's order. They stand behind ``golds`` wherever
-    golds are counted: with two gold queries, the first result is gold number 2, from 0."""
 
     @property
     def gold_count(self) -> int:
@@ -89,6 +98,8 @@ class Prediction:
 
     case_id: str
     query: str | None = None
+    result: GivenResult | None = None
+    """The rows that the system answered with in place of a query."""
     raw: str | None = None
     """The answer as it came, where it differs from ``query``."""
     timings_s: tuple[tuple[str, float], ...] = ()
@@ -100,18 +111,31 @@ class Prediction:
     """The tables or views that the system said it used, in its order."""
     cost_usd: float | None = None
     failure: Failure | None = None
+    decision: Decision | None = None
+    """What the system says it does. None: it says nothing of that; then a query is an answer, and no query is none."""
+    confidence: float | None = None
+    """How sure the system says it is that its answer is right, from 0 to 1."""
     origin: str | None = None
     turns: tuple[TurnAnswer, ...] = ()
     """For SDMX: the answers to the questions of the conversation, in their order; ``query`` is then None."""
     repeat: int = 0
     """Zero-based: which of several answers to the same question this is."""
-    result: GivenResult | None = None
-    """The rows that the system answered with in place of a query."""
 
     @property
     def answered(self) -> bool:
         """Whether there is something to judge: a query or rows."""
         return self.query is not None or self.result is not None
+
+    @property
+    def given(self) -> Given:
+        """What the system did. A query beside ``decline`` or ``clarify`` is not its answer; ``null`` declines."""
+        if self.decision in ("decline", "clarify"):
+            return self.decision
+        if self.result is not None:
+            return "answer"
+        if self.query is None or not self.query.strip():
+            return "nothing"
+        return "decline" if is_null_word(self.query) else "answer"
 
     def timing_s(self, name: str) -> float | None:
         """The seconds under that name, None where there are none.

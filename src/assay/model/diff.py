@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.model.evidence import Provenance, Rate, RunSettings
+from assay.model.evidence import Provenance, RunSettings
 from assay.model.gate import GateResult
+from assay.model.rate import Rate
 from assay.model.verdict import Strength
 
 _SURENESS: Mapping[Strength, int] = {

@@ -15,6 +15,8 @@ from assay.model.leniency import STRICT, Leniency
 from assay.model.lint import LintReport
 from assay.model.making import quickly_made
 from assay.model.metric import MetricInfo
+from assay.model.rate import Rate
+from assay.model.reliability import ConversationTotals, ReliabilityTotals
 from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
 from assay.model.usage import UsageTotals
@@ -66,25 +68,6 @@ class Evidence:
     def score(self, metric: str) -> Score | None:
         """The score of that metric, or None where the run did not ask for it."""
         return next((score for score in self.scores if score.metric == metric), None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """A mean of per-case values with everything needed to judge it.
-
-    ``value`` is numerator / n, and None where n is 0. ``low`` and ``high`` bound it at
-    ``confidence``: Wilson's interval for values within [0, 1], at an effective sample size where
-    they are not all 0 or 1; Student's t for any others. ``unscored`` cases are in none of these
-    numbers.
-    """
-
-    n: int
-    numerator: float
-    unscored: int
-    value: float | None
-    low: float | None
-    high: float | None
-    confidence: float = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +301,10 @@ class Aggregates:
     """The times of answers, gold queries and predicted queries, as far as they were measured."""
     witnesses: WitnessTotals | None = None
     """None where nobody looked for witnesses."""
+    reliability: ReliabilityTotals | None = None
+    """None where every question has an answer, and no system declines, asks back or says how sure it is."""
+    conversations: ConversationTotals | None = None
+    """None where no question is part of a conversation of queries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,6 +327,8 @@ class RunSettings:
     metrics: tuple[str, ...]
     limits: Limits
     columns: str = "any"
+    penalties: tuple[float, ...] = ()
+    """The penalties of the reliability score that were asked for, the gates' first; none: the usual ones."""
     relative_tolerance: float = 1e-12
     absolute_tolerance: float = 1e-12
     timing_iterations: int = 3

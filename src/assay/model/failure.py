@@ -18,6 +18,9 @@ run."""
 FailureKind = Literal[
     "unanswered",
     "clarification",
+    "declined",
+    "asked_back",
+    "answered_anyway",
     "no_query",
     "several_statements",
     "writes",

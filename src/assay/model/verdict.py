@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Literal
 
 from assay.errors import UsageError
+from assay.model.decision import Decision
 from assay.model.failure import Failure
 from assay.model.making import quickly_made
 
@@ -110,6 +111,8 @@ class Verdict:
     """How far gold leaves its answer open; set with the flag ``ambiguous_gold``."""
     failure: Failure | None = None
     """Why the case is unscored, or why the answer could not be compared."""
+    decision: Decision | None = None
+    """``decline`` or ``clarify`` where the system did that in place of answering."""
 
 
 @quickly_made

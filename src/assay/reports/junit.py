@@ -32,8 +32,9 @@ from assay.reports.text.plain import clipped, one_line, plural, visible
 from assay.reports.text.selections import details
 from assay.reports.views.case import case_view, failures
 from assay.reports.views.causes import repair, why
+from assay.reports.views.figures import CaseLink
 from assay.reports.views.repeats import answer_name
-from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RunView
+from assay.reports.views.run import CaseView, DifferenceView, QueryView, RunView
 from assay.reports.views.run_build import view_of
 
 _ALL_BODIES = 16_000_000

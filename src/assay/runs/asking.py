@@ -19,7 +19,7 @@ from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_value, encode_value, identity_of
 from assay.runs.store.journal import ANSWERS, Finished, Journal, damaged
 from assay.runs.store.size import within_size
-from assay.systems.concurrency import Asker, ask_all
+from assay.systems.concurrency import Asker, Talk, ask_all
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 _Key: TypeAlias = tuple[str, int]
@@ -200,17 +200,47 @@ class _Answers:
             for case in cases
         }
 
+        self._told_apart = {case.id for case in cases if case.conversation is not None}
+        """The cases whose answers say themselves which of several they are."""
+
     def __len__(self) -> int:
         return len(self._places)
 
-    def questions(self) -> list[Case]:
-        """What is still to be asked: every question once before any is repeated."""
-        rounds = ((case, repeat) for repeat in range(self._repeats) for case in self._cases)
-        return [case for case, repeat in rounds if self._places[case.id, repeat] not in self.found]
+    def questions(self) -> list[Case | Talk]:
+        """What is still to be asked: every question once before any is repeated.
+
+        Of a conversation the turns are together, at the place of the first one that comes.
+        """
+        talks: dict[str, list[Case]] = {}
+        for case in self._cases:
+            if case.conversation is not None:
+                talks.setdefault(case.conversation, []).append(case)
+        asked: list[Case | Talk] = []
+        for repeat in range(self._repeats):
+            begun: set[str] = set()
+            for case in self._cases:
+                name = case.conversation
+                if name is None:
+                    if self._places[case.id, repeat] not in self.found:
+                        asked.append(case)
+                elif name not in begun:
+                    begun.add(name)
+                    asked += self._talk(talks[name], repeat)
+        return asked
+
+    def _talk(self, cases: Sequence[Case], repeat: int) -> list[Talk]:
+        ordered = sorted(cases, key=lambda case: case.turn or 0)
+        turns = tuple((case, self.found.get(self._places[case.id, repeat])) for case in ordered)
+        return [Talk(turns=turns, repeat=repeat)] if any(held is None for _, held in turns) else []
 
     def keep(self, prediction: Prediction) -> tuple[int, Prediction]:
         """Keep an answer that has arrived: its place, and the answer as it is kept."""
-        key = prediction.case_id, self._free[prediction.case_id].pop()
+        free = self._free[prediction.case_id]
+        if prediction.case_id in self._told_apart:
+            free.remove(prediction.repeat)  # the answers of one conversation belong together
+            key = prediction.case_id, prediction.repeat
+        else:
+            key = prediction.case_id, free.pop()
         kept = within_size(_numbered(_of_text(prediction), key[1]))
         if self._journal is not None:
             self._journal.append(self._digests[key], encode_value(kept))
@@ -322,7 +352,16 @@ def _digest(system: System, case: Case) -> str:
     """A hash of everything in a question's request: the system, and the case without its gold."""
     turns = tuple(replace(turn, targets=()) for turn in case.turns)
     asked = replace(
-        case, golds=(), results=(), origin=None, difficulty=None, tags=(), name=None, comments=None, turns=turns
+        case,
+        golds=(),
+        results=(),
+        origin=None,
+        difficulty=None,
+        tags=(),
+        name=None,
+        comments=None,
+        expects="answer",
+        turns=turns,
     )
     return _digest_of(encode_value(system.describe()), identity_of(asked))
 

@@ -128,7 +128,7 @@ def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run 
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
         return None
     facts = judging.facts()
-    if any(map(awaits_timing, facts)):
+    if any(map(awaits_timing, facts)) or stored.settings.penalties != job.settings.penalties:
         return None
     if any(lacks_score(one, job.settings) or (job.witness and awaits_search(one, job.witness)) for one in facts):
         return None
@@ -154,7 +154,9 @@ def _finished_run(job: Job, judging: Judging, journal: Journal | None, started: 
     large = len(facts) > LARGE
     if large:
         give_back()
-    aggregates = aggregate(facts, infos, repeats=job.settings.repeats, doubtful=doubtful)
+    aggregates = aggregate(
+        facts, infos, repeats=job.settings.repeats, doubtful=doubtful, penalties=job.settings.penalties
+    )
     if large:
         give_back()
     evidence = judging.evidence()

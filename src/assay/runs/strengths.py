@@ -45,8 +45,8 @@ def strength_of(found: Refutation) -> Strength:
 
 def awaits_search(judged: Judged, wanted: WitnessSettings) -> bool:
     """Whether a match was not looked at, or in vain and with less computing than is wanted now."""
-    if judged.verdict.outcome != "correct":
-        return False
+    if judged.verdict.outcome != "correct" or judged.verdict.decision is not None:
+        return False  # who rightly declines has no query
     found = judged.refutation
     if found is None:
         return True

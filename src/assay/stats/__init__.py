@@ -14,17 +14,32 @@ from assay.stats.paired_tests import clusters_needed, least_p_value, mcnemar_exa
 from assay.stats.power import cases_needed, detectable_difference
 from assay.stats.ranking import letter_groups, rank_bounds
 from assay.stats.repeats import pass_all_k, pass_at_k
+from assay.stats.selective import (
+    area_under_risk,
+    brier_score,
+    by_threshold,
+    calibration_bins,
+    calibration_error,
+    least_area_under_risk,
+    reliability,
+)
 
 __all__ = [
     "PairedInterval",
+    "area_under_risk",
     "bootstrap_mean_interval",
     "bounded_mean_interval",
+    "brier_score",
+    "by_threshold",
+    "calibration_bins",
+    "calibration_error",
     "cases_needed",
     "clusters_needed",
     "design_effect",
     "detectable_difference",
     "holm",
     "is_significant",
+    "least_area_under_risk",
     "least_p_value",
     "letter_groups",
     "mcnemar_exact",
@@ -33,6 +48,7 @@ __all__ = [
     "pass_all_k",
     "pass_at_k",
     "rank_bounds",
+    "reliability",
     "score_interval",
     "sign_flip_test",
     "student_t_quantile",

@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 
 from assay.errors import SystemUnusable, UsageError
-from assay.model import Case, Prediction
+from assay.model import Case, Failure, Prediction
 from assay.ports import System
 from assay.systems.predictions import failed
 
@@ -16,7 +16,7 @@ _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
 def ask_all(
-    system: System, cases: Sequence[Case], *, concurrency: int, on_answer: Callable[[Prediction], None]
+    system: System, cases: Sequence[Case | Talk], *, concurrency: int, on_answer: Callable[[Prediction], None]
 ) -> None:
     """Ask every case once, ``concurrency`` at a time; each answer goes to ``on_answer`` as it arrives.
 
@@ -33,6 +33,42 @@ class _Answer:
     handed_over: Event
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """A conversation to be held: its turns in their order, each with the answer that there is already."""
+
+    turns: tuple[tuple[Case, Prediction | None], ...]
+    repeat: int = 0
+    """Which of several times it is held, for its answers."""
+
+
+class Sayings:
+    """What a system answered in a conversation so far."""
+
+    def __init__(self) -> None:
+        self._answers: dict[int, str | None] = {}
+        self._failed: tuple[int, Failure] | None = None
+
+    def before(self, case: Case) -> Case | Prediction:
+        """The case with the answers before it; where one of these turns could not be asked, the failure of this one."""
+        if self._failed is not None:
+            turn, failure = self._failed
+            message = f"not asked, since turn {turn} before it failed: {failure.message}"
+            return Prediction(case_id=case.id, failure=replace(failure, message=message))
+        history = tuple(
+            replace(one, answer=self._answers.get(turn, one.answer)) for turn, one in enumerate(case.history, start=1)
+        )
+        return replace(case, history=history)
+
+    def note(self, case: Case, prediction: Prediction) -> None:
+        """The answer to a turn."""
+        failure = prediction.failure
+        if failure is not None and failure.kind == "ask_failed" and self._failed is None:
+            self._failed = case.turn or 0, failure
+        if case.turn is not None:
+            self._answers[case.turn] = prediction.raw or prediction.query
+
+
 class _End:
     """Among the arrivals: the receiver wants no more of them."""
 
@@ -43,10 +79,14 @@ _END = _End()
 class Asker:
     """Asks every case once, ``concurrency`` at a time, in threads. While ``room`` is not set, no question is begun.
 
+    The turns of a `Talk` are asked one after the other, each with what the system answered before.
+
     Raises UsageError for a concurrency below 1.
     """
 
-    def __init__(self, system: System, cases: Sequence[Case], *, concurrency: int, room: Event | None = None) -> None:
+    def __init__(
+        self, system: System, cases: Sequence[Case | Talk], *, concurrency: int, room: Event | None = None
+    ) -> None:
         if concurrency < 1:
             raise UsageError(f"concurrency={concurrency} asks nothing: give 1 or more")
         self._system = system
@@ -100,19 +140,43 @@ class Asker:
         """Ask until no case is left or asking is stopped. Puts None among the arrivals at the end."""
         try:
             while (case := self._next_case()) is not None:
-                answer = _Answer(prediction=self._ask(case), handed_over=Event())
-                self._arrived.put(answer)
-                while not (answer.handed_over.wait(_POLL_S) or self._stopped):
-                    pass
+                if isinstance(case, Talk):
+                    self._hold(case)
+                else:
+                    self._hand_over(self._ask(case))
         except SystemUnusable as error:
             self._stopped = True
             self._arrived.put(error)
         finally:
             self._arrived.put(None)
 
-    def _next_case(self) -> Case | None:
+    def _hand_over(self, prediction: Prediction) -> None:
+        answer = _Answer(prediction=prediction, handed_over=Event())
+        self._arrived.put(answer)
+        while not (answer.handed_over.wait(_POLL_S) or self._stopped):
+            pass
+
+    def _hold(self, talk: Talk) -> None:
+        """Ask the turns of a conversation that have no answer yet. A turn that cannot be asked ends it."""
+        said = Sayings()
+        for case, held in talk.turns:
+            if held is None and not self._may_go_on():
+                return
+            prediction = held
+            if prediction is None:
+                asked = said.before(case)
+                prediction = replace(asked if isinstance(asked, Prediction) else self._ask(asked), repeat=talk.repeat)
+                self._hand_over(prediction)
+            said.note(case, prediction)
+
+    def _may_go_on(self) -> bool:
         while self._room is not None and not self._stopped and not self._room.wait(_POLL_S):
             pass
+        return not self._stopped
+
+    def _next_case(self) -> Case | Talk | None:
+        if not self._may_go_on():
+            return None
         with self._lock:
             return None if self._stopped else next(self._waiting, None)
 

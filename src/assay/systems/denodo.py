@@ -10,6 +10,7 @@ from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Conventions, Exchange, RequestRefused
 from assay.systems.http.extras import parameter_value, table_names, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
+from assay.systems.placeholders import history_text
 from assay.systems.predictions import answered
 
 TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
@@ -53,8 +54,11 @@ class DenodoSystem:
     def answer(self, case: Case) -> Prediction:
         """Ask one question. Raises SystemUnusable for refused credentials, a wrong path, or an unreachable server."""
         body: dict[str, Any] = {"question": case.question}
-        if case.context and case.context.strip():
-            body["custom_instructions"] = case.context
+        told = [case.context] if case.context and case.context.strip() else []
+        if case.history:
+            told.append(f"Earlier in this conversation:\n{history_text(case)}")
+        if told:
+            body["custom_instructions"] = "\n\n".join(told)
         body |= self._fields
         return self._exchange.ask(
             case, body, lambda said: _read(case, said), refused=lambda refusal: _read_refusal(case, refusal)

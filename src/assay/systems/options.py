@@ -36,7 +36,8 @@ class SystemOptions:
     verify_ssl: bool = True
     body_template: str | None = None
     """``http``: the request body as JSON text whose strings may hold ``{question}``, ``{context}``,
-    ``{database}`` and ``{id}``. None: ``{"question": "{question}"}``."""
+    ``{database}``, ``{id}`` and, of a conversation, ``{history}``, ``{conversation}`` and ``{turn}``. None:
+    ``{"question": "{question}"}``, in a conversation with ``history``."""
     query_path: str | None = None
     """``http``: the path of the query in the answer, such as ``data.choices.0.sql``. None: the first of the usual names
     at the top level."""
@@ -44,6 +45,10 @@ class SystemOptions:
     """``http``: the path of the token counts: an object of counts, or their total."""
     times_path: str | None = None
     """``http``: the path of the times, in seconds: an object of numbers by name, or one number."""
+    decision_path: str | None = None
+    """``http``: the path of what the system decided: ``answer``, ``decline`` or ``clarify``, or true: it declines."""
+    confidence_path: str | None = None
+    """``http``: the path of how sure it is, from 0 to 1."""
     prompt: str | None = None
     """``chat``: the template for asking for SQL: a built-in one's name, or a file's path. None: ``ddl``."""
     price_in: float | None = None

@@ -1,4 +1,4 @@
-"""Put a case into a template: ``{question}``, ``{context}``, ``{database}``, ``{id}``."""
+"""Put a case into a template: ``{question}``, ``{context}``, ``{database}``, ``{id}``, ``{history}`` and so on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from assay.errors import InputError
 from assay.model import Case
 
-PLACEHOLDERS = ("question", "context", "database", "id")
+PLACEHOLDERS = ("question", "context", "database", "id", "history", "conversation", "turn")
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_]+)\}")
 _DOUBLED = {"{{": "{", "}}": "}"}
 
@@ -32,6 +32,9 @@ def filled(template: str, case: Case) -> str:
         "context": case.context or "",
         "database": case.database or "",
         "id": case.id,
+        "history": history_text(case),
+        "conversation": case.conversation or "",
+        "turn": "" if case.turn is None else str(case.turn),
     }
     return fill(template, values)
 
@@ -39,3 +42,23 @@ def filled(template: str, case: Case) -> str:
 def fill(template: str, values: Mapping[str, str]) -> str:
     """The template filled with the values; placeholders within the values stay unchanged."""
     return _PLACEHOLDER.sub(lambda found: _DOUBLED.get(found[0]) or values[found[1]], template)
+
+
+def history_text(case: Case) -> str:
+    """The conversation before a case as lines: ``Question: …`` and ``Answer: …``; empty where there is none."""
+    lines = []
+    for one in case.history:
+        lines.append(f"Question: {one.question}")
+        if one.answer:
+            lines.append(f"Answer: {one.answer}")
+    return "\n".join(lines)
+
+
+def history_messages(case: Case) -> list[dict[str, str]]:
+    """The conversation before a case as the messages of a chat: ``role`` and ``content``."""
+    messages = []
+    for one in case.history:
+        messages.append({"role": "user", "content": one.question})
+        if one.answer:
+            messages.append({"role": "assistant", "content": one.answer})
+    return messages

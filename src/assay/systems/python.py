@@ -29,6 +29,9 @@ _EXTRAS: dict[str, Callable[[Case], object]] = {
     "database": lambda case: case.database,
     "case_id": lambda case: case.id,
     "difficulty": lambda case: case.difficulty,
+    "history": lambda case: case.history,
+    "conversation": lambda case: case.conversation,
+    "turn": lambda case: case.turn,
 }
 
 
@@ -37,7 +40,8 @@ class PythonSystem:
 
     The first parameter gets the Case where it is annotated as `assay.Case` or called ``case``, else
     the question's text. Further parameters are filled by name, with the case's values: ``question``,
-    ``case``, ``context``, ``database``, ``case_id``, ``difficulty``; any other needs a default.
+    ``case``, ``context``, ``database``, ``case_id``, ``difficulty``, ``history``, ``conversation``, ``turn``; any other
+    needs a default.
     It returns the query as text (a code fence is removed), rows in its place (lists of cells, or objects by column),
     None for no answer, or a Prediction.
 

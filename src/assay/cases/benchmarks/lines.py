@@ -32,8 +32,8 @@ def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
         query, tab, database = line.rpartition("\t")
         if not line.strip():
             raise CaseFileError(
-                "is blank, and a later line is not: each question has its line; files of several turns "
-                "(SParC, CoSQL) are not read",
+                "is blank, and a later line is not: each question has its line; of conversations (SParC, CoSQL) give "
+                "the format sparc (--case-format sparc)",
                 path=str(path),
                 place=place,
             )

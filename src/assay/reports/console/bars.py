@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from assay.reports.views.diff import DiffFigure, Direction
-from assay.reports.views.run import Figure
+from assay.reports.views.figures import Figure
 
 if TYPE_CHECKING:
     from rich.text import Text

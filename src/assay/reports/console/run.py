@@ -12,7 +12,8 @@ from assay.reports.console.drawn import MARGIN, WIDEST, drawn_sections, drawn_st
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
 from assay.reports.sections.run import run_sections
-from assay.reports.views.run import Figure, RunView
+from assay.reports.views.figures import Figure
+from assay.reports.views.run import RunView
 from assay.reports.views.run_build import view_of
 from assay.reports.views.selections import BesideHeadline
 

@@ -24,7 +24,8 @@ from assay.reports.sections.values import (
     sections_for,
 )
 from assay.reports.views.diff import DiffFigure
-from assay.reports.views.run import Figure, RunView, named_ids
+from assay.reports.views.figures import Figure
+from assay.reports.views.run import RunView, named_ids
 
 _WIDTH: Final = 11
 """How many columns the head of a table spans where its last column holds sentences."""

@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 
 from assay.model import TimeSpread
-from assay.reports.sections.values import Bars
+from assay.reports.sections.values import Bars, Curve
 from assay.reports.views.times import TimeRow
 
 _WIDTH, _HEIGHT = 360.0, 168.0
@@ -83,6 +83,42 @@ def cause_bars(bars: Bars) -> str:
     return "".join([*parts, "</svg>"])
 
 
+def curve(found: Curve) -> str:
+    """Points of shares as a line between two axes from 0 to 1."""
+    told = "; ".join(f"{found.across} {x:.3f}: {found.up} {y:.3f}" for x, y in found.points[:_MOST_TOLD])
+    left, right, top, base = 44.0, 340.0, 26.0, 190.0
+    parts = [f'<svg class="curve" viewBox="0 0 360 230" role="img" aria-label="{escape(f"{found.title}: {told}")}">']
+    parts.append(f'<text class="at" x="{left:g}" y="14">{escape(found.title)}</text>')
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return left + x * (right - left), base - y * (base - top)
+
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        across, up = at(tick, 0.0)[0], at(0.0, tick)[1]
+        parts.append(f'<path class="grid" d="M{left:g} {up:.1f}H{right:g}"/>')
+        parts.append(f'<text class="tick" x="{across:.1f}" y="{base + 16:g}">{tick:.0%}</text>')
+        parts.append(f'<text class="tick up" x="{left - 6:g}" y="{up + 4:.1f}">{tick:.0%}</text>')
+    parts.append(f'<text class="tick" x="{(left + right) / 2:g}" y="{base + 34:g}">{escape(found.across)}</text>')
+    if found.diagonal:
+        parts.append(f'<path class="even" d="M{left:g} {base:g}L{right:g} {top:g}"/>')
+    line = ""
+    for place, (x, y) in enumerate(found.points):
+        across, up = at(x, y)
+        if not place:
+            line = f"M{across:.1f} {up:.1f}"
+        elif found.stepped:
+            line += f"H{across:.1f}V{up:.1f}"
+        else:
+            line += f"L{across:.1f} {up:.1f}"
+    parts.append(f'<path class="line" d="{line}"/>')
+    for x, y in found.points:
+        across, up = at(x, y)
+        said = escape(f"{found.across} {x:.1%}, {found.up} {y:.1%}")
+        parts.append(f'<circle class="point" cx="{across:.1f}" cy="{up:.1f}" r="2.6"><title>{said}</title></circle>')
+    return "".join([*parts, "</svg>"])
+
+
+_MOST_TOLD = 12
 _BAR_ROW, _BAR_WIDTH, _BAR_NAME = 29.0, 360.0, 34
 
 

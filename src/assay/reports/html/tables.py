@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from assay.reports.html.charts import cause_bars, histograms
+from assay.reports.html.charts import cause_bars, curve, histograms
 from assay.reports.sections.values import (
     Bars,
     Block,
     Cell,
     Column,
+    Curve,
     Mark,
     Matrix,
     Name,
@@ -21,7 +22,7 @@ from assay.reports.sections.values import (
     Times,
 )
 from assay.reports.views.diff import DiffFigure
-from assay.reports.views.run import Figure
+from assay.reports.views.figures import Figure
 
 _Line = list[tuple[Column, Cell, str]]
 
@@ -116,6 +117,13 @@ def bars(block: Bars) -> object:
     return Markup(cause_bars(block))
 
 
+def drawn_curve(block: Curve) -> object:
+    """The points as a chart."""
+    from markupsafe import Markup
+
+    return Markup(curve(block))
+
+
 def scales(sections: Iterable[Section]) -> Mapping[str, float]:
     """The scale of differences, one for all rows: the largest end of an interval, above 0 and at most 1."""
     ends: dict[str, list[float]] = {"all": [0.01], "bounds": [0.01]}
@@ -141,4 +149,5 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "page_aside": page_aside,
     "histograms": charts,
     "bars": bars,
+    "curve": drawn_curve,
 }

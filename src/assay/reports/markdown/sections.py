@@ -10,7 +10,7 @@ from assay.reports.sections import lines
 from assay.reports.sections.lines import Piece
 from assay.reports.sections.values import Block, Changes, Facts, Matrix, Paragraph, Section, Table, Times
 from assay.reports.views.diff import ChangeTable
-from assay.reports.views.run import Figure
+from assay.reports.views.figures import Figure
 
 _BAR_CELLS = 20
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9 %()^-]*( / [a-z]+)?")

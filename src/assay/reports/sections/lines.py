@@ -12,7 +12,8 @@ from typing import Literal, TypeAlias
 from assay.reports.sections.values import Cell, Column, Mark, Medium, Name, Names, Number, Query, Remark, Table
 from assay.reports.text.plain import one_line, unscored
 from assay.reports.views.diff import DiffFigure
-from assay.reports.views.run import CaseLink, Figure, named_ids
+from assay.reports.views.figures import CaseLink, Figure
+from assay.reports.views.run import named_ids
 
 Role: TypeAlias = Literal[
     "name", "mark", "words", "number", "bar", "value", "signed", "aside", "ids", "remark", "quoted", "query"

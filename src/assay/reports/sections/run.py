@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from assay.model import SelectionTotals, TermCounts
 from assay.reports.sections.gates import gates_section
+from assay.reports.sections.reliability import conversation_sections, reliability_sections
 from assay.reports.sections.values import (
     EVERYWHERE,
     LINES,
@@ -36,9 +37,9 @@ from assay.reports.sections.values import (
 )
 from assay.reports.text.plain import one_line, percent
 from assay.reports.views.diff import DiffMetricRow
+from assay.reports.views.figures import CountRow
 from assay.reports.views.run import (
     FIX_FIRST_TITLE,
-    CountRow,
     DisagreementRow,
     GroupRow,
     GroupTable,
@@ -66,6 +67,8 @@ def _sections(view: RunView) -> Iterable[Section]:
         yield gates_section(view.gates)
     if view.strengths:
         yield _strengths(view.strengths)
+    yield from reliability_sections(view.reliability)
+    yield from conversation_sections(view.conversations)
     if view.fix_first:
         yield _fix_first(view)
     if view.selection:

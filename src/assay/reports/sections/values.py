@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 from assay.reports.views.diff import ChangeTable, DiffFigure, first_names
-from assay.reports.views.run import CaseLink, Fact, Figure
+from assay.reports.views.figures import CaseLink, Figure
+from assay.reports.views.run import Fact
 from assay.reports.views.times import TimeRow
 
 Medium: TypeAlias = Literal["plain", "narrow", "wide", "comment", "page", "book"]
@@ -232,6 +233,22 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Points of shares, joined by a line: the page's chart of what a table beside it says."""
+
+    title: str
+    across: str
+    up: str
+    """What the axes are."""
+    points: tuple[tuple[float, float], ...]
+    """From 0 to 1 each, by rising first number."""
+    stepped: bool = False
+    diagonal: bool = False
+    """Whether a line shows where both numbers are equal."""
+    only: frozenset[Medium] = frozenset({"page"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
     """The times of answers and queries: histograms on the page, a table elsewhere."""
 
@@ -283,7 +300,7 @@ class Changes:
     only: frozenset[Medium] = TEXT
 
 
-Block: TypeAlias = Table | Matrix | Bars | Times | Facts | Paragraph | Changes
+Block: TypeAlias = Table | Matrix | Bars | Curve | Times | Facts | Paragraph | Changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

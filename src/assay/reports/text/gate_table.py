@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from assay.model import GateResult
 from assay.reports.text.plain import one_line
-from assay.reports.views.run import CaseLink, GateRow, named_ids
+from assay.reports.views.figures import CaseLink
+from assay.reports.views.run import GateRow, named_ids
 
 _NAME_LENGTH = 120
 

@@ -9,7 +9,8 @@ from assay.model import Evidence, Execution
 from assay.ports import Executions
 from assay.reports.text.plain import cell_text, one_line, plural
 from assay.reports.views.case import case_view, rows_and_time
-from assay.reports.views.run import CaseLink, DifferenceView, QueryView
+from assay.reports.views.figures import CaseLink
+from assay.reports.views.run import DifferenceView, QueryView
 
 HEAD_ROWS = 5
 """Rows of each result that the text shows."""

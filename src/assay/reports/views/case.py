@@ -11,7 +11,8 @@ from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
 from assay.reports.views.alignment import AlignedColumn, merged, sample
 from assay.reports.views.causes import repair, why
-from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RowView, ScoreView
+from assay.reports.views.figures import CaseLink
+from assay.reports.views.run import CaseView, DifferenceView, QueryView, RowView, ScoreView
 from assay.reports.views.strengths import strength_name
 
 _QUERY_LENGTH = 6000

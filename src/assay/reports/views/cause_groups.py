@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from assay.model import CauseGroup, CauseGroupKind
 from assay.reports.text.plain import one_line
-from assay.reports.views.run import CaseLink, CauseGroupRow
+from assay.reports.views.figures import CaseLink
+from assay.reports.views.run import CauseGroupRow
 
 _KINDS: Mapping[CauseGroupKind, str] = {
     "difficulty": "difficulty",

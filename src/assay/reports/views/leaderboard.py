@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.model import MetricDiff
-from assay.reports.views.run import Fact, Figure
+from assay.reports.views.figures import Figure
+from assay.reports.views.run import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from assay.model import Leaderboard, MetricDiff, MetricInfo, Standing, StandingP
 from assay.reports.text.plain import interval, number, one_line, percent, plural
 from assay.reports.views.diff_build import facts_of, label_of, metric_name
 from assay.reports.views.diff_text import p_text, points, points_interval
+from assay.reports.views.figures import Figure
 from assay.reports.views.leaderboard import LeaderboardView, PairFigure, StandingRow
-from assay.reports.views.run import Figure
 from assay.runs.metric_infos import info_of
 from assay.stats import clusters_needed, is_significant, least_p_value
 

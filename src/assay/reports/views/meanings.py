@@ -65,6 +65,9 @@ SETTLED = "the results differ on this database, which one difference is enough t
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",
     "clarification": "a question or a refusal in place of a query",
+    "declined": "the system declines a question that it should answer or ask back about",
+    "asked_back": "the system asks back where it should answer or decline",
+    "answered_anyway": "the system answers a question that has no answer, or that must be clarified first",
     "no_query": "the answer holds no query",
     "several_statements": "more than one statement",
     "writes": "the query would write",

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from assay.model import Evidence, Rate, RepeatTotals, Run
 from assay.reports.text.plain import interval, percent, plural
-from assay.reports.views.run import CaseLink, CountRow, Figure, PassRow, RepeatsView
+from assay.reports.views.figures import CaseLink, CountRow, Figure
+from assay.reports.views.run import PassRow, RepeatsView
 
 _ALL_UP_TO = 10
 _OF_MANY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -10,23 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.model import MetricInfo, Outcome, Rate, TimeSummary
+from assay.model import MetricInfo, Outcome, TimeSummary
 from assay.model.comparison import RowState
 from assay.reports.text.plain import CellText
+from assay.reports.views.figures import CaseLink, CountRow, Figure
+from assay.reports.views.reliability import ConversationsView, ReliabilityView
 from assay.reports.views.selections import BesideHeadline, SelectionOverview, TurnView
 from assay.reports.views.times import TimeRow, UsageRow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A rate and its texts: ``71.2 %``, ``[68.4, 73.9]``, ``736 of 1,034``."""
-
-    rate: Rate
-    text: str
-    interval: str
-    tally: str
-    share: bool = True
-    """Whether it reads as a percentage: only then can a bar from 0 to 1 show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +67,6 @@ class GroupTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseLink:
-    """A case by its id; ``anchor`` is unique within the report: the id, with an addition where ids look the same."""
-
-    id: str
-    anchor: str
-    answer: str = ""
-    """Which of several answers to its question: ``answer 2 of 3``; '' for the case itself, linked to its first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DisagreementRow:
     """Two yes/no metrics, and the cases on which only one of them says yes."""
 
@@ -99,24 +79,6 @@ class DisagreementRow:
     only_second: tuple[CaseLink, ...]
     leading: bool
     """Whether the headline metric is one of the two."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountRow:
-    """How many cases carry a name, what the name means, and which cases they are.
-
-    ``share`` is of all cases. ``blame`` is set for failures only; ``example`` is the first one's message.
-    """
-
-    name: str
-    meaning: str
-    count: int
-    share: float
-    cases: tuple[CaseLink, ...]
-    blame: str | None = None
-    example: str | None = None
-    facet: tuple[str, str] | None = None
-    """The filter by which the table of cases shows them, such as ``("flag", "vacuous")``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,6 +325,10 @@ class RunView:
     """What the lint found doubtful about gold, by rule."""
     strengths: StrengthsView | None = None
     """None where nobody looked for witnesses."""
+    reliability: ReliabilityView | None = None
+    """None where every question has an answer, and nothing was declined or said with a confidence."""
+    conversations: ConversationsView | None = None
+    """None where no question is part of a conversation of queries."""
     caution: str = ""
     """A caution shown in the headline itself, and in ``tally``: without it the number would mislead."""
 

@@ -22,16 +22,15 @@ from assay.reports.views import meanings, selections_build
 from assay.reports.views.case import case_view
 from assay.reports.views.cause_groups import cause_group_rows
 from assay.reports.views.causes import advices
+from assay.reports.views.figures import CaseLink, CountRow, Figure
 from assay.reports.views.gold_findings import GoldFindings
 from assay.reports.views.joined import joined_text, joining_notes
+from assay.reports.views.reliability import ReliabilityView, conversations_view, reliability_view
 from assay.reports.views.repeats import repeats_view
 from assay.reports.views.run import (
-    CaseLink,
     CaseView,
-    CountRow,
     DisagreementRow,
     Fact,
-    Figure,
     GroupRow,
     GroupTable,
     MetricRow,
@@ -168,6 +167,8 @@ class _Builder:
             selection=selections_build.overview(self.run, self.metrics, room) if self.of_selections else None,
             gates=gate_rows(self.run.gates, self.links),
             strengths=self.strengths(),
+            reliability=self.reliability(),
+            conversations=conversations_view(numbers.conversations, self.verdict_figure),
         )
 
     def case(self, item: Evidence, room: selections_build.Room, *, sampled: bool = True) -> CaseView:
@@ -237,6 +238,8 @@ class _Builder:
         strengths = self.strengths()
         if strengths is not None:
             yield strengths.said
+        if (declining := self.reliability()) is not None:
+            yield declining.said
         if self.repeats is not None:
             yield self.repeats.said
         yield from unscored_notes(self.survey.unscored, noun=self.noun, gold="target" if self.of_selections else "gold")
@@ -372,6 +375,12 @@ class _Builder:
             return replace(self.count_row(count, name, meaning), facet=("strength", name))
 
         return strengths_view(self.numbers.witnesses, self.verdict_figure, row)
+
+    def reliability(self) -> ReliabilityView | None:
+        """Answering and declining."""
+        return reliability_view(
+            self.numbers.reliability, self.run.settings.penalties, self.verdict_figure, self.count_row
+        )
 
     def verdict_figure(self, rate: Rate) -> Figure:
         """The figure of a rate over right and wrong answers."""

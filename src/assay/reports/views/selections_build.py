@@ -26,7 +26,8 @@ from assay.reports.text.plain import clipped, one_line, percent, plural, words
 from assay.reports.views import meanings
 from assay.reports.views.case import message, score_view, short_name
 from assay.reports.views.causes import repair, why
-from assay.reports.views.run import CaseLink, CaseView
+from assay.reports.views.figures import CaseLink
+from assay.reports.views.run import CaseView
 from assay.reports.views.selections import (
     BesideHeadline,
     DimensionView,

@@ -9,8 +9,9 @@ from assay.model import Count, Evidence, Rate, Result, WitnessTotals
 from assay.model.witness import Refutation, Witness
 from assay.reports.text.plain import CellText, cell_text, clipped, one_line, plural, visible, words
 from assay.reports.text.refutation import refutation_text, remarks, witness_sql
+from assay.reports.views.figures import CountRow, Figure
 from assay.reports.views.meanings import SETTLED, STRENGTHS
-from assay.reports.views.run import CountRow, Figure, StrengthsView
+from assay.reports.views.run import StrengthsView
 
 _SENTENCE = 600
 _ROWS, _COLUMNS, _CELL = 40, 20, 200

@@ -9,9 +9,10 @@ from dataclasses import replace
 from assay.model import Count, Evidence, Execution, MetricInfo, Run
 from assay.reports.text.plain import clipped, distinct, one_line, seconds
 from assay.reports.views.case import rows_and_time
+from assay.reports.views.figures import CaseLink
 from assay.reports.views.joined import GoldCopies
 from assay.reports.views.repeats import answer_name
-from assay.reports.views.run import CaseLink, SlowRow
+from assay.reports.views.run import SlowRow
 from assay.reports.views.selections_build import TermLengths, TermNotes
 from assay.reports.views.unscored import UnscoredCounts
 from assay.runs.aggregate.totals import is_unanswered

@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay.model import Evidence, Execution, Failure
 from assay.model.blame import is_final
 from assay.reports.text.plain import one_line, percent, plural
-from assay.reports.views.run import Figure
+from assay.reports.views.figures import Figure
 
 _REASON = 240
 

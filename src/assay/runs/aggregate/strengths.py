@@ -33,7 +33,7 @@ def witness_totals(evidence: Sequence[Judged], rate: Callable[[Values], Rate]) -
         claimed.append(value)
         after.append(0.0 if right and verdict.strength == "refuted" else value)
         at_worst.append(0.0 if right and verdict.strength in ("refuted", "conditional") else value)
-        if right:
+        if right and verdict.decision is None:
             searched += item.refutation is not None
             ids[verdict.strength][item.case.id] = None
             counts[verdict.strength] += 1

@@ -24,8 +24,10 @@ from assay.model import (
     UsageTotals,
 )
 from assay.runs.aggregate.causes import cause_groups
+from assay.runs.aggregate.conversations import conversation_totals
 from assay.runs.aggregate.forgiven import forgiven_of
 from assay.runs.aggregate.rates import Answers, Values, each, rate_of
+from assay.runs.aggregate.reliability import reliability_totals
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
 from assay.runs.aggregate.strengths import witness_totals
@@ -47,6 +49,7 @@ def aggregate(
     repeats: int = 1,
     confidence: float = 0.95,
     doubtful: Collection[str] = (),
+    penalties: Sequence[float] = (),
 ) -> Aggregates:
     """Every number of a run: over all cases, and over those that share a difficulty, database or tag.
 
@@ -57,7 +60,8 @@ def aggregate(
     Where each question was asked ``repeats`` times, the answers to a case are consecutive. Rates and times are over
     cases, each by the mean of its answers that have a value: answers to one question are not an independent sample
     of questions, and an interval depends on the number of questions. Flags, near misses, failures and causes count
-    the cases that have some answer with them. ``doubtful`` are the ids of the cases whose gold is.
+    the cases that have some answer with them. ``doubtful`` are the ids of the cases whose gold is;
+    ``penalties`` are of the reliability score.
 
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
     """
@@ -108,6 +112,15 @@ def aggregate(
         times=spreads_of(evidence, times),
         witnesses=witness_totals(
             evidence, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
+        ),
+        reliability=reliability_totals(
+            evidence,
+            answers,
+            lambda values, *, binary: rate_of(answers.means(values), binary=binary and once, confidence=confidence),
+            penalties=penalties,
+        ),
+        conversations=conversation_totals(
+            evidence, answers, lambda values, *, binary: rate_of(values, binary=binary, confidence=confidence)
         ),
     )
 

@@ -12,6 +12,7 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, Gates, MetricInfo
 from assay.model.gate import HEADLINE
 from assay.runs.difficulties import difficulty_key
+from assay.runs.gates.run_rates import RUN_RATES
 from assay.runs.metric_infos import InfoOf, info_of, leading_metric
 
 SELECTORS: Final = ("tag", "difficulty", "database", "id")
@@ -31,7 +32,7 @@ def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
     """
     for kind, demands in (("min", gates.minimum), ("max-drop", gates.max_drop)):
         for metric, value in demands:
-            _check_value(kind, infos(metric), value)
+            _check_value(kind, RUN_RATES.get(metric) or infos(metric), value)
         _check_once(kind, [metric for metric, _ in demands])
     _check_once("fail-on-regression", gates.fail_on_regression)
     _check_once("must-pass", gates.must_pass)
@@ -80,13 +81,17 @@ def check_metrics(
         *(("fail-on-regression", metric) for metric in gates.fail_on_regression),
     ]
     for kind, metric in demanded:
-        if metric in metrics or (kind == "fail-on-regression" and metric == HEADLINE):
+        if (
+            metric in metrics
+            or (kind == "min" and metric in RUN_RATES)
+            or (kind == "fail-on-regression" and metric == HEADLINE)
+        ):
             continue
         if metric in known:
             raise InputError(
                 f"{kind} {metric}: {of} does not compute {metric}; it computes {', '.join(metrics)}{advice}"
             )
-        close = get_close_matches(metric, [*metrics, *known], n=1)
+        close = get_close_matches(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())], n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
 

@@ -14,6 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from assay.errors import UsageError
 from assay.model import Evidence, GateResult, Gates, MetricDiff, MetricInfo, Rate, Run, RunDiff
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, resolved
+from assay.runs.gates.run_rates import RUN_RATES, run_rate, why_none
 from assay.runs.metric_infos import info_of, knowing
 from assay.stats import holm, is_significant, least_p_value
 
@@ -38,7 +39,7 @@ def evaluate_gates(
     gates = resolved(gates, run.settings.metrics)
     if gates.needs_baseline and diff is None:
         raise UsageError("max_drop and fail_on_regression compare with a baseline: name the finished run to be beaten")
-    results = [_minimum(run, infos(metric), least) for metric, least in gates.minimum]
+    results = [_minimum(run, RUN_RATES.get(metric) or infos(metric), least) for metric, least in gates.minimum]
     if diff is not None:
         compared = _Compared(run, diff, baseline)
         results += [_max_drop(compared, infos(metric), most) for metric, most in gates.max_drop]
@@ -48,17 +49,20 @@ def evaluate_gates(
 
 
 def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
-    rate = run.aggregates.overall.rate(metric.name)
+    own = metric.name in RUN_RATES
+    rate = run_rate(run, metric.name) if own else run.aggregates.overall.rate(metric.name)
     gate, wanted = f"min {metric.name}={least:g}", _wanted(metric, f"at least {_exact(metric, least)}")
+    if rate is None and own:
+        return GateResult(gate=gate, passed=False, wanted=wanted, found=why_none(metric.name))
     if rate is None or rate.value is None:
         unscored = len(run.evidence) if rate is None else rate.unscored
         found = f"no scored case, {unscored:,} unscored"
         return GateResult(gate=gate, passed=False, wanted=wanted, found=found)
     if rate.value >= least - _SLACK:
         return GateResult(gate=gate, passed=True, wanted=wanted, found=_reading(metric, rate, run))
-    values = _case_values(run, metric.name)
+    values = {} if own else _case_values(run, metric.name)
     missing = _size(metric, least - rate.value)
-    if set(values.values()) <= {0.0, 1.0, None}:
+    if values and set(values.values()) <= {0.0, 1.0, None}:
         cases = math.ceil((least - _SLACK) * rate.n - rate.numerator)
         missing += f" ({_cases(cases)} short)"
     return GateResult(

@@ -28,7 +28,19 @@ from assay.model.witness import Witness
 _Value = TypeVar("_Value")
 _PLAIN = frozenset({NoneType, bool, int, str})
 _ORIGIN = b'"origin":'
-_NOT_USED = (b'"table":null,', b'"results":[],', b'"result":null,')
+_NOT_USED = (
+    *(
+        b'"table":null,',
+        b'"results":[],',
+        b'"result":null,',
+        b'"expects":"answer",',
+        b'"conversation":null,',
+        b'"turn":null,',
+        b'"history":[],',
+    ),
+    b'"decision":null,"confidence":null,',
+)
+"""Fields of cases and answers that were added later, as they are where nothing uses them."""
 _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
 """The old and the new name of Assay's own failures in stored runs. Texts cannot match: their quotes are escaped."""
 _NUMERIC = _PLAIN | {float}
@@ -150,8 +162,8 @@ def identity_of(value: object) -> bytes:
     A folder written before these fields existed thus still holds the same cases.
     """
     encoded = encode_value(value)
-    for unused in _NOT_USED:  # texts cannot match: their quotes are escaped
-        encoded = encoded.replace(unused, b"")
+    for unused in _NOT_USED:
+        encoded = encoded.replace(unused, b"")  # texts cannot match: their quotes are escaped
     return encoded
 
 

@@ -46,6 +46,8 @@ class Content(NamedTuple):
     database: str | None
     context: str | None
     options: tuple[Any, ...]
+    asked: tuple[str, ...] = ()
+    """Whether the question is to be answered, and what was asked before it; empty of a plain question."""
 
 
 class CaseRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,7 +232,10 @@ def content_of(case: Case | SlimCase) -> Content:
         golds = (*golds, *(blake2b(encode_value(turn.targets), digest_size=12).hexdigest() for turn in case.turns))
     if case.results:
         golds = (*golds, *(blake2b(encode_value(one.content), digest_size=12).hexdigest() for one in case.results))
-    return Content(case.question, golds, case.database, case.context, _OPTIONS(case.options))
+    asked: tuple[str, ...] = ()
+    if case.history or case.expects != "answer":
+        asked = case.expects, *(one.question for one in case.history)
+    return Content(case.question, golds, case.database, case.context, _OPTIONS(case.options), asked)
 
 
 def _query(answer: Answer) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.model import CaseOptions, GivenResult, Selection, Strength
+from assay.model import CaseOptions, Decision, GivenResult, Selection, Strength
 
 
 class SlimFailure(msgspec.Struct, frozen=True):
@@ -19,6 +19,12 @@ class SlimTurn(msgspec.Struct, frozen=True):
     targets: tuple[Selection, ...] = ()
 
 
+class SlimExchange(msgspec.Struct, frozen=True):
+    """Of `assay.model.Exchange`."""
+
+    question: str
+
+
 class SlimCase(msgspec.Struct, frozen=True):
     """Of `assay.model.Case`."""
 
@@ -30,6 +36,8 @@ class SlimCase(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     context: str | None = None
     options: CaseOptions = msgspec.field(default_factory=CaseOptions)
+    expects: Decision = "answer"
+    history: tuple[SlimExchange, ...] = ()
     turns: tuple[SlimTurn, ...] = ()
     results: tuple[GivenResult, ...] = ()
 

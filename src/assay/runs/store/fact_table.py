@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Union, overload
 
 import msgspec
 
-from assay.model import Evidence, Outcome, TurnScore
+from assay.model import Decision, Evidence, Outcome, TurnScore
 from assay.runs.store.facts import (
     AnswerFacts,
     CaseFacts,
@@ -98,11 +98,12 @@ class _Shared(msgspec.Struct, frozen=True, gc=False):
     cause: str | None
     diagnosis: DiagnosisFacts | None
     refutation: RefutationFacts | None
+    expects: Decision
 
     @property
     def case(self) -> CaseName:
         """What the cases have in common."""
-        return CaseName("", self.database, self.difficulty, self.tags, self.features)
+        return CaseName("", self.database, self.difficulty, self.tags, self.features, self.expects)
 
     def score(self, metric: str) -> ScoreFacts | None:
         """The score of that metric, or None where the run did not ask for it."""
@@ -123,7 +124,9 @@ class FactColumns(FactList):
         self.shared: list[_Shared] = []
         self._numbers: dict[tuple[int, ...], int] = {}
         self.answers: dict[int, AnswerFacts] = {}
-        """The answers that tell times, tokens or a cost."""
+        """The answers that tell times, tokens, a cost or how sure they are."""
+        self.turns: dict[int, tuple[str, int | None]] = {}
+        """The conversation and turn of the cases that have one."""
         self._golds, self._predicted = _Executions(count), _Executions(count)
         self._odd: dict[int, tuple[tuple[ExecutionFacts, ...], ExecutionFacts | None]] = {}
         """The executions of cases that have several golds, or trouble."""
@@ -155,6 +158,7 @@ class FactColumns(FactList):
             judged.cause,
             judged.diagnosis,
             judged.refutation,
+            case.expects,
         )
         # The reader gives equal parts as one object, and those that are shared live as long as this.
         key = tuple(map(id, parts))
@@ -163,6 +167,9 @@ class FactColumns(FactList):
             number = self._numbers[key] = len(self.shared)
             self.shared.append(_Shared(*parts))
         self.ids[place], self.rows[place] = case.id, number
+        self.turns.pop(place, None)
+        if case.conversation is not None:
+            self.turns[place] = case.conversation, case.turn
         golds, predicted = judged.gold_executions, judged.predicted_execution
         self._odd.pop(place, None)
         fits = len(golds) <= 1 and self._golds.put(place, golds[0] if golds else None)
@@ -235,7 +242,17 @@ class BareFacts:
     def case(self) -> CaseName:
         """The case's name."""
         found = self._shared
-        return CaseName(self._table.ids[self._place], found.database, found.difficulty, found.tags, found.features)
+        conversation, turn = self._table.turns.get(self._place, (None, None))
+        return CaseName(
+            self._table.ids[self._place],
+            found.database,
+            found.difficulty,
+            found.tags,
+            found.features,
+            found.expects,
+            conversation,
+            turn,
+        )
 
     @property
     def prediction(self) -> AnswerFacts:

@@ -16,6 +16,7 @@ import msgspec
 from assay.errors import RunError
 from assay.model import (
     Case,
+    Decision,
     Failure,
     Flag,
     NearMissKind,
@@ -40,6 +41,7 @@ class VerdictFacts(msgspec.Struct, frozen=True, gc=False):
     flags: frozenset[Flag] = frozenset()
     failure: Failure | None = None
     strength: Strength = "none"
+    decision: Decision | None = None
 
 
 class _LineVerdict(msgspec.Struct, frozen=True, gc=False):
@@ -50,6 +52,7 @@ class _LineVerdict(msgspec.Struct, frozen=True, gc=False):
     flags: frozenset[Flag] = frozenset()
     failure: Failure | None = None
     strength: Strength = "none"
+    decision: Decision | None = None
 
 
 class RefutationFacts(msgspec.Struct, frozen=True, gc=False):
@@ -125,6 +128,9 @@ class CaseName(msgspec.Struct, frozen=True, gc=False):
     tags: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     """Of gold's SQL, where there is a cause to count by them."""
+    expects: Decision = "answer"
+    conversation: str | None = None
+    turn: int | None = None
 
 
 class _CaseLine(CaseName, frozen=True, gc=False):
@@ -141,11 +147,12 @@ class AnswerFacts(msgspec.Struct, frozen=True, gc=False):
     cost_usd: float | None = None
     failure: Failure | None = None
     repeat: int = 0
+    confidence: float | None = None
 
     @property
     def own(self) -> bool:
         """Whether they tell what hardly two answers share."""
-        return bool(self.timings_s) or self.tokens is not None or self.cost_usd is not None
+        return bool(self.timings_s) or (self.tokens, self.cost_usd, self.confidence) != (None, None, None)
 
     @property
     def turns(self) -> tuple[TurnAnswer, ...]:
@@ -239,6 +246,9 @@ class FactReader:
             self._once(case.difficulty),
             self._once(case.tags),
             self._once(features),
+            case.expects,
+            case.conversation,
+            case.turn,
         )
         return self._facts(
             found,
@@ -261,7 +271,9 @@ class FactReader:
         return CaseFacts(
             case=case,
             prediction=prediction,
-            verdict=self._once(VerdictFacts(verdict.outcome, verdict.flags, verdict.failure, verdict.strength)),
+            verdict=self._once(
+                VerdictFacts(verdict.outcome, verdict.flags, verdict.failure, verdict.strength, verdict.decision)
+            ),
             scores=self._once(found.scores),
             comparison=self._once(found.comparison),
             gold_executions=golds,
@@ -310,11 +322,15 @@ class RowFacts(msgspec.Struct, frozen=True, gc=False):
         database: str | None = None
         difficulty: str | None = None
         golds: tuple[str, ...] = ()
+        expects: Decision = "answer"
+        conversation: str | None = None
+        turn: int | None = None
 
     class RowAnswer(msgspec.Struct, frozen=True, gc=False):
         """Of `assay.model.Prediction`."""
 
         query: str | None = None
+        confidence: float | None = None
         repeat: int = 0
 
     case: RowCase

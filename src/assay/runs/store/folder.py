@@ -31,7 +31,7 @@ RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE, LINT_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
-MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness")
+MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness", "penalties")
 """Settings that change nothing in the evidence."""
 _LABELS = ("name", "tags")
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from assay.errors import AssayError
 from assay.model import Evidence, Run, Score
+from assay.runs.aggregate.reliability import given_of
 from assay.runs.store import journal
 from assay.runs.store.codec import encode_value
 from assay.runs.store.fact_table import BareFacts, Judged
@@ -30,6 +31,11 @@ RESULT_COLUMNS = {
     "cause": "VARCHAR",
     "gold_findings": "VARCHAR[]",
     "strength": "VARCHAR",
+    "expects": "VARCHAR",
+    "given": "VARCHAR",
+    "confidence": "DOUBLE",
+    "conversation": "VARCHAR",
+    "turn": "INTEGER",
 }
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
 MOST_CHARACTERS = 500_000
@@ -149,6 +155,11 @@ def _row(judged: Judged | RowFacts, metrics: Collection[str], *, numbered: bool)
         "flags": sorted(judged.verdict.flags),
         "cause": judged.cause,
         "strength": judged.verdict.strength if judged.verdict.outcome == "correct" else None,
+        "expects": case.expects,
+        "given": given_of(judged.verdict),
+        "confidence": answer.confidence,
+        "conversation": case.conversation,
+        "turn": case.turn,
     }
     for name, value in row.items():
         if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):

@@ -14,6 +14,9 @@ from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 _T = TypeVar("_T")
 _PLAIN = (1.0, 0.0, None)
 """Values that every metric may give."""
+_NOTHING_TO_COMPARE = Failure(
+    stage="score", kind="unscorable", blame="gold", message="the question must not be answered: there are no results"
+)
 _SLACK = 1e-9
 """How far a sum of floats may exceed a range."""
 
@@ -68,6 +71,13 @@ class Scorer:
                 message = f"the metric {metric.name!r} {wrong}"
                 self._failed[metric.name] = Failure(stage="score", kind="unscorable", blame="assay", message=message)
         return Score(metric=metric.name, value=None, failure=self._failed.get(metric.name))
+
+    def score_decision(self, metric: Metric, verdict: Verdict) -> Score:
+        """The score where the question must not be answered: only metrics that judge decisions have one."""
+        failure = _unscored_by(verdict) if verdict.failure is not None else None
+        if failure is None and getattr(metric, "judges_decisions", False):
+            return Score(metric=metric.name, value=1.0 if verdict.outcome == "correct" else 0.0)
+        return Score(metric=metric.name, value=None, failure=failure or _NOTHING_TO_COMPARE)
 
     def _asked(self, metric: Metric) -> tuple[QueryRequest, ...]:
         found = self._requests[metric.name] = tuple(metric.requests(self.case, self.prediction))

@@ -35,7 +35,7 @@ from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.requested import RequestedQueries
 from assay.scoring.queries.vacuous import see_vacuity
-from assay.scoring.queries.verdicts import Finding, blame, is_no_query
+from assay.scoring.queries.verdicts import Finding, blame, is_no_query, undisputed
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.scoring.timekeeping import SILENT, OutOfTimeError, Timekeeper
 from assay.sql import is_nondeterministic
@@ -85,7 +85,7 @@ class QueryScorer:
 
         Question sets often ask one thing in several wordings, and systems are asked repeatedly.
         """
-        if not self._repeatable or prediction.query is None:
+        if prediction.query is None or not self._repeatable or case.expects != "answer" or prediction.given != "answer":
             return self.score(case, prediction, url).evidence
         key = ("verdict", url.text, case.golds, case.results, prediction.query, case.options)
         known = self._executor.recall(*key)
@@ -99,6 +99,15 @@ class QueryScorer:
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
     ) -> ScoredCase:
         """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
+        if case.expects != "answer":
+            return self._without_answer(case, prediction, url)
+        if prediction.answered and prediction.given in ("decline", "clarify"):
+            # What is beside a refusal was not given as the answer: neither executed nor scored.
+            scored = self.score(
+                case, remade(prediction, query=None, result=None, decision=prediction.given), url, requests
+            )
+            evidence = remade(scored.evidence, prediction=prediction)
+            return ScoredCase(evidence=evidence, executions=scored.executions)
         golds = self._gold_executions(case, url)
         predicted = None
         if prediction.query is not None:
@@ -161,6 +170,15 @@ class QueryScorer:
         golds += tuple([blame(result.execution(), "gold") for result in case.results])
         return tuple([checked_gold(gold, case.counting(index)) for index, gold in enumerate(golds)])
 
+    def _without_answer(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> ScoredCase:
+        """A case whose question must not be answered. There are no results that metrics could compare."""
+        verdict = undisputed(case, prediction)
+        scorer = Scorer(self._keeper, case, prediction, url)
+        scores = tuple([scorer.score_decision(metric, verdict) for metric in self._metrics])
+        evidence = Evidence(case=case, prediction=prediction, verdict=verdict, scores=scores)
+        executions = Executions(golds=(), predicted=None, requested={}, suite=None)
+        return ScoredCase(evidence=evidence, executions=executions)
+
     def _ends_at_once(
         self, case: Case, prediction: Prediction, url: DatabaseUrl, executed: Sequence[Execution | None]
     ) -> bool:
@@ -181,11 +199,12 @@ class QueryScorer:
         golds, predicted = found.golds, found.predicted
         self._executor.look_out()
         if self._keeper.holds:
-            comparison, verdict, found = self._verdict(case, prediction, url, golds, predicted)
+            comparison, verdict, compared = self._verdict(case, prediction, url, golds, predicted)
         else:
-            comparison, verdict, found = self._held_verdict(case, prediction, url, golds, predicted)
-        if found is not None and found.reads:
-            golds, predicted = read_executions(golds, predicted, found.reads, found.index)
+            comparison, verdict, compared = self._held_verdict(case, prediction, url, golds, predicted)
+        if compared is not None and compared.reads:
+            golds, predicted = read_executions(golds, predicted, compared.reads, compared.index)
+            found = replace(found, golds=golds, predicted=predicted)
         scorer = Scorer(self._keeper, case, prediction, url)
         asked = [*scorer.requests(self._metrics), *requests]
         if asked and not any(gold.succeeded for gold in golds):

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from assay.model import (
     Ambiguity,
+    Case,
     Comparison,
+    Decision,
     Execution,
     Failure,
+    FailureKind,
     Flag,
+    Given,
     Outcome,
     Prediction,
     Strength,
@@ -83,7 +87,9 @@ class Finding:
     def _of_failed(self) -> Verdict:
         """The verdict on an answer without rows, or whose rows could not be compared."""
         predicted = self.predicted
-        if predicted is None:
+        if predicted is None and (kind := refraining(self.prediction.given)) is not None:
+            failure, words = kind, "the question has an answer"
+        elif predicted is None:
             failure, words = self.prediction.failure or unanswered(), "no query to judge"
         elif predicted.result is not None and is_no_query(predicted.query):
             failure, words = _prose(predicted.query), "the prediction fails"
@@ -109,7 +115,53 @@ class Finding:
             gold_index=self.index,
             ambiguity=self.ambiguity,
             failure=failure,
+            decision=_refrained(self.prediction.given),
         )
+
+
+def undisputed(case: Case, prediction: Prediction) -> Verdict:
+    """The verdict where the right thing to do is not to answer: nothing needs to be executed for it."""
+    given = prediction.given
+    failure = prediction.failure
+    if given == "nothing" and failure is not None and (rule := ruling(failure, "predicted")).outcome == "unscored":
+        failure = blamed(failure, "predicted")
+        return Verdict(outcome=rule.outcome, reason=failure.message, failure=failure)
+    if given == case.expects:
+        return Verdict(outcome="correct", reason=_AS_IT_SHOULD[given], decision=_refrained(given))
+    wanted = "it has no answer" if case.expects == "decline" else "it must be clarified first"
+    if given == "answer":
+        failure = _refusal("answered_anyway", f"the system answers the question, and {wanted}")
+    elif given == "nothing":
+        failure = failure or unanswered()
+        reason = f"{wanted}, and the system does not say so: {failure.message}"
+        return Verdict(outcome="incorrect", reason=reason, failure=failure)
+    else:
+        did = "declines" if given == "decline" else "asks back"
+        failure = _refusal("declined" if given == "decline" else "asked_back", f"the system {did}, and {wanted}")
+    return Verdict(outcome="incorrect", reason=failure.message, failure=failure, decision=_refrained(given))
+
+
+def refraining(given: Given) -> Failure | None:
+    """The failure of a system that does not answer a question which has an answer; None where it does not say so."""
+    if given == "decline":
+        return _refusal("declined", "the system declines it")
+    if given == "clarify":
+        return _refusal("asked_back", "the system asks back in place of answering it")
+    return None
+
+
+def _refrained(given: Given) -> Decision | None:
+    return given if given in ("decline", "clarify") else None
+
+
+def _refusal(kind: FailureKind, message: str) -> Failure:
+    return Failure(stage="ask", kind=kind, blame="system", message=message)
+
+
+_AS_IT_SHOULD: Mapping[Given, str] = {
+    "decline": "the question has no answer, and the system declines it",
+    "clarify": "the question has several readings, and the system asks back",
+}
 
 
 def is_no_query(text: str | None) -> bool:

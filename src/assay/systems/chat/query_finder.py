@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from assay.embedded_json import json_objects
+from assay.model.decision import is_null_word
 from assay.systems.query import clean_query
 
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -71,7 +72,7 @@ def read_answer(text: str) -> Said:
     3. A statement in the words that begins with SELECT or WITH. It ends with its semicolon, at a
        blank line that no clause follows, or with the text.
 
-    Text between ``<think>`` and ``</think>`` is skipped.
+    An answer of the word ``null`` alone is that. Text between ``<think>`` and ``</think>`` is skipped.
     """
     text = without_thinking(text)
     fences = list(_FENCE.finditer(text))
@@ -83,9 +84,18 @@ def read_answer(text: str) -> Said:
         for name, one in value.items():
             if str(name).replace(" ", "_").lower() in _JSON_NAMES:
                 return _said(text, (start, end), one if isinstance(one, str) else "")
+    declined = unfenced_null(text)
+    if declined is not None:
+        return Said(query=declined, words="")
     words = _FENCE.sub(lambda fence: "\n" * fence[0].count("\n"), text)
     found = _in_words(words)
     return Said(query=None, words=text.strip()) if found is None else found
+
+
+def unfenced_null(text: str) -> str | None:
+    """``null`` where an answer is this word alone, perhaps in a code fence: the model declines."""
+    bare = text.strip().strip("`").strip().removeprefix("sql").strip()
+    return bare if is_null_word(bare) else None
 
 
 def without_thinking(text: str) -> str:

@@ -11,6 +11,7 @@ from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import Prompt, PromptTemplate
 from assay.systems.chat.query_finder import read_answer
 from assay.systems.options import SystemOptions
+from assay.systems.placeholders import history_messages
 from assay.systems.predictions import first_line, without_query
 
 TOTAL_TIME = "total_execution_time"
@@ -56,8 +57,12 @@ class ChatSqlSystem:
             raise
         except InputError as error:
             raise SystemUnusable(str(error)) from error
+        earlier = [
+            ChatMessage(role="user" if one["role"] == "user" else "assistant", content=one["content"])
+            for one in history_messages(case)
+        ]
         message = ChatMessage(role="user", content=prompt.text)
-        completion = self._model.complete([message], temperature=self._temperature)
+        completion = self._model.complete([*earlier, message], temperature=self._temperature)
         if isinstance(completion, Failure):
             return Prediction(case_id=case.id, failure=completion)
         return _prediction(case, completion, prompt, self._options)

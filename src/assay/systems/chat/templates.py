@@ -25,6 +25,12 @@ Answer with one read-only query in a ```sql code fence, and with nothing else. U
 listed above. Select what the question asks for, in the order in which it asks, and no other columns.
 """
 
+_DDL_OR_NULL = (
+    _DDL.rstrip()
+    + """ If the database cannot answer the question, or you are not sure enough of your query, answer null instead.
+"""
+)
+
 _LLMSQL_TASK = """\
 Write one {dialect} SELECT that answers the last question from the tables given with it. Answer with SQL alone.
 """
@@ -81,7 +87,13 @@ def _llmsql(shots: int) -> str:
     return "\n".join([_LLMSQL_TASK, *_SHOTS[:shots], _LLMSQL_CASE])
 
 
-TEMPLATES = {"ddl": _DDL, "llmsql-0": _llmsql(0), "llmsql-1": _llmsql(1), "llmsql-5": _llmsql(5)}
+TEMPLATES = {
+    "ddl": _DDL,
+    "ddl-or-null": _DDL_OR_NULL,
+    "llmsql-0": _llmsql(0),
+    "llmsql-1": _llmsql(1),
+    "llmsql-5": _llmsql(5),
+}
 """By name, the default first. The templates in LLMSQL's form give the question, a table's columns with their types, and
 its first row, after the number of worked examples in the template's name."""
 

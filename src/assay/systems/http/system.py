@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 from assay.errors import InputError
 from assay.model import Case, Prediction
+from assay.model.decision import decision_said
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import parameter_value, seconds, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
-from assay.systems.placeholders import check_placeholders, filled
+from assay.systems.placeholders import check_placeholders, filled, history_messages
 from assay.systems.predictions import QuestionFailed, answered, answered_with_rows
 
 DEFAULT_TEMPLATE = '{"question": "{question}"}'
+_HISTORY = "{history}"
+"""A string that is only this becomes a list of messages."""
 USUAL_QUERY_NAMES = ("sql_query", "query", "sql", "vql", "generated_sql", "prediction", "answer")
 _ABSENT = object()
 
@@ -53,7 +57,10 @@ class HttpSystem:
     def answer(self, case: Case) -> Prediction:
         """Ask one question. Raises SystemUnusable for refused credentials, a wrong path, or an unreachable server."""
         started = monotonic()
-        return self._exchange.ask(case, _fill(self._template, case), lambda said: self._read(case, said, started))
+        body = _fill(self._template, case)
+        if case.history and self._options.body_template is None:
+            body = {"history": history_messages(case), **body}
+        return self._exchange.ask(case, body, lambda said: self._read(case, said, started))
 
     def close(self) -> None:
         """Close the connections."""
@@ -66,14 +73,35 @@ class HttpSystem:
         times = () if self._options.times_path is None else _times(said, self._options.times_path)
         seconds_of = tuple(dict(measured + times).items())
         if given is None or isinstance(given, str):
-            return answered(case, given, said=_prose(said), timings_s=seconds_of, tokens=tokens)
+            prediction = answered(case, given, said=_prose(said), timings_s=seconds_of, tokens=tokens)
+            return self._decided(prediction, said)
         with_rows = answered_with_rows(case, given, timings_s=seconds_of, tokens=tokens)
         if with_rows is None:
             path = self._options.query_path or "the usual names"
             raise QuestionFailed(
                 f"the answer has no text at {path!r} but {type(given).__name__}: name the query's path"
             )
-        return with_rows
+        return self._decided(with_rows, said)
+
+    def _decided(self, prediction: Prediction, said: dict[str, Any]) -> Prediction:
+        """With what the system says of its decision and of how sure it is, where paths for these were given."""
+        options = self._options
+        decision, confidence = None, None
+        if options.decision_path is not None and (value := _at(said, options.decision_path)) is not _ABSENT:
+            decision = decision_said(value)
+            if decision is None and value not in (None, ""):
+                raise QuestionFailed(
+                    f"the answer has {value!r} at {options.decision_path!r}: expected answer, decline or clarify"
+                )
+        if options.confidence_path is not None and (value := _at(said, options.confidence_path)) is not _ABSENT:
+            confidence = seconds(value)
+            if value is not None and (confidence is None or confidence > 1.0):
+                raise QuestionFailed(
+                    f"the answer has {value!r} at {options.confidence_path!r}: expected a number from 0 to 1"
+                )
+        held_back = decision in ("decline", "clarify")
+        failure = None if held_back else prediction.failure
+        return replace(prediction, decision=decision, confidence=confidence, failure=failure)
 
 
 class HttpsSystem(HttpSystem):
@@ -107,7 +135,7 @@ def _strings(value: Any) -> list[str]:
 
 def _fill(value: Any, case: Case) -> Any:
     if isinstance(value, str):
-        return filled(value, case)
+        return history_messages(case) if value.strip() == _HISTORY else filled(value, case)
     if isinstance(value, dict):
         return {name: _fill(item, case) for name, item in value.items()}
     if isinstance(value, list):

@@ -1,0 +1,59 @@
+"""What a system decides to do with a question, and what a question asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+from assay.model.making import quickly_made
+
+Decision = Literal["answer", "decline", "clarify"]
+"""``answer``: give a query; ``decline``: say that the question has no answer, or none that the system would stand for;
+``clarify``: ask back. Of a case it is what is right to do, of a prediction what the system did."""
+
+Given = Literal["answer", "decline", "clarify", "nothing"]
+"""What came from a system; ``nothing``: no query, and no word that it declines or asks back."""
+
+
+_LONGEST_NULL = 100
+"""With all blanks around it: texts that are longer are queries, and need not be looked at."""
+
+
+@quickly_made
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """An earlier turn of a conversation."""
+
+    question: str
+    answer: str | None = None
+    """The system's own answer to it, where it was asked live and gave one."""
+
+
+def is_null_word(text: str) -> bool:
+    """Whether a query is the bare word ``null``, by which EHRSQL and TrustSQL write that a question has no answer.
+
+    No engine answers anything to it.
+    """
+    return len(text) <= _LONGEST_NULL and text.strip().rstrip(";").rstrip().lower() == "null"
+
+
+DECISION_WORDS: Final = MappingProxyType[str, Decision](
+    {
+        **dict.fromkeys(("answer", "answers", "answered", "answerable"), "answer"),
+        **dict.fromkeys(("decline", "declines", "declined", "abstain", "abstains", "abstained"), "decline"),
+        **dict.fromkeys(("abstention", "refuse", "refuses", "refused", "refusal", "unanswerable"), "decline"),
+        **dict.fromkeys(("clarify", "clarifies", "clarified", "clarification", "ask", "asks", "askback"), "clarify"),
+        "ambiguous": "clarify",
+    }
+)
+"""Words for decisions, in small letters and without separators."""
+
+
+def decision_said(value: object) -> Decision | None:
+    """The decision that a value states: a word of `DECISION_WORDS`, or the truth value of declining; else None."""
+    if isinstance(value, bool):
+        return "decline" if value else "answer"
+    if not isinstance(value, str):
+        return None
+    return DECISION_WORDS.get("".join(filter(str.isalnum, value)).casefold())

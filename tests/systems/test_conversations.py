@@ -1,0 +1,227 @@
+"""Conversations with live systems: turn after turn, each with what the system answered before it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import InputError
+from assay.model import Case, Exchange, Failure, Prediction
+from assay.runs.asking import answers_held, ask
+from assay.systems.chat.query_finder import read_answer
+from assay.systems.chat.system import ChatSystem
+from assay.systems.denodo import DenodoSystem
+from assay.systems.http.system import HttpSystem
+from assay.systems.options import SystemOptions
+from assay.systems.process.command import CommandSystem
+from assay.systems.python import PythonSystem
+from assay.testing import ChatAnswer, ChatEmulator, DenodoEmulator
+
+Quick = Callable[..., SystemOptions]
+HISTORY = (Exchange(question="all", answer="SELECT 1"), Exchange(question="fewer"))
+TURN = Case(id="t-3", question="now?", conversation="t", turn=3, history=HISTORY)
+
+
+def talk(name: str, count: int) -> list[Case]:
+    asked = [Exchange(question=f"{name}{turn}") for turn in range(1, count + 1)]
+    return [
+        Case(
+            id=f"{name}-{turn}",
+            question=f"{name}{turn}",
+            conversation=name,
+            turn=turn,
+            history=tuple(asked[: turn - 1]),
+        )
+        for turn in range(1, count + 1)
+    ]
+
+
+class Recorder:
+    """Remembers what it is asked, and with which history."""
+
+    name = "recorder"
+
+    def __init__(self, *failing: str) -> None:
+        self.asked: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
+        self._failing = failing
+        self._times: Counter[str] = Counter()
+
+    def describe(self) -> str:
+        return "recorder:1"
+
+    def answer(self, case: Case) -> Prediction:
+        self.asked.append((case.id, tuple((one.question, one.answer) for one in case.history)))
+        if case.id in self._failing:
+            failure = Failure(stage="ask", kind="ask_failed", blame="network", message="gone")
+            return Prediction(case_id=case.id, failure=failure)
+        self._times[case.id] += 1
+        return Prediction(case_id=case.id, query=f"{case.id} time {self._times[case.id]}")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_turns_are_asked_in_their_order_with_the_systems_own_answers(tmp_path: Path, concurrency: int) -> None:
+    cases = [*talk("a", 3), Case(id="alone", question="alone"), *talk("b", 2)]
+    system = Recorder()
+    # The order of the file does not matter.
+    found = ask(system, cases[::-1], concurrency=concurrency, folder=tmp_path)
+    assert [one.case_id for one in found] == [case.id for case in cases[::-1]]
+    asked = dict(system.asked)
+    assert len(asked) == len(system.asked) == 6
+    assert asked["a-3"] == (("a1", "a-1 time 1"), ("a2", "a-2 time 1"))
+    assert asked["b-2"] == (("b1", "b-1 time 1"),)
+    assert asked["alone"] == asked["a-1"] == ()
+
+
+def test_a_conversation_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    cases = talk("a", 4)
+    first = Recorder("a-3")
+    found = ask(first, cases, concurrency=1, folder=tmp_path)
+    assert [id_ for id_, _ in first.asked] == ["a-1", "a-2", "a-3"]
+    failures = [one.failure for one in found]
+    assert failures[:2] == [None, None]
+    assert failures[3] is not None
+    assert failures[3].kind == "ask_failed"
+    assert failures[3].message == "not asked, since turn 3 before it failed: gone"
+    again = Recorder()
+    assert [one.query for one in ask(again, cases, concurrency=1, folder=tmp_path)] == [
+        f"a-{turn} time 1" for turn in (1, 2, 3, 4)
+    ]
+    assert [id_ for id_, _ in again.asked] == ["a-3", "a-4"]
+    assert again.asked[0][1] == (("a1", "a-1 time 1"), ("a2", "a-2 time 1"))
+
+
+def test_a_conversation_that_is_held_repeatedly_keeps_its_answers_together(tmp_path: Path) -> None:
+    cases = [*talk("a", 2), *talk("b", 2)]
+    system = Recorder()
+    found = ask(system, cases, concurrency=2, repeats=3, folder=tmp_path)
+    assert [one.repeat for one in found] == [0, 1, 2] * 4
+    histories = {(history[0][1]) for id_, history in system.asked if id_ == "a-2"}
+    assert histories == {f"a-1 time {time}" for time in (1, 2, 3)}
+    assert answers_held(system, cases, tmp_path, repeats=3) == found
+
+
+def test_a_chat_gets_the_earlier_turns_as_messages(quick: Quick, tmp_path: Path) -> None:
+    (tmp_path / "prompt.txt").write_text("SQL for {question}")
+    with ChatEmulator(answers=lambda _: ChatAnswer(content="```sql\nSELECT 3\n```")) as server:
+        options = quick(parameters=(("model", "m"),), prompt=str(tmp_path / "prompt.txt"))
+        system = ChatSystem.open(f"chat:{server.openai_url}", options)
+        assert system.answer(TURN).query == "SELECT 3"
+        system.close()
+        (call,) = server.calls
+    assert [(one["role"], one["content"]) for one in call.body["messages"]] == [
+        ("user", "all"),
+        ("assistant", "SELECT 1"),
+        ("user", "fewer"),
+        ("user", "SQL for now?"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["null", "NULL;", "```sql\nnull\n```", "`null`", "<think>SELECT 1?</think>\nnull"])
+def test_a_chat_declines_by_the_word_null_alone(text: str) -> None:
+    found = read_answer(text)
+    assert found.query is not None
+    assert Prediction(case_id="1", query=found.query).given == "decline"
+
+
+@pytest.mark.parametrize("text", ["The answer is null.", "I cannot answer.", "null values are left out"])
+def test_words_about_null_are_no_refusal(text: str) -> None:
+    assert read_answer(text).query is None
+
+
+BODIES: list[tuple[str | None, dict[str, Any]]] = [
+    (None, {"question": "now?", "history": [
+        {"role": "user", "content": "all"},
+        {"role": "assistant", "content": "SELECT 1"},
+        {"role": "user", "content": "fewer"},
+    ]}),
+    ('{"q": "{question}", "session": "{conversation}/{turn}"}', {"q": "now?", "session": "t/3"}),
+    ('{"q": "{history}\\n{question}"}', {"q": "Question: all\nAnswer: SELECT 1\nQuestion: fewer\nnow?"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("template", "body"), BODIES)
+def test_http_gets_the_earlier_turns_in_its_body(
+    quick: Quick, monkeypatch: pytest.MonkeyPatch, template: str | None, body: dict[str, Any]
+) -> None:
+    sent: list[dict[str, Any]] = []
+    system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(body_template=template))
+
+    def keep(case: Case, given: dict[str, Any], read: Callable[[dict[str, Any]], Prediction]) -> Prediction:
+        sent.append(given)
+        return read({"sql": "SELECT 1"})
+
+    monkeypatch.setattr(system._exchange, "ask", keep)
+    assert system.answer(TURN).query == "SELECT 1"
+    assert sent == [body]
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "confidence"),
+    [
+        ({"sql": "SELECT 1", "meta": {"did": "answer", "sure": 0.9}}, "answer", 0.9),
+        ({"sql": "SELECT 1", "meta": {"did": "abstain", "sure": None}}, "decline", None),
+        ({"sql": None, "meta": {"did": True}}, "decline", None),
+        ({"sql": None, "meta": {"did": "clarify"}}, "clarify", None),
+        ({"sql": "null"}, "decline", None),
+        ({"sql": None}, "nothing", None),
+    ],
+)
+def test_http_says_what_it_does_where_its_paths_say(
+    quick: Quick, said: dict[str, Any], given: str, confidence: float | None
+) -> None:
+    system = HttpSystem.open(
+        "http:http://127.0.0.1:9/ask", quick(decision_path="meta.did", confidence_path="meta.sure")
+    )
+    found = system._read(TURN, said, 0.0)
+    assert (found.given, found.confidence) == (given, confidence)
+    assert (found.failure is not None) == (given == "nothing")
+
+
+@pytest.mark.parametrize("meta", [{"did": "maybe"}, {"did": "answer", "sure": 87}, {"did": "answer", "sure": "high"}])
+def test_http_refuses_a_decision_that_it_cannot_read(quick: Quick, meta: dict[str, Any]) -> None:
+    from assay.systems.predictions import QuestionFailed
+
+    system = HttpSystem.open(
+        "http:http://127.0.0.1:9/ask", quick(decision_path="meta.did", confidence_path="meta.sure")
+    )
+    with pytest.raises(QuestionFailed, match="expected"):
+        system._read(TURN, {"sql": "SELECT 1", "meta": meta}, 0.0)
+
+
+def test_a_command_gets_the_earlier_turns_as_an_argument(quick: Quick) -> None:
+    script = "import json, sys; print(json.dumps(sys.argv[1:]))"
+    system = CommandSystem.open(f"command:{sys.executable} -c '{script}' {{question}} {{history}} {{turn}}", quick())
+    found = system.answer(TURN)
+    system.close()
+    assert json.loads(found.query or "") == ["now?", "Question: all\nAnswer: SELECT 1\nQuestion: fewer", "3"]
+
+
+def test_a_python_callable_gets_the_earlier_turns_by_name(quick: Quick) -> None:
+    def asked(question: str, history: tuple[Exchange, ...], conversation: str, turn: int) -> str:
+        return f"{question} {len(history)} {conversation} {turn}"
+
+    assert PythonSystem(asked, quick()).answer(TURN).query == "now? 2 t 3"
+
+
+def test_denodo_gets_the_earlier_turns_as_instructions(quick: Quick) -> None:
+    with DenodoEmulator(answers={"now?": "SELECT 1"}) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
+        assert system.answer(TURN).query == "SELECT 1"
+        system.close()
+        (call,) = server.calls
+    assert call.body["question"] == "now?"
+    assert call.body["custom_instructions"].endswith("Question: all\nAnswer: SELECT 1\nQuestion: fewer")
+
+
+def test_an_unknown_placeholder_offers_the_closest(quick: Quick) -> None:
+    with pytest.raises(InputError, match=r"did you mean \{history\}"):
+        HttpSystem.open("http:http://127.0.0.1:9/ask", quick(body_template='{"q": "{question}{histroy}"}'))
