@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.model.database import DatabaseUrl
 from assay.model.proof import Proof
 from assay.model.result import Result, Row
 
@@ -112,6 +113,18 @@ class WitnessSettings:
     seed: int = 0
     max_rows: int = 2
     """What no rule decides is checked on all tables of so many rows."""
+    scratch: bool = False
+    """Whether a server was named for engines without databases in memory. A run says so itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScratchServer:
+    """A server on which small databases may be made, for the queries of its own dialect."""
+
+    url: DatabaseUrl
+    dialect: str
+    prefix: str
+    """What the names of one caller's schemas begin with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

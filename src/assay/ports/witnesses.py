@@ -82,9 +82,10 @@ class MakesScratch(Protocol):
         """
         ...
 
-    def drop_scratch(self, url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
+    def drop_scratch(self, url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
         """Drop the schemas with that prefix whose makers are gone, and return their names.
 
+        ``wait_s``: how long to wait for makers that are just ending.
         Raises `assay.errors.DatabaseError` where the server cannot be used.
         """
         ...

@@ -19,6 +19,7 @@ class MatchWorker:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._options = settings.options
+        self._scratch = settings.scratch
         self._worker = WitnessWorker(
             WitnessWorkerSettings(
                 engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes // 2
@@ -54,6 +55,7 @@ class MatchWorker:
                 seed=task.witness.seed,
                 max_rows=task.witness.max_rows,
                 options=options,
+                scratch=self._scratch,
             )
         )
         return self._as_compared(found, replace(options, leniency=leniency), ordered=task.options.ordered)

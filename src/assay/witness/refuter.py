@@ -25,7 +25,6 @@ class MakeTrial(Protocol):
     def __call__(self, schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase: ...
 
 
-_KEPT = 4
 _ATTACKED = 20
 """With this part of the budget a difference is looked for at first, and every proof is attacked: rules may err, and the
 engine may refuse what the proof read."""
@@ -35,8 +34,15 @@ class Refuter:
     """Decides pairs of queries. It keeps the empty databases of the last few schemas. Used by one thread."""
 
     def __init__(
-        self, make_trial: MakeTrial, reads_answers: ReadsAnswers, *, options: ComparisonOptions | None = None
+        self,
+        make_trial: MakeTrial,
+        reads_answers: ReadsAnswers,
+        *,
+        options: ComparisonOptions | None = None,
+        kept: int = 4,
     ) -> None:
+        """``kept`` is of how many schemas the databases are kept."""
+        self._kept = kept
         self._make_trial = make_trial
         self._reads_answers = reads_answers
         self._options = options or ComparisonOptions()
@@ -93,11 +99,16 @@ class Refuter:
     def _databases(self, schema: DatabaseSchema) -> tuple[TrialDatabase, TrialDatabase]:
         found = self._trials.pop(schema, None)
         if found is None:
-            found = self._make_trial(schema), self._make_trial(schema, keyless=True)
+            while len(self._trials) >= self._kept:
+                for trial in self._trials.popitem(last=False)[1]:
+                    trial.close()
+            first = self._make_trial(schema)
+            try:
+                found = first, self._make_trial(schema, keyless=True)
+            except BaseException:
+                first.close()
+                raise
         self._trials[schema] = found
-        if len(self._trials) > _KEPT:
-            for trial in self._trials.popitem(last=False)[1]:
-                trial.close()
         return found
 
 

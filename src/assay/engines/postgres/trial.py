@@ -30,6 +30,9 @@ _LEFT = (
     r"""SELECT nspname FROM pg_namespace WHERE nspname LIKE 'assay\_scratch\_%' AND pg_has_role(nspowner, 'MEMBER')"""
 )
 _LOCKED = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
+_AWAITED = "SELECT pg_advisory_lock(hashtextextended(%s, 0)) IS NOT NULL"
+_LEAST_WAIT_S = 2.0
+"""A query of a process that was killed ends a moment later, and holds the tables until then."""
 _UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
 
 
@@ -48,6 +51,7 @@ class PostgresTrial:
         "_name",
         "_names",
         "_others",
+        "_url",
         "_views",
         "engine",
         "refused",
@@ -63,6 +67,7 @@ class PostgresTrial:
         keyless: bool = False,
         prefix: str,
     ) -> None:
+        self._url = url
         self._connection = _connected(url)
         self._name = f"{prefix}{os.urandom(6).hex()}"
         self._filled: list[tuple[str, int, str]] = []
@@ -103,10 +108,10 @@ class PostgresTrial:
         self._filled = [(table, len(names), ", ".join(map(quoted, names))) for table, names in filled.items()]
 
     def fill(self, rows: Sequence[Sequence[Row]]) -> bool:
-        """Replace every row. False where a constraint refused one."""
+        """Replace every row. False where a constraint refused one. Raises DatabaseError where the server is gone."""
         self._content = []
         complete = True
-        with contextlib.suppress(psycopg.Error):
+        try:
             with self._connection.transaction():
                 for table, _, _ in self._filled:
                     self._connection.execute(f"DELETE FROM {table}")
@@ -114,9 +119,12 @@ class PostgresTrial:
                     kept = self._inserted(f"INSERT INTO {table} ({names}) VALUES ", width, given)
                     complete = complete and len(kept) == len(given)
                     self._content.append(kept)
-            return complete
-        self._content = [[] for _ in self._filled]
-        return False
+        except psycopg.Error as error:
+            if self._connection.closed:
+                raise unusable(self._url, error) from None
+            self._content = [[] for _ in self._filled]
+            return False
+        return complete
 
     def content(self) -> list[list[Row]]:
         """The rows that the prepared tables hold now, as they were given."""
@@ -128,11 +136,16 @@ class PostgresTrial:
         return None if found.result is None or found.status == "truncated" else list(found.result.rows)
 
     def execute(self, query: str) -> Execution:
-        """As `rows`, with the columns' names, or the reason of the failure."""
+        """As `rows`, with the columns' names, or the reason of the failure.
+
+        Raises DatabaseError where the server is gone.
+        """
         if (other := self._other_schema(query)) is not None:
             message = f"refused: it reads the schema {other!r}, and not the small database that it is tried on"
             return outcomes.failed(query, "refused", "refused", message)
         found = self._engine.execute(query)
+        if found.failure is not None and found.failure.kind == "unreadable_database":
+            raise DatabaseError(found.failure.message)
         if found.status == "truncated":
             return outcomes.failed(query, "error", "error", f"it gives more than {MOST_ROWS:,} rows")
         return found
@@ -206,11 +219,11 @@ class PostgresTrial:
         return kept
 
 
-def drop_left(url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
+def drop_left(url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
     """Drop the scratch schemas that a process left behind which is gone, and return their names.
 
-    With a longer ``prefix`` those of one process, which its caller ends first. Raises DatabaseError where the server
-    cannot be used, or the role may make no schema.
+    With a longer ``prefix`` those of one process, which its caller ends first: the server learns of that a moment
+    later, which ``wait_s`` is for. Raises DatabaseError where the server cannot be used, or its role may make none.
     """
     connection = _connected(url)
     dropped = []
@@ -221,14 +234,16 @@ def drop_left(url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
                 f"the role {row[1]} may make no schema in {url}: name a server for scratch schemas where it may "
                 "(GRANT CREATE ON DATABASE …)"
             )
+        connection.execute(f"SET lock_timeout = {int(1000 * max(wait_s, _LEAST_WAIT_S))}")
         for (name,) in connection.execute(_LEFT).fetchall():
             if not name.startswith(prefix):
                 continue
-            row = connection.execute(_LOCKED, (name,)).fetchone()
-            if row is not None and row[0]:
-                connection.execute(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE")
-                connection.execute(_UNLOCK, (name,))
-                dropped.append(name)
+            with contextlib.suppress(psycopg.errors.LockNotAvailable):  # in use: the next one drops it
+                row = connection.execute(_AWAITED if wait_s else _LOCKED, (name,)).fetchone()
+                if row is not None and row[0]:
+                    connection.execute(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE")
+                    connection.execute(_UNLOCK, (name,))
+                    dropped.append(name)
     except psycopg.Error as error:
         raise unusable(url, error) from None
     finally:
