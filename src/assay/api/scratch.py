@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from assay import registry
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import DatabaseUrl
-from assay.model.witness import ScratchServer
+from assay.model.witness import SCRATCH_PREFIX, ScratchServer
 from assay.runs.witness_worker import scratch_maker
 
-SCRATCH_PREFIX = "assay_scratch_"
 _WAIT_S = 5.0
 """How long the server may take to notice that a worker ended."""
 

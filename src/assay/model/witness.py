@@ -12,6 +12,9 @@ from assay.model.result import Result, Row
 AFTER_WITNESSES = "match_after_witnesses"
 """The metric of a run with witnesses that takes refuted matches for wrong."""
 
+SCRATCH_PREFIX = "assay_scratch_"
+"""What the names of all scratch schemas begin with. They are nobody's data."""
+
 MOST_ROWS = 4
 """The largest tables that a bounded check may be asked for."""
 

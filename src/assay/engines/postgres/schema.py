@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.engines.ddl import with_ddl
+from assay.engines.postgres.content import NOT_SYSTEM
 from assay.engines.samples import Executes, rows_of, text_literal, with_samples
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, Row, TableSchema, quoted
 
-_SHOWN = """
+_SHOWN = f"""
 WITH shown AS (
   SELECT c.oid, n.nspname, c.relname, c.relkind, pg_table_is_visible(c.oid) AS visible,
          c.relkind = 'r' AND c.relhassubclass AS inherited
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
-    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
+    AND {NOT_SYSTEM}
     AND has_schema_privilege(n.oid, 'USAGE')
     AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
 )
