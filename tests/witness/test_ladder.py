@@ -85,6 +85,49 @@ def test_what_needs_implausible_data_is_conditional(name: str) -> None:
     assert outcome.level != "observed"
 
 
+ALTERNATIVES = {
+    "a shared name, or a NULL": (
+        "SELECT name, count(*) FROM singer JOIN song ON singer.id = singer_id GROUP BY singer.id",
+        "SELECT name, count(*) FROM singer JOIN song ON singer.id = singer_id WHERE age IS NOT NULL GROUP BY name",
+        {"unique", "never_null"},
+    ),
+    "two columns": (
+        "SELECT name FROM singer",
+        "SELECT name FROM singer WHERE age IS NOT NULL AND country IS NOT NULL",
+        {"never_null"},
+    ),
+    "a range, or a child": (
+        "SELECT name FROM singer WHERE age < 60",
+        "SELECT name FROM singer WHERE age < 70 AND id IN (SELECT singer_id FROM song)",
+        {"range", "inclusion"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALTERNATIVES)
+def test_each_of_several_conditions_is_named(name: str) -> None:
+    """What is enough by itself is named beside the first, keeps that one, and parts the queries alone."""
+    one, two, kinds = ALTERNATIVES[name]
+    outcome = look(one, two, DDL, rows=ROWS)
+    assert outcome.kind == "conditional", outcome
+    sets = [outcome.broken, *outcome.alternatives]
+    assert len(sets) > 1, outcome.reason
+    assert all(len(some) == 1 for some in sets), sets
+    assert {some[0].kind for some in sets} >= kinds
+    told = [some[0].broken for some in sets]
+    assert len(set(told)) == len(told)
+    assert ", or where ".join(told[:3]) in outcome.reason
+
+
+@pytest.mark.parametrize("name", ["never null", "a parent without a child"])
+def test_a_single_condition_has_no_alternative(name: str) -> None:
+    """What one regularity alone rules out is said of that one alone."""
+    one, two, _ = CONDITIONAL[name]
+    outcome = look(one, two, DDL, rows=ROWS)
+    assert outcome.alternatives == (), outcome.alternatives
+    assert ", or where " not in outcome.reason
+
+
 def test_without_real_data_nothing_is_assumed() -> None:
     """What the ladder would call conditional is refuted under the declared constraints alone."""
     one, two, _ = CONDITIONAL["never null"]

@@ -145,6 +145,9 @@ class Refutation:
     """What the witness honours; None where there is no real data to compare with, or no witness."""
     broken: tuple[Assumption, ...] = ()
     """The regularities of the real data that the witness breaks."""
+    alternatives: tuple[tuple[Assumption, ...], ...] = ()
+    """Other regularities of which breaking one set is enough, too, while all those of ``broken`` and of the sets before
+    are kept. A database was found for each."""
     tags: tuple[WitnessTag, ...] = ()
     proof: Proof | None = None
     """Why they are equivalent, for the kinds ``proved`` and ``bounded``."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.model import Proof, Result, Row
 from assay.model.cell_json import cell_to_json
-from assay.model.witness import Refutation, Witness
+from assay.model.witness import Assumption, Refutation, Witness
 
 
 def refutation_fields(outcome: Refutation) -> dict[str, object]:
@@ -16,16 +16,8 @@ def refutation_fields(outcome: Refutation) -> dict[str, object]:
         "why": outcome.why,
         "reason": outcome.reason,
         "level": outcome.level,
-        "broken": [
-            {
-                "kind": one.kind,
-                "table": one.table,
-                "columns": list(one.columns),
-                "text": one.text,
-                "broken": one.broken,
-            }
-            for one in outcome.broken
-        ],
+        "broken": [_assumption(one) for one in outcome.broken],
+        "alternatives": [[_assumption(one) for one in others] for others in outcome.alternatives],
         "tags": list(outcome.tags),
         "proof": None if outcome.proof is None else _proof(outcome.proof),
         "not_proved": outcome.not_proved,
@@ -35,6 +27,16 @@ def refutation_fields(outcome: Refutation) -> dict[str, object]:
         "seconds": outcome.seconds,
         "seed": outcome.seed,
         "witness": None if outcome.witness is None else _witness(outcome.witness),
+    }
+
+
+def _assumption(one: Assumption) -> dict[str, object]:
+    return {
+        "kind": one.kind,
+        "table": one.table,
+        "columns": list(one.columns),
+        "text": one.text,
+        "broken": one.broken,
     }
 
 

@@ -38,6 +38,9 @@ def remarks(outcome: Refutation) -> Iterator[str]:
     """What stands below the tables, a line each: assumptions, tags, the proof's rules, notes, the number of trials."""
     for one in outcome.broken:
         yield f"it assumes that {one_line(one.broken)}; in the data, {one_line(one.text)}"
+    for others in outcome.alternatives:
+        told = " and ".join(one_line(one.broken) for one in others)
+        yield f"enough, too: {told}; in the data, {' and '.join(one_line(one.text) for one in others)}"
     if outcome.tags and outcome.witness is not None:
         yield "; ".join(_TAGS[tag] for tag in outcome.tags)
     if outcome.proof is not None:
@@ -62,6 +65,10 @@ def _lines(outcome: Refutation, names: tuple[str, str]) -> Iterator[str]:
         yield ""
         yield "It assumes what the data never shows:"
         for one in outcome.broken:
+            yield f"  {one_line(one.broken)}  (in the data, {one_line(one.text)})"
+    for others in outcome.alternatives:
+        yield "Enough by itself, too:"
+        for one in others:
             yield f"  {one_line(one.broken)}  (in the data, {one_line(one.text)})"
     if outcome.tags and outcome.witness is not None:
         yield ""
