@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.model.database import DatabaseUrl
+from assay.model.diagnosis import Cause, Repair
 from assay.model.proof import Proof
 from assay.model.result import Result, Row
 
@@ -148,6 +149,11 @@ class Refutation:
     alternatives: tuple[tuple[Assumption, ...], ...] = ()
     """Other regularities of which breaking one set is enough, too, while all those of ``broken`` and of the sets before
     are kept. A database was found for each."""
+    causes: tuple[Cause, ...] = ()
+    """In a run, where a match and gold differ, clause by clause: the first accounts for the witness best."""
+    repair: Repair | None = None
+    """The fewest clauses of gold's that make the match give gold's result on the witness, too, and that no other
+    database was found to part from gold."""
     tags: tuple[WitnessTag, ...] = ()
     proof: Proof | None = None
     """Why they are equivalent, for the kinds ``proved`` and ``bounded``."""

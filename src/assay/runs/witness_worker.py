@@ -13,7 +13,7 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits, quoted
-from assay.model.witness import Refutation, ScratchServer
+from assay.model.witness import Refutation, ScratchServer, Witness
 from assay.ports import LABEL_BYTES, MakesScratch, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql.declared import with_declared
@@ -84,6 +84,16 @@ class WitnessWorker:
         self._executor = self._new_executor()
         self._refuters: dict[tuple[str, ComparisonOptions | None], Refuter] = {}
         self._schemas: dict[str, DatabaseSchema | None] = {}
+        self._used: tuple[Refuter, DatabaseSchema] | None = None
+
+    @property
+    def executor(self) -> Executor:
+        """What executes queries on real databases."""
+        return self._executor
+
+    def made_again(self, witness: Witness) -> TrialDatabase | None:
+        """The database of a witness that the last task found, until the next task; None where it cannot be made."""
+        return None if self._used is None else self._used[0].made_again(self._used[1], witness)
 
     def __call__(self, task: object) -> Refutation:
         assert isinstance(task, WitnessTask)
@@ -113,6 +123,7 @@ class WitnessWorker:
         self._release()
 
     def _release(self) -> None:
+        self._used = None
         while self._refuters:
             self._refuters.popitem()[1].close()
 
@@ -187,6 +198,7 @@ class WitnessWorker:
                     heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
 
         heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
+        self._used = self._refuters[kept], schema
         try:
             return self._refuters[kept].refute(
                 task.first,
@@ -199,6 +211,7 @@ class WitnessWorker:
                 max_rows=task.max_rows,
             )
         except DatabaseError as error:  # of the server for scratch schemas
+            self._used = None
             self._refuters.pop(kept).close()
             return Refutation(kind="unknown", why="no_engine", reason=str(error))
         finally:

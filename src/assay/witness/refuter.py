@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
-from assay.model.witness import Refutation
+from assay.model.witness import Refutation, Witness
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql import same_text
 from assay.sql.witness_facts import PairFacts, obstacle, read_pair
@@ -89,6 +89,12 @@ class Refuter:
             else pair.look(trials=budget.trials)
         )
         return replace(found, engine=trial.engine, seconds=time.monotonic() - began, seed=seed)
+
+    def made_again(self, schema: DatabaseSchema, witness: Witness) -> TrialDatabase | None:
+        """The database of a witness, until the next pair is looked at; None where it cannot be made."""
+        trial, _ = self._databases(schema)
+        trial.prepare({table.name: table.columns for table in witness.tables})
+        return trial if trial.fill([table.rows for table in witness.tables]) else None
 
     def close(self) -> None:
         """Release the databases. Closing twice is harmless."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.model import Proof, Result, Row
+from assay.model import Proof, Repair, Result, Row
 from assay.model.cell_json import cell_to_json
 from assay.model.witness import Assumption, Refutation, Witness
 
@@ -18,6 +18,18 @@ def refutation_fields(outcome: Refutation) -> dict[str, object]:
         "level": outcome.level,
         "broken": [_assumption(one) for one in outcome.broken],
         "alternatives": [[_assumption(one) for one in others] for others in outcome.alternatives],
+        "causes": [
+            {
+                "kind": cause.kind,
+                "message": cause.message,
+                "clause": cause.clause,
+                "gold": cause.gold,
+                "predicted": cause.predicted,
+                "proved": cause.proved,
+            }
+            for cause in outcome.causes
+        ],
+        "repair": None if outcome.repair is None else _repair(outcome.repair),
         "tags": list(outcome.tags),
         "proof": None if outcome.proof is None else _proof(outcome.proof),
         "not_proved": outcome.not_proved,
@@ -37,6 +49,13 @@ def _assumption(one: Assumption) -> dict[str, object]:
         "columns": list(one.columns),
         "text": one.text,
         "broken": one.broken,
+    }
+
+
+def _repair(repair: Repair) -> dict[str, object]:
+    return {
+        "steps": [{"clause": step.clause, "before": step.before, "after": step.after} for step in repair.steps],
+        "query": repair.query,
     }
 
 
