@@ -123,6 +123,10 @@ def _schema(
     if dialect is None and reading.unread:
         other = read_ddl(str(given), "duckdb")
         reading = other if len(other.unread) < len(reading.unread) else reading
+        other = read_ddl(str(given), "mysql")
+        if len(other.unread) < len(reading.unread):  # the tables as SQLite's, made from what was read of them
+            tables = tuple(replace(table, ddl="") for table in other.schema.tables)
+            reading = replace(other, schema=replace(other.schema, dialect="sqlite", tables=tables))
     if not reading.schema.tables:
         why = f": {reading.unread[0]}" if reading.unread else ""
         raise InputError(f"{place} holds no CREATE TABLE that can be read{why}")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from assay.engines import outcomes
 from assay.engines.sqlite.guard import Guard
 from assay.model import DatabaseSchema, Execution, Limits, Result, Row, TableSchema, quoted
+from assay.sql.schema_names import type_family
 
 MOST_ROWS = 5_000
 _MOST_BYTES = 1_000_000
 _ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
+_TYPE = re.compile(r"\w+(?: \w+)*(?: ?\( ?\d+(?: ?, ?\d+)? ?\))?")
+_PLAIN_TYPES = {"integer": "INTEGER", "real": "REAL", "numeric": "NUMERIC", "text": "TEXT", "date": "DATE"}
 _GENERATED = 2  # from this number on, a column of table_xinfo is computed from others
 
 
@@ -68,12 +73,19 @@ class SqliteTrial:
         refused: list[str] = []
         for pragma in ("temp_store=MEMORY", "trusted_schema=OFF", "journal_mode=OFF", "synchronous=OFF"):
             self._connection.execute(f"PRAGMA {pragma}")
-        for table_name, statement, why in self._wanted(schema, keyless=keyless):
-            try:
-                self._connection.execute(statement)
+        for table_name, statements, why in self._wanted(schema, keyless=keyless):
+            failed: Exception | None = None
+            for statement in statements:
+                try:
+                    self._connection.execute(statement)
+                except _ERRORS as error:
+                    failed = failed or error
+                    continue
                 self._made.append((table_name, statement))
-            except _ERRORS as error:
-                refused.append(f"{why}: {outcomes.first_line(error)}")
+                break
+            else:
+                if failed is not None:
+                    refused.append(f"{why}: {outcomes.first_line(failed)}")
         for table in schema.tables:
             if table.kind == "table":
                 self._names[table.quoted_name] = self._insertable(table)
@@ -194,14 +206,20 @@ class SqliteTrial:
         """Release it. Closing twice is harmless."""
         self._connection.close()
 
-    def _wanted(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str | None, str, str]]:
-        """What makes the tables, their further unique indexes, and the views; with what is lost where one fails."""
+    def _wanted(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str | None, tuple[str, ...], str]]:
+        """What makes the tables, their further unique indexes, and the views; with what is lost where one fails.
+
+        A table whose own statement is another engine's, as in a file of MySQL's, is made from what was read of it.
+        """
         own = schema.dialect == "sqlite"
         for table in schema.tables:
             if table.kind != "table":
                 continue
-            made = table.ddl if own and table.ddl and not keyless else created(table, keyless=keyless)
-            yield table.quoted_name, made, f"the table {table.name} cannot be made"
+            made = created(table, keyless=keyless)
+            ways = (table.ddl, made) if own and table.ddl and not keyless else (made,)
+            if made != (plain := created(_plainly_typed(table), keyless=keyless)):
+                ways = (*ways, plain)
+            yield table.quoted_name, ways, f"the table {table.name} cannot be made"
             there = () if keyless else self._unique(table)
             for number, columns in enumerate(() if keyless else table.unique):
                 if {name.lower() for name in columns} in there:
@@ -209,14 +227,14 @@ class SqliteTrial:
                 name, names = quoted(f"{table.name}_unique_{number}"), ", ".join(map(quoted, columns))
                 yield (
                     table.quoted_name,
-                    f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",
+                    (f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",),
                     f"a UNIQUE constraint of {table.name} cannot be made",
                 )
             for statement in table.indexes if own and not keyless else ():
-                yield table.quoted_name, statement, f"a unique index of {table.name} cannot be made"
+                yield table.quoted_name, (statement,), f"a unique index of {table.name} cannot be made"
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
-                yield None, view.ddl, f"the view {view.name} cannot be made"
+                yield None, (view.ddl,), f"the view {view.name} cannot be made"
 
     def _unique(self, table: TableSchema) -> list[set[str]]:
         """The sets of columns that the table's own statement keeps unique."""
@@ -255,6 +273,17 @@ class SqliteTrial:
             kind, message = guard.explain(query)
             return outcomes.failed(query, "refused", kind, message)
         return outcomes.failed(query, "error", "error", outcomes.first_line(error))
+
+
+def _plainly_typed(table: TableSchema) -> TableSchema:
+    """The table with a plain type for each column whose own is more than SQLite reads as one."""
+    columns = tuple(
+        column
+        if not column.type or _TYPE.fullmatch(column.type)
+        else replace(column, type=_PLAIN_TYPES.get(type_family(column.type), ""))
+        for column in table.columns
+    )
+    return replace(table, columns=columns)
 
 
 def created(table: TableSchema, *, keyless: bool = False) -> str:
