@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from looking import look, made_by_sqlite
+
+import assay
 
 DDL = """CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, country TEXT, age INT);
 CREATE TABLE song (id INTEGER PRIMARY KEY, singer_id INT REFERENCES singer(id), title TEXT)"""
@@ -191,3 +197,30 @@ def test_tags(one: str, two: str, tag: str | None) -> None:
     outcome = look(one, two, DDL)
     assert outcome.kind == "refuted"
     assert tag in outcome.tags or (tag is None and "needs_empty_result" not in outcome.tags), outcome
+
+
+TRIGGERS = {
+    "a refusal": ("BEFORE INSERT ON singer WHEN NEW.age > 20 BEGIN SELECT RAISE(ABORT, 'too old'); END", "conditional"),
+    "a silent refusal": ("BEFORE INSERT ON singer WHEN NEW.age > 20 BEGIN SELECT RAISE(IGNORE); END", "conditional"),
+    "a change": ("AFTER INSERT ON singer BEGIN UPDATE singer SET age = 7 WHERE id = NEW.id; END", "conditional"),
+    "a table that is gone": ("AFTER INSERT ON singer BEGIN INSERT INTO log VALUES (1); END", "conditional"),
+    "another table's": ("BEFORE INSERT ON song BEGIN SELECT RAISE(ABORT, 'no songs'); END", "refuted"),
+    "what lets them in": (
+        "BEFORE INSERT ON singer WHEN NEW.age < 0 BEGIN SELECT RAISE(ABORT, 'unborn'); END",
+        "refuted",
+    ),
+    "an update": ("BEFORE UPDATE ON singer BEGIN SELECT RAISE(ABORT, 'kept'); END", "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", TRIGGERS)
+def test_rows_that_triggers_do_not_let_in_are_an_assumption(name: str, tmp_path: Path) -> None:
+    """The real database's triggers see the witness; what they refuse or change is no data like the real."""
+    trigger, kind = TRIGGERS[name]
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(f"{DDL};{ROWS};CREATE TRIGGER t {trigger}")
+    outcome = assay.refute(*AT_THE_TOP["a filter is missing"], database=f"sqlite:///{path}", seconds=0.2)
+    assert outcome.kind == kind, outcome.reason
+    assert [one.kind for one in outcome.broken] == (["trigger"] if kind == "conditional" else [])
+    assert ("triggers" in outcome.reason) == (kind == "conditional")

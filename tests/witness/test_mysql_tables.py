@@ -13,7 +13,7 @@ TABLES = {
     "keys and character sets": """CREATE TABLE `t` (`id` int unsigned NOT NULL AUTO_INCREMENT,
         `s` varchar(1) CHARACTER SET utf8 NOT NULL CHECK (`s` IN ('a', 'b')), PRIMARY KEY (`id`), KEY `k` (`s`)
         ) ENGINE=InnoDB COMMENT='x'""",
-    "columns of other types": "CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY, s ENUM('a','b') NOT NULL, o SET('x','y'))",
+    "columns of other types": "CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY, s ENUM('a','b') NOT NULL, o SET('x'))",
 }
 
 

@@ -42,6 +42,13 @@ class TrialDatabase(Protocol):
         """The rows that the prepared tables hold now, with the prepared columns."""
         ...
 
+    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+        """The tables, by name, whose triggers refuse or change rows such as these, as prepared, or may do so.
+
+        Triggers run in nothing else: a trial's rows are what `fill` is given.
+        """
+        ...
+
     def rows(self, query: str) -> list[Row] | None:
         """The rows of a query; None where it fails, takes too long or gives too many."""
         ...

@@ -276,7 +276,7 @@ class PairSearch:
 
     def _outcome(self, rules: Rules, smaller: Database) -> Refutation:
         witness, judged = self._shown(rules, smaller)
-        broken = tuple(self._broken(smaller, judged))
+        broken = (*self._broken(smaller, judged), *self._barred(smaller))
         kinds = {one.kind for one in broken}
         level: AssumptionLevel = next((level for level, allowed in _LEVELS if kinds <= allowed), "declared")
         holds = level == "observed"
@@ -348,6 +348,20 @@ class PairSearch:
             text, broken = f"{which} finds something", f"{which} finds nothing"
             found.append(Assumption(kind="selects", table="", text=text, broken=broken))
         return found
+
+    def _barred(self, database: Database) -> list[Assumption]:
+        """The tables into which the real database's triggers would not let these rows, for all that is known."""
+        names = set(self._trial.barred(database))
+        return [
+            Assumption(
+                kind="trigger",
+                table=table.title,
+                text=f"the triggers of {table.title} see every row that is inserted",
+                broken=f"{table.title} holds rows that its triggers may refuse or change",
+            )
+            for table in self._plan.tables
+            if table.name in names
+        ]
 
     def _shown(self, rules: Rules, database: Database) -> tuple[Witness, Judged]:
         judged = self._search.judge(database)

@@ -52,6 +52,11 @@ SELECT t.oid::int8, t.typbasetype::int8, format_type(t.typbasetype, t.typtypmod)
 FROM pg_type t LEFT JOIN pg_constraint r ON r.contypid = t.oid AND r.contype = 'c' AND r.convalidated
 WHERE t.typtype = 'd' AND t.typnamespace <> 'information_schema'::regnamespace ORDER BY t.oid, r.oid
 """
+_TRIGGERS = f"""{_SHOWN}
+SELECT t.tgrelid::int8, pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN shown s ON s.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 4 <> 0 ORDER BY t.tgrelid, t.tgname
+"""
+"""Those on INSERT."""
 _LABELS = "SELECT enumtypid::int8, enumlabel::text FROM pg_enum ORDER BY enumtypid, enumsortorder"
 _DOMAINS_DEEP = 10
 _VALUE = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\bVALUE\b")
@@ -70,6 +75,7 @@ class _Domain:
 def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
     """Tables and views, those first that need no schema's name. Raises DatabaseError where they cannot be listed."""
     columns, indexes, constraints = (_by_table(engine, query) for query in (_COLUMNS, _INDEXES, _CONSTRAINTS))
+    triggers = _by_table(engine, _TRIGGERS)
     types = _Types(engine)
     tables = []
     for oid, namespace, name, is_view, visible, _ in rows_of(engine, _TABLES):
@@ -88,6 +94,7 @@ def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
                 primary_key=next(iter(_keys(indexes[oid], numbered, primary=True)), ()),
                 unique=tuple(_keys(indexes[oid], numbered, primary=False)),
                 foreign_keys=_foreign_keys(constraints[oid], numbered, columns),
+                triggers=tuple(str(row[1]) for row in triggers[oid]),
             )
         )
     if with_values:

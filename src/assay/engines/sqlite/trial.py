@@ -54,6 +54,8 @@ class SqliteTrial:
         "_made",
         "_names",
         "_reads",
+        "_tables",
+        "_triggers",
         "_views",
         "engine",
         "refused",
@@ -68,6 +70,8 @@ class SqliteTrial:
         self._inserts: list[str] = []
         self._deletes: list[str] = []
         self._reads: list[str] = []
+        self._tables: list[str] = []
+        self._triggers = {table.quoted_name: table.triggers for table in schema.tables if table.triggers}
         self._made: list[tuple[str | None, str]] = []
         self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
         refused: list[str] = []
@@ -107,6 +111,7 @@ class SqliteTrial:
     def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
         """Say which columns of which tables `fill` will be given."""
         self._inserts, self._deletes, self._reads = [], [], []
+        self._tables = list(filled)
         own = os.urandom(8).hex()  # the driver keeps statements by their text: no query may have one of these
         for table, columns in filled.items():
             names = ", ".join(map(quoted, columns))
@@ -149,6 +154,25 @@ class SqliteTrial:
             return [list(self._connection.execute(read).fetchall()) for read in self._reads]
         finally:
             self._guard.owner = False
+
+    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+        """The tables in which other rows are than these once the database's own triggers have seen them inserted."""
+        if not self._triggers:
+            return ()
+        self.fill([[] for _ in rows])
+        try:
+            self._owned(*(statement for own in self._triggers.values() for statement in own))
+            self.fill(rows)
+            held = [sorted(map(repr, kept)) for kept in self.content()]
+        except _ERRORS:  # such as a trigger on a table that could not be made
+            return tuple(
+                name for name, given in zip(self._tables, rows, strict=True) if given and name in self._triggers
+            )
+        finally:
+            names = self._owned("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            self._owned(*(f"DROP TRIGGER {quoted(str(name))}" for (name,) in names))
+        wanted = [sorted(map(repr, given)) for given in rows]
+        return tuple(name for name, own, given in zip(self._tables, held, wanted, strict=True) if own != given)
 
     def rows(self, query: str) -> list[Row] | None:
         """The rows of a query; None where it fails, takes too long or gives too many."""
@@ -250,6 +274,18 @@ class SqliteTrial:
         for index, column in rows:
             found.setdefault(index, set()).add(column)
         return list(found.values())
+
+    def _owned(self, *statements: str) -> list[Row]:
+        """Execute statements of the trial's own, and give the last one's rows."""
+        self._guard.start(self._limits.timeout_s)
+        self._guard.owner = True
+        found: list[Row] = []
+        try:
+            for statement in statements:
+                found = self._connection.execute(statement).fetchall()
+        finally:
+            self._guard.owner = False
+        return found
 
     def _declared(self, query: str) -> list[Row] | None:
         self._guard.declare_tables(self._connection)
