@@ -137,6 +137,9 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
     from sqlglot import exp, parse_one
     from sqlglot.errors import SqlglotError
 
+    if any(token.text.lower() == "trigger" for token in tokens[:5]):
+        found.unread.append(f"{_shown(text)} is left out: no trigger is made")
+        return
     plain = text
     if found.dialect == "sqlite" and (last := text.rfind(")")) >= 0:
         plain = text[:last] + _WITHOUT_ROWID.sub("", text[last:])

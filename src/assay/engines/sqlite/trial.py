@@ -165,9 +165,8 @@ class SqliteTrial:
             self.fill(rows)
             held = [sorted(map(repr, kept)) for kept in self.content()]
         except _ERRORS:  # such as a trigger on a table that could not be made
-            return tuple(
-                name for name, given in zip(self._tables, rows, strict=True) if given and name in self._triggers
-            )
+            filled = [name for name, given in zip(self._tables, rows, strict=True) if given]
+            return tuple(name for name in filled if name in self._triggers)
         finally:
             names = self._owned("SELECT name FROM sqlite_master WHERE type = 'trigger'")
             self._owned(*(f"DROP TRIGGER {quoted(str(name))}" for (name,) in names))
