@@ -44,11 +44,13 @@ def strength_of(found: Refutation) -> Strength:
 
 
 def awaits_search(judged: Judged, wanted: WitnessSettings) -> bool:
-    """Whether a match was not looked at, or in vain and with less computing than is wanted now."""
+    """Whether a match was not looked at, or in vain and with less computing, or no server, than is wanted now."""
     if judged.verdict.outcome != "correct" or judged.verdict.decision is not None:
         return False  # who rightly declines has no query
     found = judged.refutation
     if found is None:
+        return True
+    if found.why == "no_engine" and wanted.scratch:
         return True
     undecided = found.kind in ("unknown", "bounded")
     return undecided and found.budget_s is not None and found.budget_s < wanted.seconds

@@ -27,7 +27,7 @@ from assay.model import (
     TurnAnswer,
     TurnScore,
 )
-from assay.model.witness import RefutationKind
+from assay.model.witness import RefutationKind, WhyUnknown
 from assay.runs.store.codec import of_today
 from assay.sql.features import features_of
 
@@ -59,6 +59,7 @@ class RefutationFacts(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.witness.Refutation`."""
 
     kind: RefutationKind
+    why: WhyUnknown | None = None
     budget_s: float | None = None
 
 
