@@ -3,7 +3,8 @@
 A fenced block marked ``python`` is executed (as a doctest where it holds ``>>>``), one marked ``console``
 has its lines after ``$ `` run by a shell and must exit 0. The blocks of one document run in their order
 in one temporary folder that holds ``shop.sqlite``, ``cases.jsonl`` and ``predictions.jsonl`` of the
-bundled sample, whose one endless query ends here: else each run of it would take the whole limit. A comment on the line before a block changes that:
+bundled sample, whose one endless query ends here: else each run of it would take the whole limit. A comment
+on the line before a block changes that:
 
     <!-- example: exit 2 -->            each command must exit with that status
     <!-- example: needs spider-dev -->  runs only where that folder of shared data is at hand

@@ -38,9 +38,9 @@ def sqlite_job(folder: Path, *, count: int = 150) -> Job:
     return make_job(folder, f"sqlite:///{folder / 'data.sqlite'}", count=count)
 
 
-def killed_workers(folder: Path, seed: int) -> Figures:
+def killed_workers(folder: Path, seed: int, *, count: int = 400, times: int = 8) -> Figures:
     """Workers of a run are killed at random moments."""
-    job = sqlite_job(folder, count=400)
+    job = sqlite_job(folder, count=count)
     chance = random.Random(seed)
     killed = 0
 
@@ -56,7 +56,7 @@ def killed_workers(folder: Path, seed: int) -> Figures:
                 return
             threading.Event().wait(0.005)
 
-    done = disturb(job, kill, sorted(chance.sample(range(5, 380), 8)))
+    done = disturb(job, kill, sorted(chance.sample(range(5, count - 20), times)))
     if not killed:
         raise NotHere("the processes of a run cannot be listed on this system")
     return job.figures(f"a worker is killed (seed {seed})", killed, done, KILLED, ("incorrect", "unscored"))
