@@ -169,7 +169,7 @@ def _chat_model() -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.build_database(tmp_path)

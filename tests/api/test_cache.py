@@ -199,7 +199,7 @@ def test_every_verb_that_executes_files_has_the_options() -> None:
     assert having >= {"run", "llmsql"}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 def test_runs_at_once_and_a_killed_one_agree(files: Path, tmp_path: Path) -> None:
     """Two runs share the folder while a third is killed in the middle of writing it."""
     database = tmp_path / "big.sqlite"

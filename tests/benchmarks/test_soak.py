@@ -19,7 +19,7 @@ print(json.dumps({**soaked.grown, "killed": soaked.killed, "interrupted": soaked
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 @pytest.mark.skipif(sys.platform != "linux", reason="counted in /proc")
 def test_nothing_is_left_of_a_thousand_cases_with_faults() -> None:
     done = subprocess.run(

@@ -16,6 +16,7 @@ from typing import Any
 
 from proxy import CutProxy
 
+import commands
 from assay.model import DatabaseUrl
 from runs import SERVER_SCRIPT, Figures, Job, disturb, insert, make_job, workers
 
@@ -207,7 +208,7 @@ def two_runs(folder: Path) -> Figures:
         if process.poll() is not None:
             return
         try:
-            refused.append(_refused([*job.command(), *(("--overwrite",) if refused else ())]))
+            refused.append(_refused([*job.arguments(), *(("--overwrite",) if refused else ())]))
         finally:
             process.send_signal(signal.SIGCONT)
 
@@ -216,8 +217,8 @@ def two_runs(folder: Path) -> Figures:
     return job.figures("another run writes the same folder", len(refused), done, ())
 
 
-def _refused(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=240, check=False)
+def _refused(arguments: list[str]) -> str:
+    done = commands.run(arguments, env=os.environ)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr

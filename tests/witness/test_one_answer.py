@@ -69,7 +69,7 @@ def contradictions(
         yield proof, f"{one} | {other} | {proof.rules} | {found.reason}" if against else ""
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_nothing_parts_the_pairs_of_the_corpus(dialect: str) -> None:
     pairs = [
@@ -165,14 +165,14 @@ def test_nor_beside_real_data_at_any_level() -> None:
     assert proved >= 4
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 def test_no_random_pair_of_a_thousand_is_proved_and_refuted() -> None:
     found = list(contradictions([random_pair(seed) for seed in range(30_000, 31_000)], SCHEMA, trials=1000))
     assert [against for _, against in found if against] == []
     assert len(found) > 30
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 def test_nor_of_hundreds_beside_real_data() -> None:
     proved, wrong = both_ways(range(33_000, 33_400), 600)
     assert wrong == []
