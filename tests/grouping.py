@@ -21,6 +21,7 @@ _SERVERS = ("postgres", "mariadb", "chromium")
 _FILE = pytest.StashKey[Path]()
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist tells the scheduler that this process has collected
 def pytest_collection_finish(session: pytest.Session) -> None:
     place = getattr(session.config, "workerinput", {}).get("groups")
     if place is not None:
