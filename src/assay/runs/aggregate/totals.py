@@ -33,6 +33,7 @@ from assay.runs.aggregate.strengths import witness_totals
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
     from assay.runs.store.fact_table import Judged
     from assay.runs.store.facts import AnswerFacts, ScoreFacts
+    from assay.runs.store.surveyed import Surveyed
 
 _Answer = TypeVar("_Answer", bound="Judged")
 
@@ -352,7 +353,7 @@ def failures_of(item: Judged) -> Iterable[str]:
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 
 
-def is_unanswered(item: Judged) -> bool:
+def is_unanswered(item: Judged | Surveyed) -> bool:
     """Whether the system gave no answer, or failed on the question."""
     failure = item.prediction.failure
     return failure is not None and failure.kind in ("unanswered", "ask_failed") and failure.blame == "system"
