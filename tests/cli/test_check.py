@@ -69,8 +69,9 @@ def test_outcome_and_status(
     assert (document["format"], document["verdict"]["outcome"]) == ("assay-pair", outcome)
     assert shown.returncode == {"correct": 0, "incorrect": 1, "unscored": 2}[outcome]
     if not flags:
-        assert assay.check(predicted, golds, database=f"sqlite:///{folder / 't.sqlite'}").reason == (
-            document["verdict"]["reason"]
+        assert (
+            assay.check(predicted, golds, database=f"sqlite:///{folder / 't.sqlite'}").reason
+            == (document["verdict"]["reason"])
         )
 
 

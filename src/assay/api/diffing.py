@@ -114,6 +114,12 @@ class RunDiff:
             f"{len(self.fixed)} fixed, {len(self.broken)} broken>"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the answer, the metrics, and which cases were fixed and broken."""
+        from assay.reports.notebook import diff_html
+
+        return diff_html(self.record)
+
 
 class Leaderboard:
     """Several runs on one question set, best first, and which of them cannot be told apart."""

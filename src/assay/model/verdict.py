@@ -9,6 +9,7 @@ from typing import Literal
 from assay.errors import UsageError
 from assay.model.failure import Failure
 from assay.model.making import quickly_made
+from assay.model.notebook import block
 
 Outcome = Literal["correct", "incorrect", "unscored"]
 
@@ -110,6 +111,15 @@ class Verdict:
     """How far gold leaves its answer open; set with the flag ``ambiguous_gold``."""
     failure: Failure | None = None
     """Why the case is unscored, or why the answer could not be compared."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        told = [f"flags: {', '.join(sorted(self.flags)).replace('_', ' ')}"] if self.flags else []
+        told += [self.ambiguity.text] if self.ambiguity is not None else []
+        if self.outcome == "correct" and self.strength != "none":
+            told.append(f"how sure: {self.strength.replace('_', ' ')}")
+        moods = {"correct": "good", "incorrect": "bad"}
+        return block(f"{self.outcome}: {self.reason}", told, mood=moods.get(self.outcome, "open"))
 
 
 @quickly_made

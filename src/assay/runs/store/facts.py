@@ -218,7 +218,7 @@ class FactReader:
 
     def read(self, line: bytes, case: Case, prediction: Prediction) -> CaseFacts:
         """The facts in a line of evidence. Raises RunError where it does not hold them."""
-        found = _decoded(_decoder(), line)
+        found = decoded(_decoder(), line)
         predicted = found.predicted_execution
         return self._facts(
             found,
@@ -230,7 +230,7 @@ class FactReader:
 
     def read_alone(self, line: bytes) -> CaseFacts:
         """As `read`, without the texts of case, answer and queries: what a run of a hundred thousand cases can keep."""
-        found = _decoded(_whole_decoder(), line)
+        found = decoded(_whole_decoder(), line)
         case, answer, predicted = found.case, found.prediction, found.predicted_execution
         features = features_of(case.golds[0]) if found.cause and case.golds else ()
         name = CaseName(
@@ -288,7 +288,8 @@ def _whole_decoder() -> msgspec.json.Decoder[_WholeLine]:
     return msgspec.json.Decoder(_WholeLine)
 
 
-def _decoded(decoder: msgspec.json.Decoder[_Kept], line: bytes) -> _Kept:
+def decoded(decoder: msgspec.json.Decoder[_Kept], line: bytes) -> _Kept:
+    """What a decoder reads in a line of evidence. Raises RunError where the line does not hold it."""
     try:
         return decoder.decode(of_today(line))
     except (msgspec.DecodeError, ValueError) as error:
@@ -297,46 +298,6 @@ def _decoded(decoder: msgspec.json.Decoder[_Kept], line: bytes) -> _Kept:
 
 def _hashed(execution: ExecutionFacts) -> ExecutionFacts:
     return ExecutionFacts(hash(execution.query), execution.wall_time_s, execution.failure, execution.earlier_time_s)
-
-
-class RowFacts(msgspec.Struct, frozen=True, gc=False):
-    """What a row of results.parquet has of a line of evidence."""
-
-    class RowCase(msgspec.Struct, frozen=True, gc=False):
-        """Of `assay.model.Case`."""
-
-        id: str
-        question: str
-        database: str | None = None
-        difficulty: str | None = None
-        golds: tuple[str, ...] = ()
-
-    class RowAnswer(msgspec.Struct, frozen=True, gc=False):
-        """Of `assay.model.Prediction`."""
-
-        query: str | None = None
-        repeat: int = 0
-
-    case: RowCase
-    prediction: RowAnswer
-    verdict: _LineVerdict
-    scores: tuple[ScoreFacts, ...] = ()
-    cause: str | None = None
-
-    @property
-    def reason(self) -> str:
-        """Of the verdict."""
-        return self.verdict.reason
-
-
-def row_of(line: bytes) -> RowFacts:
-    """What a row of results.parquet has of a line of evidence. Raises RunError where the line does not hold it."""
-    return _decoded(_row_decoder(), line)
-
-
-@lru_cache(maxsize=1)
-def _row_decoder() -> msgspec.json.Decoder[RowFacts]:
-    return msgspec.json.Decoder(RowFacts)
 
 
 def _with_text_of(execution: ExecutionFacts, texts: Sequence[str | None]) -> ExecutionFacts:
