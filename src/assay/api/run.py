@@ -122,7 +122,8 @@ class Run:
         from assay.runs.store.results_table import with_parquet
 
         library = _library("polars", "polars", "polars")
-        return with_parquet(self.record, lambda path: library.read_parquet(path.read_bytes()))
+        frame: polars.DataFrame = with_parquet(self.record, lambda path: library.read_parquet(path.read_bytes()))
+        return frame
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the run into a new or empty folder. Raises RunError where the folder is not empty."""

@@ -31,6 +31,7 @@ from assay.cli.report import report
 from assay.cli.run import run
 from assay.cli.runs import runs
 from assay.cli.sdmx import sdmx
+from assay.cli.sql import sql
 from assay.cli.suite import build as build_suite
 from assay.cli.suite import show as show_suite
 from assay.cli.view import view
@@ -114,6 +115,7 @@ _verb(build_suite, "Distil small databases that tell gold from queries that mean
 _verb(show_suite, "Print what a suite holds, and how much each database tells apart.", to=_suite)
 app.add_typer(_suite, name="suite", help="Build and show suites: small databases on which a run tries answers, too.")
 _verb(view, "Show a run, or two beside each other, in the browser, on this machine only.")
+_verb(sql, "Query runs by SQL: cases, scores, flags, causes, failures.")
 _verb(diff, "Compare two runs: better or worse, how sure, on which cases. Or rank several.")
 _verb(runs, "List a folder's runs, and draw their trend.")
 
