@@ -23,6 +23,7 @@ from assay.cli.denodo import denodo
 from assay.cli.diff import diff
 from assay.cli.explain import explain
 from assay.cli.judge import judge
+from assay.cli.leaderboard import leaderboard
 from assay.cli.lint import lint
 from assay.cli.llmsql import llmsql
 from assay.cli.options import ungrouped
@@ -117,6 +118,7 @@ app.add_typer(_suite, name="suite", help="Build and show suites: small databases
 _verb(view, "Show a run, or two beside each other, in the browser, on this machine only.")
 _verb(sql, "Query runs by SQL: cases, scores, flags, causes, failures.")
 _verb(diff, "Compare two runs: better or worse, how sure, on which cases. Or rank several.")
+_verb(leaderboard, "Rank systems on one question set, by every metric and group, in any format.")
 _verb(runs, "List a folder's runs, and draw their trend.")
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from assay.model.database import DatabaseUrl
     from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
     from assay.model.diff import (
+        BoardAnswer,
+        BoardCase,
+        BoardDetail,
+        BoardGroup,
         CaseChange,
         CaseSide,
         ChangedCase,
@@ -95,6 +99,10 @@ __all__ = [
     "AlignedRow",
     "Ambiguity",
     "Blame",
+    "BoardAnswer",
+    "BoardCase",
+    "BoardDetail",
+    "BoardGroup",
     "CacheUse",
     "Case",
     "CaseChange",

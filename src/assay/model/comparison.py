@@ -8,7 +8,6 @@ from typing import Literal
 from assay.model.case import ColumnRule
 from assay.model.leniency import STRICT, Leniency
 from assay.model.making import quickly_made
-from assay.model.notebook import block, table
 from assay.model.result import Row
 
 NearMissKind = Literal[
@@ -107,6 +106,8 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the reason, near misses, and a sample of the rows, with a sign where they differ."""
+        from assay.model.notebook import block, table
+
         told = [f"rows: {self.gold_row_count:,} of gold, {self.predicted_row_count:,} predicted"]
         told += [f"near miss: {miss.kind.replace('_', ' ')}: {miss.detail}" for miss in self.near_misses]
         shown = [

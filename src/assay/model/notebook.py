@@ -5,7 +5,6 @@ Colours are few and of middle brightness, and text keeps the page's own colour, 
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 
 _MOST_CHARACTERS = 200
@@ -15,12 +14,14 @@ _CELL = "padding:2px 10px 2px 0;text-align:left;vertical-align:top;background:tr
 
 def escaped(value: object, *, limit: int = _MOST_CHARACTERS) -> str:
     """A text or a cell, escaped, with marks for what would not show or would steer the reader's eye; cut if long."""
+    from html import escape
+
     if value is None:
         return "<i>NULL</i>"
     text = value if isinstance(value, str) else repr(value) if isinstance(value, (bytes, float)) else str(value)
     cut = f"… +{len(text) - limit:,}" if len(text) > limit else ""
     marked = "".join(one if one.isprintable() or one == "\n" else f"⟨U+{ord(one):04X}⟩" for one in text[:limit])
-    return html.escape(marked + cut)
+    return escape(marked + cut)
 
 
 def block(title: str, lines: Iterable[str] = (), tables: Iterable[str] = (), *, mood: str = "open") -> str:

@@ -9,7 +9,6 @@ from typing import Literal
 from assay.errors import UsageError
 from assay.model.failure import Failure
 from assay.model.making import quickly_made
-from assay.model.notebook import block
 
 Outcome = Literal["correct", "incorrect", "unscored"]
 
@@ -114,6 +113,8 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
+        from assay.model.notebook import block
+
         told = [f"flags: {', '.join(sorted(self.flags)).replace('_', ' ')}"] if self.flags else []
         told += [self.ambiguity.text] if self.ambiguity is not None else []
         if self.outcome == "correct" and self.strength != "none":
