@@ -19,6 +19,7 @@ from assay.cli.options import (
     Cache,
     CacheSize,
     CaseFormat,
+    ComparisonFlags,
     ComparisonTimeout,
     Concurrency,
     DbColumn,
@@ -26,6 +27,7 @@ from assay.cli.options import (
     Encoding,
     GoldColumn,
     Limit,
+    MaxMemory,
     MaxRows,
     Name,
     Overwrite,
@@ -90,28 +92,7 @@ def run(  # one parameter an option
         str | None, typer.Option(metavar="NAMES", help="Metrics, separated by commas. Default: all built-in ones.")
     ] = None,
     limit: Limit = None,
-    columns: Annotated[
-        str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")
-    ] = None,
-    relative_tolerance: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="How far floats may differ, of the larger, below 1. [default: 1e-12]"),
-    ] = None,
-    absolute_tolerance: Annotated[
-        float | None, typer.Option(metavar="SIZE", help="Floats this near to 0 are all 0. [default: 1e-12]")
-    ] = None,
-    extra_columns: Annotated[
-        str | None, typer.Option(metavar="RULE", help="'allowed': more columns than gold's are no mistake.")
-    ] = None,
-    duplicates: Annotated[
-        str | None, typer.Option(metavar="RULE", help="'ignored': how often a row occurs does not count.")
-    ] = None,
-    letter_case: Annotated[
-        str | None, typer.Option("--case", metavar="RULE", help="'ignored': upper and lower case are alike.")
-    ] = None,
-    tolerance: Annotated[
-        float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
-    ] = None,
+    comparing: ComparisonFlags,
     penalty: Annotated[
         list[float] | None,
         typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
@@ -119,10 +100,7 @@ def run(  # one parameter an option
     timeout: Timeout = None,
     comparison_timeout: ComparisonTimeout = None,
     max_rows: MaxRows = None,
-    max_memory: Annotated[
-        int | None,
-        typer.Option(metavar="MIB", min=16, help="Memory that the engine may use for a query. [default: 2048]"),
-    ] = None,
+    max_memory: MaxMemory = None,
     workers: Workers = None,
     backend: Backend = None,
     cache: Cache = None,
@@ -222,13 +200,7 @@ def run(  # one parameter an option
         output=None if output is None else str(output),
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
         limit=limit,
-        columns=columns,
-        relative_tolerance=relative_tolerance,
-        absolute_tolerance=absolute_tolerance,
-        extra_columns=extra_columns,
-        duplicates=duplicates,
-        case=letter_case,
-        tolerance=tolerance,
+        **comparing.given(),
         penalties=tuple(penalty) if penalty else None,
         timeout_s=timeout,
         comparison_timeout_s=comparison_timeout,
