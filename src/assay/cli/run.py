@@ -85,6 +85,9 @@ def run(  # one parameter an option
         str | None,
         typer.Option(metavar="URL", help="Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'."),
     ] = None,
+    gold_db: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of gold's queries, where they run on another database than --db.")
+    ] = None,
     output: RunFolder = None,
     metrics: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Metrics, separated by commas. Default: all built-in ones.")
@@ -113,6 +116,9 @@ def run(  # one parameter an option
         float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
     ] = None,
     timeout: Timeout = None,
+    gold_timeout: Annotated[
+        float | None, typer.Option(metavar="S", min=0.001, help="Per gold query, in place of --timeout.")
+    ] = None,
     comparison_timeout: ComparisonTimeout = None,
     max_rows: MaxRows = None,
     max_memory: Annotated[
@@ -209,6 +215,7 @@ def run(  # one parameter an option
         timing_iterations=ves_iterations,
         timing_budget_s=ves_budget,
         db=db,
+        gold_db=gold_db,
         output=None if output is None else str(output),
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
         limit=limit,
@@ -220,6 +227,7 @@ def run(  # one parameter an option
         case=letter_case,
         tolerance=tolerance,
         timeout_s=timeout,
+        gold_timeout_s=gold_timeout,
         comparison_timeout_s=comparison_timeout,
         max_rows=max_rows,
         max_memory_mib=max_memory,
@@ -359,6 +367,7 @@ def run_settings(
                 settings.cases,
                 answers,
                 databases=settings.db,
+                gold_databases=settings.gold_db,
                 metrics=settings.metrics,
                 limits=settings.limits(),
                 columns="strict" if settings.columns == "strict" else "any",

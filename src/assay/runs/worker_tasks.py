@@ -39,6 +39,8 @@ class WorkerSettings:
     """Look for the causes of wrong answers."""
     suite: Suite | None = None
     """The small databases on which answers are tried too."""
+    gold_apart: bool = False
+    """Whether gold's queries have databases of their own."""
 
 
 @quickly_made
@@ -49,6 +51,8 @@ class CaseTask:
     case: Case
     prediction: Prediction
     url: DatabaseUrl
+    gold_url: DatabaseUrl | None = None
+    """The database of gold's queries, where that is another one."""
     requests: tuple[QueryRequest, ...] = ()
     """The queries that metrics outside the worker need executed."""
     keep_rows: bool = False

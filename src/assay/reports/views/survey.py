@@ -9,6 +9,7 @@ from dataclasses import replace
 from assay.model import Count, Evidence, Execution, MetricInfo, Run
 from assay.reports.text.plain import clipped, distinct, one_line, seconds
 from assay.reports.views.case import rows_and_time
+from assay.reports.views.gold_times import SlowGolds
 from assay.reports.views.joined import GoldCopies
 from assay.reports.views.repeats import answer_name
 from assay.reports.views.run import CaseLink, SlowRow
@@ -48,7 +49,8 @@ class Survey:
         ids: list[str] = []
         several: list[tuple[int, str]] = []
         """Which answer to its case each is, and its name, where questions were asked several times."""
-        parts = (self.unscored, self.copies, self.values, self.slowest, self.messages)
+        self.slow_golds = SlowGolds(run.settings.limits)
+        parts = (self.unscored, self.copies, self.values, self.slowest, self.messages, self.slow_golds)
         takers: list[Callable[[Evidence], None]] = [self._take, *(part.take for part in parts)]
         if run.settings.selection is not None:
             takers += [self.terms.take, self.lengths.take]
