@@ -133,6 +133,7 @@ class RunFileSettings:
     extra_columns: str | None = None
     duplicates: str | None = None
     case: str | None = None
+    shape: str | None = None
     tolerance: float | None = None
     timeout_s: float | None = None
     gold_timeout_s: float | None = None
@@ -187,7 +188,7 @@ class RunFileSettings:
     def leniency(self) -> Leniency:
         """What does not count as a mistake. Raises UsageError for an unknown word."""
         declared: dict[str, Any] = {
-            name: getattr(self, name) for name in ("extra_columns", "duplicates", "case", "tolerance")
+            name: getattr(self, name) for name in ("extra_columns", "duplicates", "case", "shape", "tolerance")
         }
         return Leniency(**declared)
 

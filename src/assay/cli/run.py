@@ -112,6 +112,9 @@ def run(  # one parameter an option
     letter_case: Annotated[
         str | None, typer.Option("--case", metavar="RULE", help="'ignored': upper and lower case are alike.")
     ] = None,
+    shape: Annotated[
+        str | None, typer.Option(metavar="RULE", help="'any': a pivoted answer, or a row of totals, is no mistake.")
+    ] = None,
     tolerance: Annotated[
         float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
     ] = None,
@@ -225,6 +228,7 @@ def run(  # one parameter an option
         extra_columns=extra_columns,
         duplicates=duplicates,
         case=letter_case,
+        shape=shape,
         tolerance=tolerance,
         timeout_s=timeout,
         gold_timeout_s=gold_timeout,

@@ -28,7 +28,7 @@ from assay.model.witness import Witness
 _Value = TypeVar("_Value")
 _PLAIN = frozenset({NoneType, bool, int, str})
 _ORIGIN = b'"origin":'
-_NOT_USED = (b'"table":null,', b'"results":[],', b'"result":null,')
+_NOT_USED = (b'"table":null,', b'"results":[],', b'"result":null,', b'"shape":null,')
 _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
 """The old and the new name of Assay's own failures in stored runs. Texts cannot match: their quotes are escaped."""
 _NUMERIC = _PLAIN | {float}
