@@ -46,7 +46,7 @@ def test_a_folder_from_before_completions_still_holds_its_cases() -> None:
     assert digest_of(work, {URL.text: "basis"}) == "b0fc8da9fcf732d7c49ded92"
     assert _digest(_Named(), CASE) == "2ecb1c60eb34f6b1d43f7cd9"
     other = replace(CASE, options=CaseOptions(table="t"))
-    assert digest_of(replace(work, case=other), "basis") != digest_of(work, {URL.text: "basis"})
+    assert digest_of(replace(work, case=other), {URL.text: "basis"}) != digest_of(work, {URL.text: "basis"})
 
 
 @pytest.mark.parametrize(
