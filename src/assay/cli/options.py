@@ -169,6 +169,9 @@ class ComparisonFlags:
     letter_case: Annotated[
         str | None, typer.Option("--case", metavar="RULE", help="'ignored': upper and lower case are alike.")
     ] = None
+    shape: Annotated[
+        str | None, typer.Option(metavar="RULE", help="'any': a pivoted answer, or a row of totals, is no mistake.")
+    ] = None
     tolerance: Annotated[
         float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
     ] = None

@@ -87,6 +87,9 @@ def run(  # one parameter an option
         str | None,
         typer.Option(metavar="URL", help="Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'."),
     ] = None,
+    gold_db: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of gold's queries, where they run on another database than --db.")
+    ] = None,
     output: RunFolder = None,
     metrics: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Metrics, separated by commas. Default: all built-in ones.")
@@ -98,6 +101,9 @@ def run(  # one parameter an option
         typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
     ] = None,
     timeout: Timeout = None,
+    gold_timeout: Annotated[
+        float | None, typer.Option(metavar="S", min=0.001, help="Per gold query, in place of --timeout.")
+    ] = None,
     comparison_timeout: ComparisonTimeout = None,
     max_rows: MaxRows = None,
     max_memory: MaxMemory = None,
@@ -197,12 +203,14 @@ def run(  # one parameter an option
         timing_iterations=ves_iterations,
         timing_budget_s=ves_budget,
         db=db,
+        gold_db=gold_db,
         output=None if output is None else str(output),
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
         limit=limit,
         **comparing.given(),
         penalties=tuple(penalty) if penalty else None,
         timeout_s=timeout,
+        gold_timeout_s=gold_timeout,
         comparison_timeout_s=comparison_timeout,
         max_rows=max_rows,
         max_memory_mib=max_memory,
@@ -346,6 +354,7 @@ def run_settings(
                 settings.cases,
                 answers,
                 databases=settings.db,
+                gold_databases=settings.gold_db,
                 metrics=settings.metrics,
                 limits=settings.limits(),
                 columns="strict" if settings.columns == "strict" else "any",

@@ -23,6 +23,9 @@ NearMissKind = Literal[
     "case_or_whitespace_only",
     "scaled",
     "sign",
+    "pivoted",
+    "unpivoted",
+    "totals_row",
 ]
 
 
