@@ -248,9 +248,7 @@ def evaluate_inputs(
     causes of wrong answers.
     """
     check_timing(timing_iterations, timing_budget_s, timing_extra_s)
-    if gold_databases is not None and (suite is not None or witness is not None):
-        what = "a suite is" if suite is not None else "witnesses are"
-        raise UsageError(f"{what} for queries on one database, and gold has its own (--gold-db): leave one of them out")
+    _check_together(gold_databases=gold_databases, suite=suite, witness=witness, scratch=scratch)
     tried_on = _suite(suite)
     asked = with_witnesses(_with_suite(metrics_asked_for(metrics), tried_on), witness)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
@@ -275,8 +273,6 @@ def evaluate_inputs(
     )
     worker = worker if tried_on is None else replace(worker, suite=tried_on)
     worker = worker if gold_databases is None else replace(worker, gold_apart=True)
-    if scratch is not None and witness is None:
-        raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
     with ExitStack() as opened:
         server = None if scratch is None else opened.enter_context(_scratch(scratch))
         if server is not None and witness is not None:
@@ -366,6 +362,15 @@ def evaluate_inputs(
     if cache is not None:
         cache.make_room()
     return done
+
+
+def _check_together(*, gold_databases: object, suite: object, witness: object, scratch: object) -> None:
+    """Raise UsageError for wishes that do not go together."""
+    if gold_databases is not None and (suite is not None or witness is not None):
+        what = "a suite is" if suite is not None else "witnesses are"
+        raise UsageError(f"{what} for queries on one database, and gold has its own (--gold-db): leave one of them out")
+    if scratch is not None and witness is None:
+        raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
 
 
 def _suite(given: str | os.PathLike[str] | Suite | None) -> Suite | None:

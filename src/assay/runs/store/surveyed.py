@@ -79,7 +79,7 @@ class SurveyedExecution(msgspec.Struct, frozen=True, gc=False):
     @property
     def took_s(self) -> float | None:
         """As `Execution.took_s`."""
-        return self.wall_time_s if self.earlier_time_s is None else self.earlier_time_s
+        return self.earlier_time_s if self.wall_time_s is None else self.wall_time_s
 
 
 class Surveyed(msgspec.Struct, frozen=True, gc=False):
