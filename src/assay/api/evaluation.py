@@ -271,8 +271,7 @@ def evaluate_inputs(
         diagnose=diagnose,
         cache=shared,
     )
-    worker = worker if tried_on is None else replace(worker, suite=tried_on)
-    worker = worker if gold_databases is None else replace(worker, gold_apart=True)
+    worker = replace(worker, suite=tried_on, gold_apart=gold_databases is not None)
     with ExitStack() as opened:
         server = None if scratch is None else opened.enter_context(_scratch(scratch))
         if server is not None and witness is not None:
@@ -287,12 +286,11 @@ def evaluate_inputs(
             named_databases = databases_of(inputs.cases, locate)
             locate_gold, gold_name = (None, None) if gold_databases is None else locator(gold_databases)
             named_golds = None if locate_gold is None else databases_of(inputs.cases, locate_gold)
-        located = [*named_databases.values(), *(() if named_golds is None else named_golds.values())]
+        located = [*named_databases.values(), *(named_golds or {}).values()]
         urls = {one.url.text: one.url for one in located}
         origins = {one.url.text: one.origin for one in reversed(located)}
         check_databases(urls.values(), origins)
-        if server is not None:
-            _check_scratch(server, urls.values())
+        _check_scratch(server, urls.values())
         warn_of_rights(urls.values())
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, urls)
         fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
@@ -388,7 +386,9 @@ def _scratch(url: str) -> AbstractContextManager[ScratchServer]:
     return scratch_server(url)
 
 
-def _check_scratch(server: ScratchServer, urls: Iterable[DatabaseUrl]) -> None:
+def _check_scratch(server: ScratchServer | None, urls: Iterable[DatabaseUrl]) -> None:
+    if server is None:
+        return
     from assay.api.scratch import check_scratch
 
     check_scratch(server, [registry.engine_class(url).dialect for url in urls])
