@@ -167,9 +167,7 @@ def test_each_tools_own_file_is_read_whole(
 
 def test_of_several_pipelines_one_is_named(tmp_path: Path) -> None:
     path = _written(tmp_path, TOOLKIT)
-    with pytest.raises(
-        CaseFileError, match=r'more than one pipeline.*"ibm:granite-greedy".*--prediction-column'
-    ):
+    with pytest.raises(CaseFileError, match=r'more than one pipeline.*"ibm:granite-greedy".*--prediction-column'):
         _read(path)
     with pytest.raises(CaseFileError, match=r'no pipeline is called "ibm:granite-gredy".*did you mean "ibm:granite-gr'):
         _read(path, prediction="ibm:granite-gredy")

@@ -12,7 +12,6 @@ from assay.model import (
     ConfidenceTotals,
     Decision,
     DecisionCount,
-    Failure,
     Given,
     PenaltyScore,
     Rate,
@@ -61,11 +60,16 @@ class _Told(NamedTuple):
         return 1 if self.right else -1 if self.given == "answer" else 0
 
 
+class _Failure(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+
 class _Verdict(Protocol):
     @property
     def decision(self) -> Decision | None: ...
     @property
-    def failure(self) -> Failure | None: ...
+    def failure(self) -> _Failure | None: ...
 
 
 def given_of(verdict: _Verdict) -> Given:
