@@ -11,10 +11,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import select
-import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,10 +20,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import forking
 import workers
 
 _PROGRAM = """
-import atexit, contextlib, functools, gc, importlib, json, os, select, signal, socket, sys, time
+import atexit, contextlib, functools, gc, importlib, json, os, sys
+
+import forking
 
 ended = []
 
@@ -43,95 +42,31 @@ def end_at_once():
 
 atexit.register(end_at_once)
 
-server, life = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
-forking = json.loads(sys.argv[3])
+place, workers_place, names = sys.argv[1:3], json.loads(sys.argv[3]), sys.argv[4].split()
 import assay.__main__, assay.engines.pool.spawn
-for name in sys.argv[4].split():
+for name in names:
     with contextlib.suppress(ImportError):  # a command would import it itself, where it still is
         importlib.import_module(name)
 import assay.sql; assay.sql.warm_up()
-if forking:
+if workers_place:
     import workers
 gc.freeze()
 import duckdb  # only now: it complains at a process's end of what was kept from the collector
-told = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-ours = [entry for entry in sys.path[1:] if entry not in map(os.path.abspath, filter(None, told))]
 
 
-def become(command, descriptors):
-    # The process of the command, up to where its own program begins.
-    for number in range(3):
-        os.dup2(descriptors[number], number)
-        os.close(descriptors[number])
-    if command["session"]:
-        os.setsid()
-    elif forking:
-        assay.engines.pool.spawn._popen = functools.partial(workers.start_at, *forking)
-    environment = command["environment"]
-    os.environ.clear()
-    os.environ.update(environment)
-    with contextlib.suppress(AttributeError):  # on one core a command starts one worker, unless it is told more
-        cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {cores[command["number"] % len(cores)]})
-    time.tzset()
-    os.chdir(command["folder"])
-    here = os.getcwd()  # as `python -m` has it
-    told = [entry and os.path.abspath(entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep)]
-    sys.path[:] = [here, *filter(None, told), *ours]
-    importlib.invalidate_caches()
-    coding, _, errors = environment.get("PYTHONIOENCODING", "").partition(":")
-    if coding:
-        sys.stdin = open(0, encoding=coding, errors=errors or None, closefd=False)
-        sys.stdout = open(1, "w", encoding=coding, errors=errors or None, closefd=False)
-        sys.stderr = open(2, "w", 1, encoding=coding, errors="backslashreplace", closefd=False)
-    sys.argv = [assay.__main__.__file__, *command["arguments"]]
+def told():
+    return [entry and os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 
 
-def asked(connection):
-    # Begin the command that was asked for; tell its process id, wait, and tell its end. Returns in its process alone.
-    head, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
-    text = b""
-    while head and len(text) < int(head):
-        text += connection.recv(int(head) - len(text)) or os._exit(1)
-    if not head:
-        os._exit(0)
-    command = json.loads(text)
-    go, tell = os.pipe()  # who asks knows the process before it does anything
-    if child := os.fork():
-        for number in (*descriptors, go):
-            os.close(number)
-        with contextlib.suppress(OSError):
-            connection.sendall(b"%d\\n" % child)
-        os.close(tell)
-        _, status = os.waitpid(child, 0)
-        with contextlib.suppress(OSError):
-            connection.sendall(b"%d\\n" % os.waitstatus_to_exitcode(status))
-        os._exit(0)
-    connection.close()
-    os.close(tell)
-    os.read(go, 1)
-    os.close(go)
-    become(command, descriptors)
-    return command["session"]
-
-
-while server in (ready := select.select([server, life], [], [])[0]) and life not in ready:
-    connection, _ = server.accept()
-    if os.fork() == 0:
-        server.close()
-        os.close(life)
-        whole = asked(connection)
-        break
-    connection.close()
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG) != (0, 0):
-            pass
-else:
-    server.close()
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.wait()
-    os._exit(0)
+ours = [entry for entry in sys.path[1:] if entry not in filter(None, told())]
+command = forking.serve(*place)
+forking.take_path([os.getcwd(), *filter(None, told()), *ours])  # as `python -m` has it
+whole = command["session"]
+if whole:
+    os.setsid()
+elif workers_place:
+    assay.engines.pool.spawn._popen = functools.partial(workers.start_at, *workers_place)
+sys.argv = [assay.__main__.__file__, *command["arguments"]]
 try:
     assay.__main__.main()
 except SystemExit as end:
@@ -155,10 +90,11 @@ httpx jinja2 lxml.etree numpy rich.console ruamel.yaml typer._adapters xlsxwrite
 """What many commands import. What they read as they start, such as the environment or plugins, is not among it."""
 _CLIENT = """
 import json, os, signal, socket, sys
-number = {number}
+mask = os.umask(0)
+os.umask(mask)
 text = json.dumps({{
-    "arguments": sys.argv[1:], "environment": dict(os.environ), "folder": os.getcwd(), "number": number,
-    "session": False,
+    "arguments": sys.argv[1:], "session": False,
+    "environment": dict(os.environ), "folder": os.getcwd(), "mask": mask, "cores": {cores},
 }}).encode()
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
@@ -174,106 +110,53 @@ if status < 0:
     os.kill(os.getpid(), -status)
 os._exit(status)
 """
-_READ_EARLY = ("PYTHON", "LC_", "LANG", "LD_", "OPENBLAS", "OMP_")
-"""How the names of variables begin that an interpreter reads as it starts: a command with others needs its own."""
-_HEEDED = ("PYTHONPATH", "PYTHONIOENCODING")
-"""Those of them that the server heeds for each command."""
+
+_servers: list[forking.Server] = []
 
 
-class _Server:
-    def __init__(self) -> None:
-        self.folder = tempfile.mkdtemp(prefix="assay-commands-")
-        self.address = os.path.join(self.folder, "server")
-        life, self._life = os.pipe()  # it ends when these tests do, however they end
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(self.address)
-            listening.listen(64)
-            forking = [workers.server().address, workers.server().early] if workers.can_serve() else None
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, str(listening.fileno()), str(life), json.dumps(forking), _IMPORTED],
-                pass_fds=[listening.fileno(), life],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                env={name: text for name, text in os.environ.items() if name != "PYTHONIOENCODING"},
-                start_new_session=True,  # an interrupt at the terminal is the tests' alone
-                cwd=Path(__file__).parent,
-            )
-        os.close(life)
-        self.environment = dict(os.environ)
-
-    def begin(self, command: Mapping[str, object], descriptors: Sequence[int]) -> IO[bytes]:
-        """Begin a command; from what it returns, its process id and its exit status are to be read, a line each."""
-        text = json.dumps(command).encode()
-        with socket.socket(socket.AF_UNIX) as asking:
-            asking.connect(self.address)
-            socket.send_fds(asking, [b"%8d" % len(text)], list(descriptors))
-            asking.sendall(text)
-            return asking.makefile("rb", buffering=0)
-
-    def close(self) -> None:
-        os.close(self._life)
-        self._process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-_servers: list[_Server] = []
-
-
-def _server() -> _Server:
+def _server() -> forking.Server:
     if not _servers:
-        _servers.append(_Server())
+        there = workers.server()
+        arguments = [json.dumps([there.address, there.early]), _IMPORTED]
+        _servers.append(forking.Server("commands", _PROGRAM, arguments, os.environ))
         atexit.register(_servers[0].close)
     return _servers[0]
 
 
-def _number() -> int:
-    return int("0" + os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw"))
+def _cores() -> list[int]:
+    """One core for a command, since on one it starts one worker, unless it is told more: each process's another."""
+    cores = sorted(os.sched_getaffinity(0))
+    number = int("0" + os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw"))
+    return [cores[number % len(cores)]]
 
 
-class Started:
+def _begin(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | None,
+    descriptors: Sequence[int],
+    *,
+    session: bool,
+) -> IO[bytes]:
+    command = {"arguments": list(arguments), "session": session}
+    around = forking.about(environment, str(folder or os.getcwd()), _cores())
+    return forking.ask(_server().address, {**command, **around}, descriptors)
+
+
+class Started(forking.Process):
     """A command that runs, as `subprocess.Popen` has it, with its output in pipes of text."""
 
-    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path | str) -> None:
-        command = {
-            "arguments": list(arguments),
-            "environment": dict(environment),
-            "folder": str(folder),
-            "number": _number(),
-            "session": True,
-        }
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None) -> None:
         out, its_out = os.pipe()
         errors, its_errors = os.pipe()
         with open(os.devnull, "rb") as nothing:
-            self._reply = _server().begin(command, [nothing.fileno(), its_out, its_errors])
+            descriptors = [nothing.fileno(), its_out, its_errors]
+            reply = _begin(arguments, environment, folder, descriptors, session=True)
         os.close(its_out)
         os.close(its_errors)
         self.stdout: IO[str] = os.fdopen(out, encoding="utf-8")
         self.stderr: IO[str] = os.fdopen(errors, encoding="utf-8")
-        told = self._reply.readline()
-        assert told, "the server of commands has ended"
-        self.pid = int(told)
-        self.returncode: int | None = None
-
-    def poll(self) -> int | None:
-        """The exit status, or None while it runs."""
-        if self.returncode is None and select.select([self._reply], [], [], 0)[0]:
-            self.wait()
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        if self.returncode is None:
-            if not select.select([self._reply], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired(["assay"], timeout or 0)
-            self.returncode = int(self._reply.readline())
-            self._reply.close()
-        return self.returncode
-
-    def send_signal(self, number: signal.Signals) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
+        super().__init__(reply)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """All of its output, and of who else holds its pipes, and its end."""
@@ -302,7 +185,7 @@ class Started:
 def start(arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None) -> Any:
     """Begin `assay` in a session of its own, without input, as `subprocess.Popen` does with pipes of text."""
     if _can_serve(env):
-        return Started(arguments, env, cwd or os.getcwd())
+        return Started(arguments, env, cwd)
     return subprocess.Popen(
         [sys.executable, "-m", "assay", *arguments],
         stdout=subprocess.PIPE,
@@ -326,27 +209,18 @@ def run(
     """Run `assay` to its end, as `subprocess.run` does, without input; what goes to no descriptor is captured."""
     if not _can_serve(env):
         return _run_alone(arguments, env=env, cwd=cwd, stdout=stdout, stderr=stderr)
-    command = {
-        "arguments": list(arguments),
-        "environment": dict(env),
-        "folder": str(cwd or os.getcwd()),
-        "number": _number(),
-        "session": False,
-    }
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, open(os.devnull, "rb") as nothing:
         outs = [out.fileno() if stdout is None else stdout, errors.fileno() if stderr is None else stderr]
-        with _server().begin(command, [nothing.fileno(), *outs]) as reply:
-            assert reply.readline(), "the server of commands has ended"
-            status = int(reply.readline())
+        status = forking.Process(_begin(arguments, env, cwd, [nothing.fileno(), *outs], session=False)).wait()
         return subprocess.CompletedProcess(["assay", *arguments], status, _text(out), _text(errors))
 
 
 def program(folder: Path) -> Path:
     """A program ``assay`` in this folder, for the lines of a shell: this very interpreter's."""
     path = folder / "assay"
-    if hasattr(os, "fork") and hasattr(socket, "send_fds"):
+    if forking.can_serve():
         client = folder / "assay-client.py"
-        client.write_text(_CLIENT.format(number=_number(), address=_server().address), encoding="utf-8")
+        client.write_text(_CLIENT.format(cores=_cores(), address=_server().address), encoding="utf-8")
         how = f'-IS "{client}"'
     else:
         how = "-m assay"
@@ -356,14 +230,9 @@ def program(folder: Path) -> Path:
 
 
 def _can_serve(environment: Mapping[str, str]) -> bool:
-    if not hasattr(os, "fork") or not hasattr(socket, "send_fds") or _stands_in(environment):
+    if not forking.can_serve() or _stands_in(environment):
         return False
-    there = _servers[0].environment if _servers else os.environ
-
-    def early(one: Mapping[str, str]) -> dict[str, str]:
-        return {name: text for name, text in one.items() if name.startswith(_READ_EARLY) and name not in _HEEDED}
-
-    return early(environment) == early(there)
+    return forking.early(environment) == (_servers[0].early if _servers else forking.early(os.environ))
 
 
 def _stands_in(environment: Mapping[str, str]) -> bool:

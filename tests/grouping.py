@@ -21,12 +21,14 @@ _SERVERS = ("postgres", "mariadb", "chromium")
 _FILE = pytest.StashKey[Path]()
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist tells the scheduler that this process has collected
 def pytest_collection_finish(session: pytest.Session) -> None:
     place = getattr(session.config, "workerinput", {}).get("groups")
     if place is not None:
         groups = {item.nodeid: group for item in session.items if (group := _group(item)) is not None}
+        long = [item.nodeid for item in session.items if (slow := item.get_closest_marker("slow")) and slow.kwargs]
         draft = Path(f"{place}.{os.getpid()}")
-        draft.write_text(json.dumps(groups), encoding="utf-8")
+        draft.write_text(json.dumps([groups, long]), encoding="utf-8")
         draft.replace(place)  # each process writes the same
 
 
@@ -96,17 +98,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):  # type: ignore[misc]
-        """Hands out groups whole, those of many tests first, then each other test.
+        """Hands out groups whole, those of many tests first, then each other test, those that take long first.
 
         What is done is forgotten: its base looks through all that a process was ever given, after each test.
         """
 
         groups: ClassVar[dict[str, str]] = {}
+        long: ClassVar[set[str]] = set()
 
         def schedule(self) -> None:
             with suppress(ValueError):  # nothing was collected
-                self.groups.update(json.loads(place.read_text(encoding="utf-8")))
+                groups, long = json.loads(place.read_text(encoding="utf-8"))
+                self.groups.update(groups)
+                self.long.update(long)
             super().schedule()
+
+        def _assign_work_unit(self, node: Any) -> None:
+            # One that takes long must not be the last of all, while the other processes have nothing left to do.
+            if len(next(iter(self.workqueue.values()))) == 1 and self.long:
+                there = [scope for scope in self.workqueue if scope in self.long]
+                self.long.clear()
+                for scope in there:
+                    self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
 
         def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
             super().mark_test_complete(node, item_index, duration)

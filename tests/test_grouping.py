@@ -37,3 +37,33 @@ def test_a_parallel_run_tells_of_half_a_character(pytester: pytest.Pytester, mon
     )
     done = pytester.runpytest_subprocess("-n", "1", "-p", "grouping", "-p", "no:randomly")
     done.assert_outcomes(passed=1, failed=1)
+
+
+def test_groups_come_first_and_then_what_takes_long(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(grouping.__file__).parent), prepend=os.pathsep)
+    pytester.makeini("[pytest]\nmarkers =\n    slow: slow\n    xdist_group: xdist\n")
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.slow
+        @pytest.mark.parametrize("number", range(4))
+        def test_short(number):
+            pass
+
+        @pytest.mark.slow(long=True)
+        @pytest.mark.parametrize("number", range(2))
+        def test_long(number):
+            pass
+
+        @pytest.mark.xdist_group("together")
+        @pytest.mark.parametrize("number", range(3))
+        def test_group(number):
+            pass
+        """
+    )
+    arguments = ["-n", "1", "--dist", "loadgroup", "-v", "-p", "grouping", "-p", "no:randomly"]
+    done = pytester.runpytest_subprocess(*arguments)
+    done.assert_outcomes(passed=9)
+    ran = [line.rpartition("::")[2].partition("[")[0] for line in done.outlines if "PASSED" in line]
+    assert ran == ["test_group"] * 3 + ["test_long"] * 2 + ["test_short"] * 4

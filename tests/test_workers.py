@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+import forking
 import workers
 from assay.engines.pool.pool import WorkerPool
 from assay.ports import Task, TaskDone
 
-pytestmark = pytest.mark.skipif(not workers.can_serve(), reason="workers are forked on Linux")
+pytestmark = pytest.mark.skipif(not forking.can_serve(), reason="workers are forked on Linux")
 
 
 def _facts() -> Any:

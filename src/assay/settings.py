@@ -85,6 +85,8 @@ class WitnessFileSettings:
     """For all pairs together, such as ``10m``."""
     seed: int | None = None
     rows: int | None = None
+    scratch: str | None = None
+    """The URL of a server on which schemas may be made, to try its queries there."""
     with_run: bool = True
     """False: only where ``--witness`` asks for it."""
 

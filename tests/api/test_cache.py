@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -180,10 +178,6 @@ def files(database: str, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def command(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "assay", *map(str, arguments)]
-
-
 def test_the_command_line_says_how_many_came_from_the_cache(files: Path) -> None:
     told = []
     for _ in range(2):
@@ -205,7 +199,7 @@ def test_every_verb_that_executes_files_has_the_options() -> None:
     assert having >= {"run", "llmsql"}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 def test_runs_at_once_and_a_killed_one_agree(files: Path, tmp_path: Path) -> None:
     """Two runs share the folder while a third is killed in the middle of writing it."""
     database = tmp_path / "big.sqlite"
@@ -214,24 +208,21 @@ def test_runs_at_once_and_a_killed_one_agree(files: Path, tmp_path: Path) -> Non
             "CREATE TABLE n(i); WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 3000)"
             " INSERT INTO n SELECT i FROM c"
         )
-    queries = {f"{n}": f"SELECT i, i * {n} FROM n WHERE i % {n + 1} = 0 ORDER BY i" for n in range(300)}
+    queries = {f"{n}": f"SELECT i, i * {n} FROM n WHERE i % {n + 1} = 0 ORDER BY i" for n in range(150)}
     cases = [{"id": name, "question": "?", "gold_sql": query} for name, query in queries.items()]
     answers = [{"id": name, "predicted_sql": f"{query} LIMIT 100"} for name, query in queries.items()]
     (files / "many.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
     (files / "answered.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
-    base = command("run", files / "many.jsonl", "-p", files / "answered.jsonl", "--db", f"sqlite:///{database}")
+    base = ["run", str(files / "many.jsonl"), "-p", str(files / "answered.jsonl"), "--db", f"sqlite:///{database}"]
     base += ["--workers", "2", "--quiet", "--json"]
     shared = [*base, "--cache", str(tmp_path / "shared")]
-    killed = subprocess.Popen(shared, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    others = [subprocess.Popen(shared, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(2)]
+    killed, *others = (commands.start(shared, env=os.environ) for _ in range(3))
     while killed.poll() is None and not any((tmp_path / "shared").rglob("writing-*")):
         if sum(1 for path in (tmp_path / "shared").rglob("*") if path.is_file()) > 20:
             break
     os.killpg(killed.pid, signal.SIGKILL)
-    killed.wait()
+    killed.communicate()
     told = [json.loads(other.communicate()[0]) for other in others]
-    last = subprocess.run(shared, capture_output=True, check=True)
-    plain = subprocess.run(base, capture_output=True, check=True)
-    numbers = without_times(json.loads(plain.stdout))
-    assert [without_times(one) for one in (*told, json.loads(last.stdout))] == [numbers] * 3
-    assert json.loads(last.stdout)["provenance"]["cache"]["from_cache"] == 600
+    last, plain = (json.loads(commands.run(one, env=os.environ).stdout) for one in (shared, base))
+    assert [without_times(one) for one in (*told, last)] == [without_times(plain)] * 3
+    assert last["provenance"]["cache"]["from_cache"] == 300

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import BrowserContext, Page
 
 DESKTOP, PHONE = (1280, 900), (360, 740)
 
@@ -21,15 +21,14 @@ class Opened:
         self.file = file
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        page.on("console", lambda said: self.complaints.append(f"{said.type}: {said.text}"))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", self._dialog)
-        page.on("request", lambda request: self.requests.append(request.url.split("#")[0]))
-        # Told before any script of the page runs.
-        page.add_init_script(
-            "window.violations = []; addEventListener('securitypolicyviolation', (event) =>"
-            " window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
-        )
+        self._told: dict[Any, Callable[[Any], object]] = {
+            "console": lambda said: self.complaints.append(f"{said.type}: {said.text}"),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "dialog": self._dialog,
+            "request": lambda request: self.requests.append(request.url.split("#")[0]),
+        }
+        for event, heard in self._told.items():
+            page.on(event, heard)
 
     def _dialog(self, dialog: Any) -> None:
         self.complaints.append(f"dialog: {dialog.message}")
@@ -37,11 +36,19 @@ class Opened:
 
     def go(self, fragment: str = "", *, ready: bool = True) -> Opened:
         """Load the file anew, at a fragment."""
-        self.page.goto("about:blank")
+        if self.page.url != "about:blank":
+            self.page.goto("about:blank")
         self.page.goto(self.file.as_uri() + fragment)
         if ready:
             self.page.wait_for_selector("html[data-searchable]", state="attached")
         return self
+
+    def leave(self) -> Page:
+        """Give the empty page, of which this hears no more."""
+        self.page.goto("about:blank")
+        for event, heard in self._told.items():
+            self.page.remove_listener(event, heard)
+        return self.page
 
     def has(self, script: str) -> Any:
         """What a function in the page gives."""
@@ -84,5 +91,19 @@ class Opened:
         assert set(self.requests) <= {self.file.as_uri(), "about:blank"}
 
 
+def new_window(context: BrowserContext) -> Page:
+    """An empty page that notes what the policy of a file's own forbids it, before any of the file's scripts runs."""
+    page = context.new_page()
+    page.set_default_timeout(300_000)
+    page.add_init_script(
+        "window.violations = []; addEventListener('securitypolicyviolation', (event) =>"
+        " window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
+    )
+    return page
+
+
 Look = Callable[..., Opened]
-"""``look(path, "#fragment", size=PHONE, dark=True, …)``; more options are a browser context's."""
+"""``look(path, "#fragment", size=PHONE, dark=True, …)``; more options are a browser context's.
+
+What was done to a page before, it does not show, unless that outlasts a file: then it is asked for ``apart``.
+"""

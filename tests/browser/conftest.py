@@ -20,7 +20,7 @@ if str(Path(__file__).parent) not in sys.path:
 
 import browser_runs as runs
 import selections
-from browser_window import DESKTOP, Look, Opened
+from browser_window import DESKTOP, Look, Opened, new_window
 
 from assay.model import Run
 from assay.reports.html.diff import diff_page
@@ -28,7 +28,7 @@ from assay.reports.html.run import HtmlReporter
 from assay.runs.compare.diff import diff_runs
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -64,10 +64,17 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def windows(chromium: Browser) -> dict[Any, list[Page]]:
+    """Empty pages, by the options of their contexts: to open one takes longer than most of what is looked at."""
+    return {}
+
+
 @pytest.fixture
-def look(chromium: Browser) -> Iterator[Look]:
-    """Open a file in a window of its own."""
-    contexts = []
+def look(chromium: Browser, windows: dict[Any, list[Page]]) -> Iterator[Look]:
+    """Open a file in a window that nobody else looks at meanwhile."""
+    contexts: list[BrowserContext] = []
+    lent: list[tuple[Opened, list[Page]]] = []
 
     def opened(
         file: Path,
@@ -76,21 +83,29 @@ def look(chromium: Browser) -> Iterator[Look]:
         size: tuple[int, int] = DESKTOP,
         dark: bool = False,
         ready: bool = True,
-        permissions: tuple[str, ...] = (),
+        apart: bool = False,
         **options: Any,
     ) -> Opened:
-        context = chromium.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light", **options
-        )
-        contexts.append(context)
-        context.set_default_timeout(300_000)
-        if permissions:
-            context.grant_permissions(list(permissions))
-        return Opened(context.new_page(), file).go(fragment, ready=ready)
+        free = [] if apart else windows.setdefault(frozenset(options.items()), [])
+        if free:
+            page = free.pop()
+        else:
+            context = chromium.new_context(viewport={"width": size[0], "height": size[1]}, **options)
+            page = new_window(context)
+            if apart:
+                contexts.append(context)
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(media="null", color_scheme="dark" if dark else "light")
+        seen = Opened(page, file)
+        if not apart:
+            lent.append((seen, free))
+        return seen.go(fragment, ready=ready)
 
     yield opened
     for context in contexts:
         context.close()
+    for seen, place in lent:
+        place.append(seen.leave())
 
 
 @pytest.fixture(scope="session")

@@ -90,7 +90,7 @@ def test_the_scripts_read_what_the_schema_declares(
     seen: set[tuple[str, str]] = set()
     pages = {report: "detail", witnessed: "detail", sdmx: "detail", repeated: "detail", diff: "pair"}
     for file, detail in pages.items():
-        opened = look(file, ready=False)
+        opened = look(file, ready=False, apart=True)
         opened.page.add_init_script(_NOTES)
         opened.go()
         for sort in ("id", "metric"):

@@ -20,7 +20,16 @@ GIVEN = [
     [".", "--text", ""],
     [".", "--text=--other", "--label", "a", "--label", "b"],
     [".", "--count", "3", "--share", "0.5", "--no-check"],
+    [".", "--count", "007"],
     [".", "--count", "0"],
+    [".", "--count", "9"],
+    [".", "--count", "10"],
+    [".", "--count", "-3"],
+    [".", "--count", "+3"],
+    [".", "--count", " 3"],
+    [".", "--count", "٣"],
+    [".", "--count", "3.0"],
+    [".", "--label", ""],
     [".", "--count", "x"],
     [".", "--share", "much"],
     [".", "--folder", "."],
@@ -54,7 +63,7 @@ def _told(arguments: list[str], *, spared: bool) -> tuple[int, str, list[Any]]:
         folder: Annotated[Path | None, typer.Option(file_okay=False)] = None,
         there: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, resolve_path=True)] = None,
         label: list[str] | None = None,
-        count: Annotated[int | None, typer.Option(min=1)] = None,
+        count: Annotated[int | None, typer.Option(min=1, max=9)] = None,
         share: float = 1.0,
         check: bool = True,
         way: Annotated[str, typer.Option(parser=len)] = "long",
@@ -70,10 +79,11 @@ def test_what_is_given_arrives_as_typer_gives_it(arguments: list[str]) -> None:
     assert _told(arguments, spared=True) == _told(arguments, spared=False)
 
 
-def test_a_command_with_texts_and_paths_loads_no_validators() -> None:
+def test_a_command_with_texts_paths_and_counts_loads_no_validators() -> None:
     code = (
         "import sys; from assay.cli.app import run_command_line; "
-        "status = run_command_line(['run', 'no-such-file', '-p', 'none', '--db', 'sqlite:///none', '-o', 'none']); "
+        "given = ['-p', 'none', '--db', 'sqlite:///none', '-o', 'none', '--workers', '2', '--tag', 'a', '-q']; "
+        "status = run_command_line(['run', 'no-such-file', *given]); "
         "print(status, 'pydantic' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

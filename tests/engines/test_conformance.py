@@ -36,7 +36,9 @@ SQLITE_GAPS = {
 
 SQLALCHEMY_GAPS = {
     "content_has_a_fingerprint": Gap(
-        whose="ours", why="what SQLAlchemy reaches has no common way to hash content: its URL stands for it"
+        whose="ours",
+        why="what SQLAlchemy reaches has no common way to hash content: its URL stands for it",
+        shows="the content has changed, and its fingerprint has not",
     ),
 }
 
@@ -211,12 +213,15 @@ _WAITS = {"what_takes_too_long_is_ended", "monstrous_texts_are_survived"}
     ids=str,
 )
 def test_the_engine_holds(adapter: Adapter, check: Check) -> None:
-    if gap := conform(adapter, check):
+    gap = conform(adapter, check)
+    if gap is not None and gap.whose != "never":  # what nobody can close is held as it shows
         pytest.xfail(f"{gap.whose}: {gap.why}")
 
 
-def test_every_gap_names_a_check() -> None:
-    assert SQLITE_GAPS.keys() | SQLALCHEMY_GAPS.keys() <= {check.name for check in CHECKS}
+def test_every_gap_names_a_check_and_says_how_it_shows() -> None:
+    gaps = {**SQLITE_GAPS, **SQLALCHEMY_GAPS}
+    assert gaps.keys() <= {check.name for check in CHECKS}
+    assert all(gap.shows for gap in gaps.values())
 
 
 def test_a_gap_that_is_none_fails(tmp_path: Path) -> None:

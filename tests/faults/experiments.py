@@ -16,6 +16,7 @@ from typing import Any
 
 from proxy import CutProxy
 
+import commands
 from assay.model import DatabaseUrl
 from runs import SERVER_SCRIPT, Figures, Job, disturb, insert, make_job, workers
 
@@ -38,9 +39,9 @@ def sqlite_job(folder: Path, *, count: int = 150) -> Job:
     return make_job(folder, f"sqlite:///{folder / 'data.sqlite'}", count=count)
 
 
-def killed_workers(folder: Path, seed: int) -> Figures:
+def killed_workers(folder: Path, seed: int, *, count: int = 400, times: int = 8) -> Figures:
     """Workers of a run are killed at random moments."""
-    job = sqlite_job(folder, count=400)
+    job = sqlite_job(folder, count=count)
     chance = random.Random(seed)
     killed = 0
 
@@ -56,7 +57,7 @@ def killed_workers(folder: Path, seed: int) -> Figures:
                 return
             threading.Event().wait(0.005)
 
-    done = disturb(job, kill, sorted(chance.sample(range(5, 380), 8)))
+    done = disturb(job, kill, sorted(chance.sample(range(5, count - 20), times)))
     if not killed:
         raise NotHere("the processes of a run cannot be listed on this system")
     return job.figures(f"a worker is killed (seed {seed})", killed, done, KILLED, ("incorrect", "unscored"))
@@ -207,7 +208,7 @@ def two_runs(folder: Path) -> Figures:
         if process.poll() is not None:
             return
         try:
-            refused.append(_refused([*job.command(), *(("--overwrite",) if refused else ())]))
+            refused.append(_refused([*job.arguments(), *(("--overwrite",) if refused else ())]))
         finally:
             process.send_signal(signal.SIGCONT)
 
@@ -216,8 +217,8 @@ def two_runs(folder: Path) -> Figures:
     return job.figures("another run writes the same folder", len(refused), done, ())
 
 
-def _refused(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=240, check=False)
+def _refused(arguments: list[str]) -> str:
+    done = commands.run(arguments, env=os.environ)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr

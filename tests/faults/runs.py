@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import commands
 from assay import load_run
 
 SERVER_SCRIPT = "CREATE TABLE t(a INTEGER PRIMARY KEY, b VARCHAR(10))"
@@ -59,24 +60,24 @@ class Job:
         """Its journal."""
         return self.run / "journal.jsonl"
 
-    def command(self, *, run: Path | None = None) -> list[str]:
-        """The command that makes the run, and that goes on with it."""
+    def arguments(self, *, run: Path | None = None) -> list[str]:
+        """Those of the command that makes the run, and that goes on with it."""
         return [
-            *(sys.executable, "-m", "assay", "run", str(self.folder / "cases.jsonl")),
+            *("run", str(self.folder / "cases.jsonl")),
             *("-p", str(self.folder / "answers.jsonl"), "--db", self.url, "-o", str(run or self.run)),
             *("--metrics", "match", "--workers", "2", "--timeout", str(self.timeout_s)),
         ]
 
-    def start(self) -> subprocess.Popen[str]:
-        """Begin it."""
-        return subprocess.Popen(
-            self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-        )
+    def start(self) -> Any:
+        """Begin it, with workers that are its own processes."""
+        return commands.start(self.arguments(), env=os.environ)
 
     def again(self, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run it to its end."""
+        """Run it to its end; with options of `subprocess.run`'s, if any."""
+        if not options:
+            return commands.run(self.arguments(), env=os.environ)
         return subprocess.run(
-            self.command(),
+            [sys.executable, "-m", "assay", *self.arguments()],
             capture_output=True,
             stdin=subprocess.DEVNULL,
             text=True,
@@ -174,7 +175,7 @@ def disturb(
         if process.poll() is None:
             process.kill()
             process.communicate()
-    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
+    return subprocess.CompletedProcess(job.arguments(), process.returncode, out, errors)
 
 
 def workers(process: subprocess.Popen[str], database: Path) -> list[int]:

@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from mariadb_server import MariadbServer
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(long=True)
 
 
 _HERE = Path(__file__).parent
@@ -41,7 +41,7 @@ def bring(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_killed_worker_costs_at_most_the_case_it_was_at(bring: Any, tmp_path: Path, seed: int) -> None:
-    figures = bring("killed_workers", tmp_path, seed)
+    figures = bring("killed_workers", tmp_path, seed, count=200, times=4)
     assert figures.explained <= figures.faults
 
 

@@ -19,6 +19,7 @@ if str(Path(__file__).parent) not in sys.path:
 from pages import Page
 
 from assay.model import Evidence, MetricInfo, Proof, Result, Run, Strength
+from assay.model.diagnosis import Cause, Repair, RepairStep
 from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
 from assay.registry import reporter
 from assay.reports.console.run import plain_summary
@@ -52,7 +53,17 @@ OUTCOMES: dict[Strength, Refutation] = {
     "proved": Refutation(kind="proved", reason="the same on every database", proof=Proof(rules=("a key is unique",))),
     "survived": Refutation(kind="unknown", why="no_difference", reason="no difference", trials=4000),
     "unknown": Refutation(kind="unknown", why="no_engine", reason="there is no database in memory of this kind"),
-    "conditional": replace(FOUND, kind="conditional", reason="they differ where two share", broken=(CONDITION,)),
+    "conditional": replace(
+        FOUND,
+        kind="conditional",
+        reason="they differ where two share",
+        broken=(CONDITION,),
+        alternatives=((replace(CONDITION, broken="an age is missing"),),),
+        causes=(Cause(kind="distinct", message=f"gold keeps them {HOSTILE}", clause="SELECT", proved=True),),
+        repair=Repair(
+            steps=(RepairStep(clause="SELECT", before="DISTINCT", after=""),), query="SELECT name FROM singer"
+        ),
+    ),
     "refuted": FOUND,
 }
 
@@ -140,11 +151,36 @@ def test_programs_read_it_from_json_and_junit(run: Run) -> None:
     assert (properties["strength.refuted"], properties["strength.same text"]) == ("1", "1")
 
 
+def test_every_report_says_where_a_match_differs(run: Run) -> None:
+    """The cause stands beside the strength, and what else is enough beside what is broken."""
+    page = Page(reporter("html").render(run))
+    detail = dict(zip(page.index["id"], page.cases, strict=True))["conditional"]
+    assert "differs where gold keeps them" in " ".join(map(str, detail["strength"]))
+    remarks = " ".join(detail["beyond"]["remarks"])
+    assert "differs where gold keeps them" in remarks
+    assert "an age is missing" in remarks
+    assert "differs where gold keeps them" in reporter("md").render(run).decode()
+    told = json.loads(reporter("json").render(run))
+    case = next(one for one in told["cases"] if one["case"]["id"] == "conditional")["refutation"]
+    assert [one["kind"] for one in case["causes"]] == ["distinct"]
+    assert case["repair"]["query"] == "SELECT name FROM singer"
+    assert [[one["broken"] for one in some] for some in case["alternatives"]] == [["an age is missing"]]
+
+
 @pytest.mark.parametrize(
     ("strength", "said"),
     [
         ("refuted", ("REFUTED", "gold gives", "the prediction gives", "CREATE TABLE")),
-        ("conditional", ("CONDITIONAL", "two singers share a name")),
+        (
+            "conditional",
+            (
+                "CONDITIONAL",
+                "two singers share a name",
+                "an age is missing",
+                "differs where gold keeps them",
+                "with gold's nothing in place of DISTINCT",
+            ),
+        ),
         ("proved", ("PROVED", "a key is unique")),
         ("unknown", ("no database in memory",)),
     ],

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.model import Failure, TokenUsage
+from assay.runs.aggregate.totals import failures_of, is_unanswered
 from assay.runs.store.fact_table import FactColumns
 from assay.runs.store.facts import (
     AnswerFacts,
@@ -66,3 +67,19 @@ def test_the_facts_that_were_put_last_are_there(given: list[tuple[int, CaseFacts
     if len(last) == 5:
         assert table.each(lambda item: item.verdict.outcome) == [last[place].outcome for place in range(5)]
         assert [item.case for item in table[1:3]] == [last[1].case, last[2].case]
+
+
+@given(st.lists(FACTS, max_size=6))
+@settings(max_examples=40)
+def test_what_is_told_of_all_cases_at_once_is_what_each_of_them_says(given: list[CaseFacts]) -> None:
+    table = FactColumns(len(given))
+    for place, facts in enumerate(given):
+        table.put(place, facts)
+    for gold in (True, False):
+        assert table.different(gold=gold) == {
+            (facts.case.database, one.query, one.wall_time_s)
+            for facts in given
+            for one in (facts.gold_executions if gold else filter(None, (facts.predicted_execution,)))
+        }
+    troubled = set(table.troubled())
+    assert all(place in troubled for place, facts in enumerate(given) if [*failures_of(facts)] or is_unanswered(facts))

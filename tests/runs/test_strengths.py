@@ -273,6 +273,9 @@ def test_what_stayed_undecided_is_tried_again_with_more_time_alone() -> None:
     assert [awaits_search(match(undecided), wanted) for wanted in (longer, same)] == [True, False]
     assert not awaits_search(match(settled), longer)
     assert awaits_search(match(None), same)
+    unserved = Refutation(kind="unknown", why="no_engine", reason="", budget_s=1.0)
+    assert not awaits_search(match(unserved), same)
+    assert awaits_search(match(unserved), replace(same, scratch=True))
     assert not awaits_search(match(None, "incorrect"), same)
 
 
@@ -334,6 +337,59 @@ def test_a_pair_is_compared_as_its_case_is(
 def test_an_answer_that_another_gold_accepts_everywhere_is_not_refuted(matches: Callable[..., Refutation]) -> None:
     assert matches(KINDS, NAMES, predicted="SELECT p.kind FROM pet p").kind == "proved"
     assert matches(KINDS, "SELECT kind FROM pet WHERE id > 2", predicted="SELECT p.kind FROM pet p").differs
+
+
+CAUSES = {
+    "a filter too many": (
+        "SELECT name FROM pet WHERE age > 1",
+        "SELECT name FROM pet WHERE age > 1 AND kind <> 'cow'",
+        "kind <> 'cow'",
+        "explicit_condition_redundancy",
+    ),
+    "another bound": (
+        "SELECT name FROM pet WHERE age > 6",
+        "SELECT name FROM pet WHERE age > 7",
+        "age > 7",
+        "value_mismatch",
+    ),
+    "repetitions": (
+        "SELECT age FROM pet WHERE kind = 'dog'",
+        "SELECT DISTINCT age FROM pet WHERE kind = 'dog'",
+        "DISTINCT",
+        "distinct",
+    ),
+    "what is counted": ("SELECT count(*) FROM pet", "SELECT count(age) FROM pet", "count(*)", "attribute_mismatch"),
+}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_match_that_is_parted_says_where_it_differs(name: str, matches: Callable[..., Refutation]) -> None:
+    """The difference between the queries is named, and gold's clause makes them agree on the witness and elsewhere."""
+    gold, answer, told, kind = CAUSES[name]
+    found = matches(gold, predicted=answer)
+    assert found.differs, found
+    assert kind in [cause.kind for cause in found.causes]
+    assert told.lower() in " ".join(cause.message for cause in found.causes).lower()
+    assert found.causes[0].proved
+    assert found.repair is not None
+    assert matches(gold, predicted=found.repair.query).equivalent
+
+
+def test_a_repair_that_the_witness_forgives_and_another_database_does_not_is_none(
+    matches: Callable[..., Refutation],
+) -> None:
+    """Of two differences each is enough to part the queries: the repair mends both, though a witness needs one."""
+    gold = "SELECT age FROM pet WHERE kind = 'dog'"
+    found = matches(gold, predicted="SELECT DISTINCT age FROM pet WHERE kind = 'dog' AND name <> 'Zed'")
+    assert found.differs
+    assert found.repair is not None
+    assert {step.clause for step in found.repair.steps} == {"DISTINCT", "WHERE"}
+    assert matches(gold, predicted=found.repair.query).equivalent
+
+
+def test_what_is_not_parted_has_no_cause(matches: Callable[..., Refutation]) -> None:
+    """Queries that differ in their text alone differ nowhere."""
+    assert matches(ALL, predicted="SELECT p.id FROM pet p").causes == ()
 
 
 @pytest.mark.parametrize(

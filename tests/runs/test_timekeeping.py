@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import signal
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,6 +76,32 @@ def test_a_late_step_is_ended_after_any_number_of_short_ones(timer: list[float],
         keeper.hold(("late",), spin)
     assert patient.hold(("short again",), int) == 0
     assert timer
+
+
+def test_an_alarm_while_memory_is_tidied_waits_for_the_next_and_prints_nothing(
+    timer: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal that arrives while the collector runs is heard in what other code has it call, such as Hypothesis."""
+    lost: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    heard: list[str] = []
+
+    def called(phase: str, info: dict[str, int]) -> None:
+        signal.raise_signal(signal.SIGALRM)
+        heard.append(phase)
+
+    def step() -> None:
+        gc.callbacks.append(called)
+        try:
+            gc.collect()
+        finally:
+            gc.callbacks.remove(called)
+        signal.raise_signal(signal.SIGALRM)  # as the timer does again
+
+    with pytest.raises(OutOfTimeError):
+        Timekeeper(600.0, Worker()).hold(("late",), step)
+    assert heard[:2] == ["start", "stop"]
+    assert lost == []
 
 
 def test_a_step_that_catches_the_alarm_gets_it_again(timer: list[float]) -> None:

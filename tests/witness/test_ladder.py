@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from looking import look, made_by_sqlite
+
+import assay
 
 DDL = """CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, country TEXT, age INT);
 CREATE TABLE song (id INTEGER PRIMARY KEY, singer_id INT REFERENCES singer(id), title TEXT)"""
@@ -85,6 +91,49 @@ def test_what_needs_implausible_data_is_conditional(name: str) -> None:
     assert outcome.level != "observed"
 
 
+ALTERNATIVES = {
+    "a shared name, or a NULL": (
+        "SELECT name, count(*) FROM singer JOIN song ON singer.id = singer_id GROUP BY singer.id",
+        "SELECT name, count(*) FROM singer JOIN song ON singer.id = singer_id WHERE age IS NOT NULL GROUP BY name",
+        {"unique", "never_null"},
+    ),
+    "two columns": (
+        "SELECT name FROM singer",
+        "SELECT name FROM singer WHERE age IS NOT NULL AND country IS NOT NULL",
+        {"never_null"},
+    ),
+    "a range, or a child": (
+        "SELECT name FROM singer WHERE age < 60",
+        "SELECT name FROM singer WHERE age < 70 AND id IN (SELECT singer_id FROM song)",
+        {"range", "inclusion"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALTERNATIVES)
+def test_each_of_several_conditions_is_named(name: str) -> None:
+    """What is enough by itself is named beside the first, keeps that one, and parts the queries alone."""
+    one, two, kinds = ALTERNATIVES[name]
+    outcome = look(one, two, DDL, rows=ROWS)
+    assert outcome.kind == "conditional", outcome
+    sets = [outcome.broken, *outcome.alternatives]
+    assert len(sets) > 1, outcome.reason
+    assert all(len(some) == 1 for some in sets), sets
+    assert {some[0].kind for some in sets} >= kinds
+    told = [some[0].broken for some in sets]
+    assert len(set(told)) == len(told)
+    assert ", or where ".join(told[:3]) in outcome.reason
+
+
+@pytest.mark.parametrize("name", ["never null", "a parent without a child"])
+def test_a_single_condition_has_no_alternative(name: str) -> None:
+    """What one regularity alone rules out is said of that one alone."""
+    one, two, _ = CONDITIONAL[name]
+    outcome = look(one, two, DDL, rows=ROWS)
+    assert outcome.alternatives == (), outcome.alternatives
+    assert ", or where " not in outcome.reason
+
+
 def test_without_real_data_nothing_is_assumed() -> None:
     """What the ladder would call conditional is refuted under the declared constraints alone."""
     one, two, _ = CONDITIONAL["never null"]
@@ -148,3 +197,30 @@ def test_tags(one: str, two: str, tag: str | None) -> None:
     outcome = look(one, two, DDL)
     assert outcome.kind == "refuted"
     assert tag in outcome.tags or (tag is None and "needs_empty_result" not in outcome.tags), outcome
+
+
+TRIGGERS = {
+    "a refusal": ("BEFORE INSERT ON singer WHEN NEW.age > 20 BEGIN SELECT RAISE(ABORT, 'too old'); END", "conditional"),
+    "a silent refusal": ("BEFORE INSERT ON singer WHEN NEW.age > 20 BEGIN SELECT RAISE(IGNORE); END", "conditional"),
+    "a change": ("AFTER INSERT ON singer BEGIN UPDATE singer SET age = 7 WHERE id = NEW.id; END", "conditional"),
+    "a table that is gone": ("AFTER INSERT ON singer BEGIN INSERT INTO log VALUES (1); END", "conditional"),
+    "another table's": ("BEFORE INSERT ON song BEGIN SELECT RAISE(ABORT, 'no songs'); END", "refuted"),
+    "what lets them in": (
+        "BEFORE INSERT ON singer WHEN NEW.age < 0 BEGIN SELECT RAISE(ABORT, 'unborn'); END",
+        "refuted",
+    ),
+    "an update": ("BEFORE UPDATE ON singer BEGIN SELECT RAISE(ABORT, 'kept'); END", "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", TRIGGERS)
+def test_rows_that_triggers_do_not_let_in_are_an_assumption(name: str, tmp_path: Path) -> None:
+    """The real database's triggers see the witness; what they refuse or change is no data like the real."""
+    trigger, kind = TRIGGERS[name]
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(f"{DDL};{ROWS};CREATE TRIGGER t {trigger}")
+    outcome = assay.refute(*AT_THE_TOP["a filter is missing"], database=f"sqlite:///{path}", seconds=0.2)
+    assert outcome.kind == kind, outcome.reason
+    assert [one.kind for one in outcome.broken] == (["trigger"] if kind == "conditional" else [])
+    assert ("triggers" in outcome.reason) == (kind == "conditional")

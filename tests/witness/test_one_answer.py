@@ -69,7 +69,7 @@ def contradictions(
         yield proof, f"{one} | {other} | {proof.rules} | {found.reason}" if against else ""
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_nothing_parts_the_pairs_of_the_corpus(dialect: str) -> None:
     pairs = [
@@ -98,9 +98,8 @@ def test_nothing_parts_what_is_equivalent_and_proved() -> None:
         assert len(found) >= least
 
 
-@pytest.mark.parametrize("first", [20_000, *(pytest.param(n, marks=pytest.mark.slow) for n in (20_200, 20_400))])
-def test_no_random_pair_is_proved_and_refuted(first: int) -> None:
-    pairs = [random_pair(seed) for seed in range(first, first + 200)]
+def test_no_random_pair_is_proved_and_refuted() -> None:
+    pairs = [random_pair(seed) for seed in range(20_000, 20_200)]
     found = list(contradictions(pairs, SCHEMA, trials=500))
     assert [against for _, against in found if against] == []
     assert len(found) >= 5
@@ -116,8 +115,8 @@ def _declared(name: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_nor_with_columns_of_other_types(name: str) -> None:
-    pairs = [random_pair(seed) for seed in range(20_300, 20_440)]
-    found = list(contradictions(pairs, _declared(name), trials=400))
+    pairs = [random_pair(seed) for seed in range(40_000, 40_200)]
+    found = list(contradictions(pairs, _declared(name), trials=800))
     assert [against for _, against in found if against] == []
     assert len(found) >= 3
 
@@ -166,26 +165,18 @@ def test_nor_beside_real_data_at_any_level() -> None:
     assert proved >= 4
 
 
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 def test_no_random_pair_of_a_thousand_is_proved_and_refuted() -> None:
-    found = list(contradictions([random_pair(seed) for seed in range(30_000, 31_000)], SCHEMA, trials=2000))
+    found = list(contradictions([random_pair(seed) for seed in range(30_000, 31_000)], SCHEMA, trials=1000))
     assert [against for _, against in found if against] == []
     assert len(found) > 30
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ODD)
-def test_nor_of_hundreds_with_columns_of_other_types(name: str) -> None:
-    found = list(contradictions([random_pair(seed) for seed in range(40_000, 40_300)], _declared(name), trials=1000))
-    assert [against for _, against in found if against] == []
-    assert len(found) > 4
-
-
-@pytest.mark.slow
+@pytest.mark.slow(long=True)
 def test_nor_of_hundreds_beside_real_data() -> None:
-    proved, wrong = both_ways(range(33_000, 33_700), 900)
+    proved, wrong = both_ways(range(33_000, 33_400), 600)
     assert wrong == []
-    assert proved > 20
+    assert proved > 10
 
 
 def test_a_foreign_key_that_the_data_violates_is_not_assumed_by_either() -> None:

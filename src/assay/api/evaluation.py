@@ -6,7 +6,8 @@ import os
 import platform
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,7 +63,7 @@ from assay.model import (
 )
 from assay.model.lint import LintOptions
 from assay.model.suite import SUITE_MATCH
-from assay.model.witness import WitnessSettings
+from assay.model.witness import ScratchServer, WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
@@ -106,6 +107,7 @@ def evaluate(
     allow_unmatched: bool = False,
     lint: bool | LintOptions = False,
     witness: bool | WitnessSettings = False,
+    scratch: str | None = None,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -154,6 +156,8 @@ def evaluate(
         witness: also look for a database that parts each right answer from gold, or for a proof that there is none: the
             verdict's ``strength`` says what came of it, and no verdict changes (docs/strength.md). A run in ``output``
             that was made without it gets its strengths, and a later call does what an earlier one left open.
+        scratch: with ``witness``, the URL of a PostgreSQL server on which small databases may be made, to try that
+            engine's queries on: in schemas of new names, which are dropped at the end; nothing else on it is touched.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
         on_progress: called with the progress after each case.
@@ -193,6 +197,7 @@ def evaluate(
         tags=tags,
         lint=lint,
         witness=witness_settings(witness),
+        scratch=scratch,
         on_cases=on_cases,
         on_progress=on_progress,
     )
@@ -226,6 +231,7 @@ def evaluate_inputs(
     tags: Sequence[str] = (),
     lint: bool | LintOptions = False,
     witness: WitnessSettings | None = None,
+    scratch: str | None = None,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -260,7 +266,13 @@ def evaluate_inputs(
         cache=shared,
     )
     worker = worker if tried_on is None else replace(worker, suite=tried_on)
-    with open_backend(backend, worker, workers) as pool:
+    if scratch is not None and witness is None:
+        raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
+    with ExitStack() as opened:
+        server = None if scratch is None else opened.enter_context(_scratch(scratch))
+        if server is not None and witness is not None:
+            worker, witness = replace(worker, scratch=server), replace(witness, scratch=True)
+        pool = opened.enter_context(open_backend(backend, worker, workers))
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
         with collector_paused():
@@ -271,6 +283,8 @@ def evaluate_inputs(
         urls = {one.url.text: one.url for one in named_databases.values()}
         origins = {one.url.text: one.origin for one in reversed(named_databases.values())}
         check_databases(urls.values(), origins)
+        if server is not None:
+            _check_scratch(server, urls.values())
         warn_of_rights(urls.values())
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, urls)
         fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
@@ -346,6 +360,18 @@ def _suite(given: str | os.PathLike[str] | Suite | None) -> Suite | None:
     from assay.api.suites import load_suite  # not every run has one
 
     return load_suite(given)
+
+
+def _scratch(url: str) -> AbstractContextManager[ScratchServer]:
+    from assay.api.scratch import scratch_server  # few runs have one
+
+    return scratch_server(url)
+
+
+def _check_scratch(server: ScratchServer, urls: Iterable[DatabaseUrl]) -> None:
+    from assay.api.scratch import check_scratch
+
+    check_scratch(server, [registry.engine_class(url).dialect for url in urls])
 
 
 def _suite_notes(suite: Suite, inputs: Inputs, urls: Mapping[str, DatabaseUrl]) -> tuple[str, ...]:

@@ -12,20 +12,22 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard, cast
 
 from assay import registry
+from assay.api.frames import as_result
 from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.load import recognise
 from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
+from assay.inline_rows import NotRows, answered_rows, inline_result
 from assay.kept import kept, parts_of
-from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joining, Prediction
+from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joining, Prediction, Result
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
 from assay.systems.concurrency import Sayings
 
-Ask: TypeAlias = Callable[[Case], "str | Prediction | None"]
+Ask: TypeAlias = Callable[[Case], "str | Prediction | Result | Sequence[Any] | None"]
 CasesInput: TypeAlias = "str | PathLike[str] | Iterable[Case | Mapping[str, Any]]"
 PredictionsInput: TypeAlias = (
     "str | PathLike[str] | Mapping[str, str | None] | Iterable[Prediction | Mapping[str, Any] | str | None] | Ask"
@@ -34,6 +36,8 @@ OnCases: TypeAlias = Callable[[Sequence[Case]], None]
 DatabasesInput: TypeAlias = "str | Mapping[str, str]"
 
 _UNMATCHED_SHOWN = 5
+_SHORTEST_NAME = 4
+_MOST_NAMES = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +132,7 @@ def read_inputs(
             raise InputError(f"{prediction_name}: {error}") from error
         answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
     if unmatched and not allow_unmatched:
-        shown = ", ".join(f'"{one}"' for one in unmatched[:_UNMATCHED_SHOWN])
+        shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
         raise InputError(
             f"{prediction_name}: {len(unmatched)} of the predictions fit no case of {case_name}: {shown}{more}. "
@@ -145,6 +149,14 @@ def read_inputs(
         files=tuple(files),
         joining=joining,
     )
+
+
+def _near(name: str, cases: Sequence[Case]) -> str:
+    """The id that a prediction's may mean; nothing where ids are numbers or too many to look through."""
+    if len(name) < _SHORTEST_NAME or name.isdigit() or len(cases) > _MOST_NAMES:
+        return ""
+    near = get_close_matches(name, [case.id for case in parts_of(cases, "id")], n=1, cutoff=0.8)
+    return f' (did you mean "{near[0]}"?)' if near else ""
 
 
 def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[Case], str]:
@@ -287,6 +299,7 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
         name = f"{len(items)} predictions in memory"
     if not items:
         raise InputError("there is no prediction to evaluate")
+    items = [{"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items]
     if all(isinstance(one, Prediction) for one in items):
         loaded = LoadedPredictions(predictions=tuple(items))
     elif any(isinstance(one, Prediction) for one in items):
@@ -330,14 +343,34 @@ def _ask(system: Ask, case: Case) -> Prediction:
 
 
 def as_prediction(answer: object, case: Case) -> Prediction:
-    """A callable's answer to a case as a Prediction. Raises UsageError unless it is a Prediction, a text or None."""
+    """A callable's answer to a case as a Prediction. Raises UsageError unless it is one, a text, rows or None."""
     if isinstance(answer, Prediction):
         return answer if answer.case_id == case.id else replace(answer, case_id=case.id)
     if answer is None:
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))
     if not isinstance(answer, str):
-        raise UsageError(f"the system answered case {case.id!r} with {type(answer).__name__}: give text, or None")
+        return _with_rows(answer, case)
     return Prediction(case_id=case.id, query=answer)
+
+
+def _with_rows(answer: object, case: Case) -> Prediction:
+    """Rows in place of a query: lists, an object with ``rows``, a Result, an Arrow table or a data frame."""
+    try:
+        given = answered_rows(answer)
+        if given is None:
+            found = as_result(answer)
+            given = inline_result(list(found.rows), found.columns, cells="typed")
+        elif not isinstance(answer, Mapping):
+            given = replace(given, cells="typed")
+    except NotRows as error:
+        message = f"the result that the system answered {error}"
+        failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+        return Prediction(case_id=case.id, failure=failure)
+    except UsageError:
+        raise UsageError(
+            f"the system answered case {case.id!r} with {type(answer).__name__}: give text, rows, or None"
+        ) from None
+    return Prediction(case_id=case.id, result=given)
 
 
 def locator(databases: DatabasesInput) -> tuple[Locate, str]:

@@ -54,7 +54,7 @@ def lint(
     """
     options = lint_options(only=only, ignore=ignore)
     loaded, name = read_cases_only(cases, files or FileOptions())
-    kept = [case for case in loaded if case.golds]
+    kept = [case for case in loaded if case.gold_count]
     loaded_runs = _loaded(runs)
     others = _others(loaded_runs, kept)
     settings = LintWorkerSettings(
@@ -93,7 +93,7 @@ def lint_located(
     without runs.
     """
     options, runs = settings.options, others is not None
-    kept = [case for case in cases if case.golds]
+    kept = [case for case in cases if case.gold_count]
     tasks = [
         Task(id=index, payload=LintTask(case=case, url=urls[index], others=(others or {}).get(case.id, ())))
         for index, case in enumerate(kept)
@@ -103,7 +103,7 @@ def lint_located(
         name=name,
         findings=_findings(kept, done, options, runs=runs),
         cases=len(cases),
-        golds=sum(len(case.golds) for case in kept),
+        golds=sum(case.gold_count for case in kept),
         rules=applied(options, database=database is not None, runs=runs),
         gaps=_gaps(kept, done, cases, database),
         notes=_notes(kept, done),
@@ -276,7 +276,7 @@ def _gaps(
     """What could not be applied, and why, the same reason once."""
     needs = {rule.about.name: rule.about.needs for rule in catalogue()}
     by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
-    without = [case.id for case in loaded if not case.golds and case.expects == "answer"]
+    without = [case.id for case in loaded if not case.gold_count and case.expects == "answer"]
     if without:
         by_reason["gold", "the case has no gold query"] = without
     if database is None:

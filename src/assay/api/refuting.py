@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-import secrets
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 from assay import registry
 from assay.api.inputs import check_databases
+from assay.api.scratch import check_scratch, scratch_server
 from assay.api.single import KeptPools
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
 from assay.model.witness import MOST_ROWS, Refutation
 from assay.ports import Task, TaskDone, TaskLost
-from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings, scratch_maker, with_notes
+from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings, with_notes
 from assay.sql.ddl import read_ddl
 from assay.sql.dialects import closest_dialect, is_dialect
-
-SCRATCH_PREFIX = "assay_scratch_"
 
 
 def refute(
@@ -95,27 +93,12 @@ def refute(
 
 def _on_scratch(text: str, task: WitnessTask, limits: Limits) -> TaskDone | TaskLost:
     """Run one task with schemas on a server, none of which is left, however the worker ends."""
-    url = DatabaseUrl.parse(text)
-    engines = registry.engine_references()
-    maker = scratch_maker(engines, url)
-    if maker is None or url.is_template:
-        raise InputError(
-            f"{url}: scratch schemas are made on PostgreSQL servers: write postgresql://user@host/database"
-        )
-    asked = None if task.url is None else registry.engine_class(task.url).dialect
-    wanted = asked or task.dialect
-    if wanted is not None and wanted not in (registry.engine_class(url).dialect, url.scheme):
-        raise UsageError(f"the queries are of the dialect {wanted}: a server for scratch schemas answers its own alone")
-    maker.drop_scratch(url, SCRATCH_PREFIX)  # what killed processes left; fails where the server cannot be used
-    prefix = f"{SCRATCH_PREFIX}{secrets.token_hex(4)}_"
-    task = replace(
-        task, scratch=url, scratch_prefix=prefix, dialect=None if task.url else registry.engine_class(url).dialect
-    )
-    try:
+    asked = task.dialect if task.url is None else registry.engine_class(task.url).dialect
+    with scratch_server(text) as server:
+        check_scratch(server, () if asked in (None, server.url.scheme) else (asked,))
+        task = replace(task, scratch=server, dialect=None if task.url else server.dialect)
         with _pool(limits) as pool:
             (outcome,) = pool.run([[Task(id=0, payload=task)]])
-    finally:
-        maker.drop_scratch(url, prefix)
     return outcome
 
 
@@ -140,6 +123,10 @@ def _schema(
     if dialect is None and reading.unread:
         other = read_ddl(str(given), "duckdb")
         reading = other if len(other.unread) < len(reading.unread) else reading
+        other = read_ddl(str(given), "mysql")
+        if len(other.unread) < len(reading.unread):  # the tables as SQLite's, made from what was read of them
+            tables = tuple(replace(table, ddl="") for table in other.schema.tables)
+            reading = replace(other, schema=replace(other.schema, dialect="sqlite", tables=tables))
     if not reading.schema.tables:
         why = f": {reading.unread[0]}" if reading.unread else ""
         raise InputError(f"{place} holds no CREATE TABLE that can be read{why}")

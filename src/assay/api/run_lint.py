@@ -34,7 +34,7 @@ class RunLint:
             return stored
         report = lint_located(
             [work.case for work in works],
-            [work.url for work in works if work.case.golds],
+            [work.url for work in works if work.case.gold_count],
             LintWorkerSettings(
                 engines=registry.engine_references(), limits=self.limits, options=self.options, dialect="sqlite"
             ),

@@ -26,6 +26,7 @@ from assay.model import (
     DatabaseUrl,
     Diagnosis,
     Evidence,
+    GivenResult,
     Leniency,
     Limits,
     Prediction,
@@ -39,8 +40,8 @@ _KEPT_POOLS = 2
 
 
 def check(
-    predicted_sql: str,
-    gold_sql: str | Sequence[str],
+    predicted_sql: str | GivenResult,
+    gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
     columns: ColumnRule = "any",
@@ -53,7 +54,8 @@ def check(
     Both run read-only and under limits, in a worker process that is started with the first call
     and kept; every call runs both again, so the database may change between calls. Of several golds
     any one that matches makes the answer correct. ``ordered`` None takes row order as gold's text
-    asks for it; True and False override that. ``leniency`` says what not to count as a mistake.
+    asks for it; True and False override that. ``leniency`` says what not to count as a mistake. Either side may be a
+    `GivenResult` in place of a query: rows that are not executed.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. Failures of the queries are never raised: they are part of the verdict.
@@ -64,8 +66,8 @@ def check(
 
 
 def gather_evidence(
-    predicted_sql: str,
-    gold_sql: str | Sequence[str],
+    predicted_sql: str | GivenResult,
+    gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
     columns: ColumnRule = "any",
@@ -87,8 +89,8 @@ def gather_evidence(
 
 
 def diagnose(
-    predicted_sql: str,
-    gold_sql: str | Sequence[str],
+    predicted_sql: str | GivenResult,
+    gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
     columns: ColumnRule = "any",
@@ -122,8 +124,8 @@ judge, examine = check, gather_evidence
 
 
 def gather_with_rows(
-    predicted_sql: str,
-    gold_sql: str | Sequence[str],
+    predicted_sql: str | GivenResult,
+    gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
     columns: ColumnRule,
@@ -140,8 +142,8 @@ def gather_with_rows(
 
 
 def _gathered(
-    predicted_sql: str,
-    gold_sql: str | Sequence[str],
+    predicted_sql: str | GivenResult,
+    gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
     options: CaseOptions,
@@ -155,9 +157,18 @@ def _gathered(
     if url.is_template:
         raise InputError(f"{url} is a template: name one database")
     check_databases([url], {})
-    golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
-    case = Case(id="0", question="", golds=golds, options=options)
-    prediction = Prediction(case_id="0", query=predicted_sql)
+    golds = (gold_sql,) if isinstance(gold_sql, str | GivenResult) else tuple(gold_sql)
+    case = Case(
+        id="0",
+        question="",
+        golds=tuple(one for one in golds if isinstance(one, str)),
+        results=tuple(one for one in golds if isinstance(one, GivenResult)),
+        options=options,
+    )
+    if isinstance(predicted_sql, GivenResult):
+        prediction = Prediction(case_id="0", result=predicted_sql)
+    else:
+        prediction = Prediction(case_id="0", query=predicted_sql)
     task = CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows)
     return read_outcome(_POOLS.run(limits or Limits(), task, causes=causes))
 

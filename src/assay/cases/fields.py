@@ -19,7 +19,9 @@ from typing import Literal
 
 from assay.errors import CaseFileError
 
-Field = Literal["id", "question", "gold", "database", "difficulty", "tags", "context", "prediction", "options"]
+Field = Literal[
+    "id", "question", "gold", "result", "database", "difficulty", "tags", "context", "prediction", "rows", "options"
+]
 
 POSITION = "@position"
 """As the name of the id field: use the zero-based row number as the id, even if the file has ids."""
@@ -48,6 +50,11 @@ ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
         ),
         ("sql_query", "sql", "vql", "sql_queries"),
         ("query", "queries"),
+    ),
+    "result": (
+        ("gold_result", "gold_results", "gold_rows", "gold_value"),
+        ("expected_result", "expected_results", "expected_rows", "expected_value"),
+        ("reference_result", "reference_results"),
     ),
     "database": (
         ("db_id", "database_id"),
@@ -85,17 +92,24 @@ ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
         ("sql_query",),
         ("sql", "vql", "query", "response", "answer", "output"),
     ),
+    "rows": (
+        ("predicted_result", "predicted_rows", "predicted_value"),
+        ("result_rows", "answer_rows"),
+        ("rows",),
+    ),
 }
 
 _WHAT: Mapping[Field, str] = {
     "id": "the id",
     "question": "the question",
     "gold": "the gold query",
+    "result": "the expected result",
     "database": "the database's name",
     "difficulty": "the difficulty",
     "tags": "the tags",
     "context": "the context",
     "prediction": "the predicted query",
+    "rows": "the predicted rows",
     "options": "the options of the case",
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from assay.cases.conversations import Conversations, flattened
@@ -16,21 +17,22 @@ from assay.cases.fields import (
     BOTH_SIDES,
     POSITION,
     Field,
+    closest,
     columns_of,
     describe,
     listed,
     missing_column,
     normal,
 )
-from assay.cases.options import options_of
+from assay.cases.given.files import ResultFiles, of_answer, of_gold
+from assay.cases.given.values import answer_or_rows, golds_and_results, listed_results_of, results_of, tells_result
+from assay.cases.options import CountedColumns, counted_columns_of, options_of
 from assay.cases.paths import paths_within, with_path
 from assay.cases.records import Record, Table, shortened
 from assay.cases.values import (
     UnusableValue,
-    answer_of,
     context_of,
     count_of,
-    golds_of,
     is_absent,
     name_of,
     number_of,
@@ -40,7 +42,7 @@ from assay.cases.values import (
 )
 from assay.errors import CaseFileError
 from assay.kept import kept
-from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, Prediction, TokenUsage
+from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, GivenResult, Prediction, TokenUsage
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 T = TypeVar("T")
@@ -139,9 +141,13 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     _require(records, table, "question")
     named = (fields.id, fields.question, fields.gold, fields.database, fields.difficulty, fields.tags, fields.context)
     table = _with_paths(replace(table, records=records), named)
-    golds = _reader(table, "gold", fields.gold, partial(golds_of, in_text=table.golds_in_text))
+    files, in_text = ResultFiles(table.path.parent, of_gold), table.golds_in_text
+    golds = _reader(table, "gold", fields.gold, partial(golds_and_results, files=files, in_text=in_text))
+    results = _results(table, files, golds.columns)
+    if results.columns and fields.gold is None and _is_the_question(table, golds.columns):
+        golds = replace_columns(golds, ())
     questions = _reader(table, "question", fields.question, _question, without=golds.columns)
-    for columns, field in ((questions.columns, questions.field), (golds.columns, golds.field)):
+    for columns, field in ((questions.columns, questions.field), (golds.columns or results.columns, golds.field)):
         if not columns:
             raise missing_column(field, table.columns, path=str(table.path), within=paths_within(table))
     ids = _identifier(table, fields)
@@ -150,39 +156,45 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     tags = _reader(table, "tags", fields.tags, tags_of)
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
+    counted = _reader(table, "options", None, counted_columns_of)
     expectations = Expectations(table.columns)
     conversations = Conversations.of(table, questions.columns[0])
     file = table.path.name
 
-    def expected(record: Record) -> tuple[Decision, tuple[str, ...]]:
+    def expected(record: Record, queries: tuple[str, ...]) -> tuple[Decision, tuple[str, ...]]:
         try:
-            return expectations.of(record, golds.read(record))
+            return expectations.of(record, queries)
         except UnusableValue as error:
             raise _placed(error, str(table.path), record) from error
 
-    cases = kept(
-        (
-            Case(
-                id=ids.read(record) if ids else str(number),
-                question=questions.read(record),
-                golds=found,
-                expects=expects,
-                database=databases.read(record),
-                difficulty=difficulties.read(record),
-                tags=tags.read(record),
-                context=contexts.read(record),
-                options=options.read(record),
-                origin=f"{file}, {record.place}",
-                conversation=place.conversation,
-                turn=place.turn,
-                history=place.history,
-            )
-            for number, record in enumerate(table.records)
-            for (expects, found), place in ((expected(record), conversations.place_of(record)),)
-        ),
-        Case,
-    )
-    readers = (ids, questions, golds, databases, difficulties)
+    def case(number: int, record: Record) -> Case:
+        queries, given = golds.read(record)
+        expects, queries = expected(record, queries)
+        if results.columns:
+            given += results.read(record)
+        judged_by = options.read(record)
+        if (columns := counted.read(record)) is not None:
+            judged_by = replace(judged_by, condition_columns=_counted(columns, len(queries), given, table.path, record))
+        place = conversations.place_of(record)
+        return Case(
+            id=ids.read(record) if ids else str(number),
+            question=questions.read(record),
+            golds=queries,
+            results=given,
+            expects=expects,
+            database=databases.read(record),
+            difficulty=difficulties.read(record),
+            tags=tags.read(record),
+            context=contexts.read(record),
+            options=judged_by,
+            origin=f"{file}, {record.place}",
+            conversation=place.conversation,
+            turn=place.turn,
+            history=place.history,
+        )
+
+    cases = kept(starmap(case, enumerate(table.records)), Case)
+    readers = (ids, questions, golds, results, databases, difficulties)
     used: list[_Reader[Any]] = [reader for reader in readers if reader is not None]
     return LoadedCases(
         cases=cases,
@@ -192,6 +204,57 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
         beside=_beside(table, used),
         left_out=table.left_out,
     )
+
+
+def _results(table: Table, files: ResultFiles, taken: Sequence[str]) -> _Reader[tuple[GivenResult, ...]]:
+    """The reader of expected results. A column named in the plural holds several, any of which is right."""
+    several = columns_of("result", None, table.columns, path=str(table.path), without=taken)
+    plural = any(normal(column).endswith("results") for column in several)
+    convert = partial(listed_results_of if plural else results_of, files=files, in_text=table.golds_in_text)
+    return _reader(table, "result", None, convert, without=taken)
+
+
+def _is_the_question(table: Table, golds: Sequence[str]) -> bool:
+    """Whether the only column that may hold gold's query is also the only one that may hold the question."""
+    others = columns_of("question", None, table.columns, path=str(table.path), without=golds)
+    return not others and bool(columns_of("question", None, golds, path=str(table.path)))
+
+
+def replace_columns(reader: _Reader[T], columns: tuple[str, ...]) -> _Reader[T]:
+    """The reader, of other columns."""
+    return _Reader(reader.path, reader.field, columns, reader.convert)
+
+
+def _counted(
+    columns: CountedColumns, queries: int, results: Sequence[GivenResult], path: Path, record: Record
+) -> tuple[tuple[int, ...], ...]:
+    """The columns that count, per gold, as places. Raises CaseFileError for a name that a result does not have."""
+    golds = queries + len(results)
+    groups = columns.groups * golds if columns.for_all else columns.groups
+    if len(groups) != golds and not columns.for_all:
+        raise CaseFileError(
+            f"condition_columns has {len(groups)} lists, and the case has {golds} golds: give one list for each, or "
+            "one list of columns for all",
+            path=str(path),
+            place=record.place,
+        )
+    found = []
+    for place, group in enumerate(groups):
+        names = results[place - queries].columns if place >= queries else ()
+        known = {normal(name): at for at, name in reversed(list(enumerate(names)))}
+        chosen: list[int] = []
+        for one in group:
+            at = one if isinstance(one, int) else known.get(normal(one))
+            if at is None:
+                near = closest(str(one), names)
+                hint = f' (did you mean "{near}"?)' if near else ""
+                there = listed(names) if names else "names only of results that have some: give its place, from 0"
+                raise CaseFileError(
+                    f'condition_columns names "{one}"{hint}: there is {there}', path=str(path), place=record.place
+                )
+            chosen.append(at)
+        found.append(tuple(chosen))
+    return tuple(found)
 
 
 def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
@@ -205,10 +268,13 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     table = flattened(table, ids=_names("id"), own=_names("prediction"))
     _require(table.records, table, "prediction")
     table = _with_paths(table, (fields.id, fields.prediction, fields.shared_id))
-    queries = _reader(table, "prediction", fields.prediction, partial(answer_of, what="the predicted query"))
-    if not queries.columns:
+    files = ResultFiles(table.path.parent, of_answer)
+    read = partial(answer_or_rows, files=files, what="the predicted query")
+    queries = _reader(table, "prediction", fields.prediction, read)
+    rows = _reader(table, "rows", None, partial(results_of, files=files, in_text=table.golds_in_text))
+    if not queries.columns and not rows.columns:
         raise missing_column("prediction", table.columns, path=str(table.path), within=paths_within(table))
-    if fields.prediction is None:
+    if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
     ids = _identifier(table, fields)
     extras = _Extras(table)
@@ -219,14 +285,18 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         records = tuple(record for record in records if not record.blank)
 
     def prediction(number: int, record: Record) -> Prediction:
-        query = queries.read(record)
-        if query == "" and table.blank_is_absent:
-            query = None
+        said = queries.read(record)
+        if said == "" and table.blank_is_absent:
+            said = None
+        if said is None and rows.columns:
+            said = _only(rows.read(record), table.path, record)
+        query, result = (said, None) if isinstance(said, str) else (None, said)
         decision = extras.decision(record)
-        silent = query is None and decision not in ("decline", "clarify")
+        silent = said is None and decision not in ("decline", "clarify")
         return Prediction(
             case_id=ids.read(record) if ids else positions[number],
             query=query,
+            result=result,
             timings_s=extras.timings(record),
             tokens=extras.tokens(record),
             cost_usd=extras.cost(record),
@@ -236,7 +306,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
             origin=f"{file}, {record.place}",
         )
 
-    used: list[_Reader[Any]] = [reader for reader in (ids, queries) if reader is not None]
+    used: list[_Reader[Any]] = [reader for reader in (ids, queries, rows) if reader is not None]
     return LoadedPredictions(
         predictions=kept(starmap(prediction, enumerate(records)), Prediction),
         by_position=ids is None,
@@ -245,6 +315,12 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
     )
+
+
+def _only(results: tuple[GivenResult, ...], path: Path, record: Record) -> GivenResult | None:
+    if len(results) > 1:
+        raise CaseFileError("an answer is one result, and any_of gives several", path=str(path), place=record.place)
+    return results[0] if results else None
 
 
 def _names(field: Field) -> list[str]:
@@ -352,9 +428,9 @@ def _reader(
 
 
 def _holds_objects(table: Table, column: str) -> bool:
-    """Whether a column's first filled value is an object, such as Spider's parsed ``sql``: never a query."""
+    """Whether a column's first filled value is an object, such as Spider's parsed ``sql``: no query and no result."""
     first = next((value for record in table.records if (value := record.values.get(column)) is not None), None)
-    return isinstance(first, dict)
+    return isinstance(first, dict) and not tells_result(first)
 
 
 def _question(value: object) -> str:

@@ -21,7 +21,7 @@ _SUFFIX_ALONE = frozenset({"jsonl", "json", "csv", "xlsx", "parquet", "yaml"})
 
 _TEXTS = frozenset(
     {
-        *("jsonl", "json", "csv", "yaml", "bird", "defog", "spider", "sparc", "cosql", "ehrsql"),
+        *("jsonl", "json", "csv", "yaml", "bird", "defog", "spider", "spider2", "sparc", "cosql", "ehrsql"),
         *("text2sql_eval_toolkit", "evalbench", "deepeval", "ragas", "braintrust", "inspect"),
     }
 )

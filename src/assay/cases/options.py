@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,7 +14,8 @@ from assay.model import CaseOptions, ColumnRule, Leniency
 _NO_OPTIONS = CaseOptions()
 """Cases without options of their own share one frozen value."""
 _WORDS = ("extra_columns", "duplicates", "case")
-_NAMES = ("columns", "ordered", *_WORDS, "tolerance")
+_COUNTED = ("condition_columns", "condition_cols")
+_NAMES = ("columns", "ordered", *_WORDS, "tolerance", *_COUNTED, "ignore_order")
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _HOW = (
     'write names and values, such as {"extra_columns": "allowed"}, '
@@ -26,8 +28,79 @@ def options_of(value: object) -> CaseOptions:
 
     Raises UnusableValue for an unknown name or value.
     """
+    told = _told(value)
+    if not told:
+        return _NO_OPTIONS
+    words: dict[str, Any] = {name: _word(told.get(name)) for name in _WORDS}
+    try:
+        leniency = Leniency(**words, tolerance=_number(told.get("tolerance")))
+    except UsageError as error:
+        raise UnusableValue(str(error)) from error
+    ignored = _ordered(told.get("ignore_order"), "ignore_order")
+    return CaseOptions(
+        columns=_columns(told.get("columns")),
+        ordered=_ordered(told.get("ordered")),
+        ignore_order=_NO_OPTIONS.ignore_order if ignored is None else ignored,
+        leniency=leniency,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedColumns:
+    """The columns of gold's that count, by place or by name."""
+
+    groups: tuple[tuple[int | str, ...], ...]
+    for_all: bool
+    """One list, which counts for every gold."""
+
+
+def counted_columns_of(value: object) -> CountedColumns | None:
+    """``condition_columns`` of the options: one list of columns for all golds, or a list of lists, one for each gold.
+
+    A column is its place, from 0, or the name that a given result has for it. None where nothing is said. Raises
+    UnusableValue.
+    """
+    told = _told(value)
+    said = next((told[name] for name in _COUNTED if name in told), None)
+    if said is None:
+        return None
+    return counted_columns(said)
+
+
+def counted_columns(said: object) -> CountedColumns | None:
+    """As `counted_columns_of`, of the value itself."""
+    if isinstance(said, str):
+        said = [int(word) if word.isdigit() else word for word in said.strip("[] ").split()]
+    if isinstance(said, (int, float)):
+        said = [said]
+    if not isinstance(said, (list, tuple)):
+        raise UnusableValue(f"condition_columns is {said!r}: {_COLUMNS}")
+    if not said or said == [None]:
+        return None
+    if all(isinstance(one, (list, tuple)) or one is None for one in said):
+        return CountedColumns(groups=tuple(_group(one or ()) for one in said), for_all=False)
+    return CountedColumns(groups=(_group(said),), for_all=True)
+
+
+_COLUMNS = (
+    "write a list of places, from 0, or of names of gold's columns, such as [0, 2], or one such list for each gold"
+)
+
+
+def _group(said: Iterable[object]) -> tuple[int | str, ...]:
+    found: list[int | str] = []
+    for given in said:
+        one = int(given) if isinstance(given, float) and given.is_integer() else given
+        if isinstance(one, bool) or not isinstance(one, (int, str)) or (isinstance(one, int) and one < 0):
+            raise UnusableValue(f"condition_columns holds {one!r}: {_COLUMNS}")
+        found.append(one)
+    return tuple(found)
+
+
+def _told(value: object) -> dict[str, Any]:
+    """The options by name. Raises UnusableValue for an unknown one."""
     if is_absent(value) or value == "" or isinstance(value, list):
-        return _NO_OPTIONS  # a list belongs to some other kind of column, such as the choices of a quiz
+        return {}  # a list belongs to some other kind of column, such as the choices of a quiz
     given = _in_text(value) if isinstance(value, str) else value
     if not isinstance(given, Mapping):
         raise UnusableValue(f"the options are {value!r}: {_HOW}")
@@ -38,12 +111,7 @@ def options_of(value: object) -> CaseOptions:
             close = get_close_matches(name, _NAMES, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise UnusableValue(f"no option is called {name!r}{hint}: there is {', '.join(_NAMES)}")
-    words: dict[str, Any] = {name: _word(told.get(name)) for name in _WORDS}
-    try:
-        leniency = Leniency(**words, tolerance=_number(told.get("tolerance")))
-    except UsageError as error:
-        raise UnusableValue(str(error)) from error
-    return CaseOptions(columns=_columns(told.get("columns")), ordered=_ordered(told.get("ordered")), leniency=leniency)
+    return told
 
 
 def _in_text(text: str) -> dict[str, str]:
@@ -84,10 +152,10 @@ def _columns(value: object) -> ColumnRule | None:
     raise UnusableValue(f"columns is {value!r}: write 'any' or 'strict'")
 
 
-def _ordered(value: object) -> bool | None:
+def _ordered(value: object, name: str = "ordered") -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     known = _TRUTH.get(str(value).strip().lower())
     if known is None:
-        raise UnusableValue(f"ordered is {value!r}: write true or false")
+        raise UnusableValue(f"{name} is {value!r}: write true or false")
     return known

@@ -1,8 +1,8 @@
 """Spare a command what newer versions of typer do for each of its options, given or not: build a validator.
 
 Those come from pydantic, whose import and whose validators for sixty options take longer than all else that a command
-line needs. An option that is not given needs none, nor does a text, nor a path that nothing is demanded of; typer
-converts whatever else is given. Versions of typer without such validators are left as they are.
+line needs. An option that is not given needs none, nor do texts, a path that nothing is demanded of, and a count in
+plain digits within its bounds; typer converts whatever else is given. Versions of typer without such validators are left as they are.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class _Sparing:
     def __init__(self, described: Any, converter: Callable[[], Any]) -> None:
         self._converter = converter
         self._annotation = getattr(described, "annotation", None)
-        info = getattr(described, "parameter_info", None)
+        self._info = info = getattr(described, "parameter_info", None)
         self._is_plain = (
-            self._annotation in (str, Path)
+            self._annotation in (str, Path, int, list[str])
             and getattr(info, "parser", None) is None
             and getattr(info, "path_type", None) is None
             and not any(getattr(info, demand, False) for demand in _DEMANDS)
@@ -61,14 +61,32 @@ class _Sparing:
         takes_several = param.multiple or param.nargs == -1
         if value is None:
             return () if takes_several else None
-        if self._is_plain and type(value) is str and not takes_several and param.nargs == 1:
-            if self._annotation is str:
-                return value
-            if _is_free(value):
-                return Path(value)
+        if self._is_plain and (takes_several or param.nargs == 1):
+            found = self._several(value) if takes_several else self._one(value)
+            if found is not None:
+                return found
         return self._converter().coerce(value, param=param, ctx=ctx)
 
+    def _several(self, values: Any) -> list[str] | None:
+        texts = self._annotation == list[str] and isinstance(values, (list, tuple))
+        return list(values) if texts and all(type(value) is str for value in values) else None
 
+    def _one(self, value: Any) -> str | Path | int | None:
+        """The value; None where it is left to typer."""
+        if type(value) is not str:
+            return None
+        if self._annotation is str:
+            return value
+        if self._annotation is Path:
+            return Path(value) if _is_free(value) else None
+        if self._annotation is int and value.isascii() and value.isdigit() and len(value) < _MOST_DIGITS:
+            least, most = getattr(self._info, "min", None), getattr(self._info, "max", None)
+            number = int(value)
+            return number if (least is None or number >= least) and (most is None or number <= most) else None
+        return None
+
+
+_MOST_DIGITS = 10
 _DEMANDS = ("exists", "writable", "executable", "resolve_path", "allow_dash")
 
 

@@ -311,6 +311,7 @@ def run(  # one parameter an option
         keeper=keeper,
         lint=lint,
         witness=witness,
+        scratch=witnesses.server(settings.witness),
     )
 
 
@@ -351,6 +352,7 @@ def run_settings(
     timing_extra_s: float = TIMING_EXTRA_S,
     lint: bool = False,
     witness: WitnessSettings | None = None,
+    scratch: str | None = None,
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api.evaluation import evaluate
@@ -397,6 +399,7 @@ def run_settings(
                 allow_unmatched=bool(settings.allow_unmatched),
                 lint=_lint_options(settings, wanted=lint),
                 witness=False if witness is None else witness,
+                scratch=scratch,
                 on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )

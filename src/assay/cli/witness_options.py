@@ -27,12 +27,17 @@ class WitnessFlags:
         str | None,
         typer.Option(metavar="TIME", help="For all pairs, as 10m; again goes on. [default: as long as it takes]"),
     ] = None
+    scratch: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A PostgreSQL server on which schemas may be made, to try its queries there."),
+    ] = None
 
     def gathered(self, file: bool | WitnessFileSettings | None) -> WitnessSettings | None:  # noqa: FBT001 - as the file says it
         """The flags over a settings file; None where neither asks. Raises UsageError for what cannot be read."""
         told = file if isinstance(file, WitnessFileSettings) else WitnessFileSettings(with_run=bool(file))
         if not (self.witness or told.with_run):
-            for option, given in (("--witness-time", self.witness_time), ("--witness-total", self.witness_total)):
+            options = ("--witness-time", self.witness_time), ("--witness-total", self.witness_total)
+            for option, given in (*options, ("--scratch", self.scratch)):
                 if given is not None:
                     raise UsageError(f"{option} is for the search for witnesses: add --witness, or leave it out")
             return None
@@ -49,6 +54,11 @@ class WitnessFlags:
             seed=default.seed if told.seed is None else told.seed,
             max_rows=rows,
         )
+
+    def server(self, file: bool | WitnessFileSettings | None) -> str | None:  # noqa: FBT001 - as the file says it
+        """The URL of a server for scratch schemas; None where none is named, or no witness is looked for."""
+        told = file if isinstance(file, WitnessFileSettings) else WitnessFileSettings(with_run=bool(file))
+        return (self.scratch or told.scratch) if self.witness or told.with_run else None
 
 
 def _first(flag: str | None, file: str | float | None) -> str | float | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import comb
 
 from assay.errors import UsageError
@@ -81,6 +81,17 @@ class Answer:
                 segments.append(Segment(rows=rows[start:stop], take=take, start=start))
             start = stop
         return cls(result=result, segments=tuple(segments), ordered=ordered, all_seen=start == len(rows))
+
+    def with_rows(self, change: Callable[[Rows], Rows]) -> Answer:
+        """The same answer with this change to its rows, one by one and in their order."""
+        if self.segments and self.segments[0].rows is self.result.rows:
+            changed = replace(self.result, rows=change(self.result.rows))
+            return replace(self, result=changed, segments=(replace(self.segments[0], rows=changed.rows),))
+        return replace(
+            self,
+            result=replace(self.result, rows=change(self.result.rows)),
+            segments=tuple(replace(segment, rows=change(segment.rows)) for segment in self.segments),
+        )
 
     @property
     def ambiguous(self) -> bool:

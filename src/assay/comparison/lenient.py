@@ -121,16 +121,8 @@ class _Pair:
         def fold(rows: Sequence[Row]) -> tuple[Row, ...]:
             return tuple(tuple(map(_folded, row)) for row in rows)
 
-        answer = self.answer
-        return replace(
-            self,
-            predicted=replace(self.predicted, rows=fold(self.predicted.rows)),
-            answer=replace(
-                answer,
-                result=replace(answer.result, rows=fold(answer.result.rows)),
-                segments=tuple(replace(segment, rows=fold(segment.rows)) for segment in answer.segments),
-            ),
-        )
+        predicted = replace(self.predicted, rows=fold(self.predicted.rows))
+        return replace(self, predicted=predicted, answer=self.answer.with_rows(fold))
 
     def projected(self, mapping: Sequence[int]) -> _Pair:
         """The prediction with only the chosen columns, in gold's order."""

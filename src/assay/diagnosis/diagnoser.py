@@ -61,12 +61,16 @@ class CauseFinder:
         )
         failure = evidence.verdict.failure
         query = evidence.prediction.query
+        if failure is None and evidence.prediction.result is not None:
+            return Diagnosis(causes=(_of_rows(evidence), *_ambiguity(evidence)), notes=(_GIVEN_ANSWER,))
         if failure is not None or query is None:
             causes: list[Cause] = []
             if failure is not None:
                 causes = cause_of_failure(failure, query, dialect, schema)
             causes = causes or [Cause(kind="unanswered", message="the system gave no query")]
             return Diagnosis(causes=tuple(causes), notes=notes)
+        if not evidence.case.golds:
+            return Diagnosis(causes=(_of_rows(evidence), *_ambiguity(evidence)), notes=(*notes, _GIVEN_GOLD))
         pair = _Pair.of(evidence, dialect, schema)
         found = self._of_results(evidence, pair, url, is_right)
         return replace(found, notes=(*notes, *found.notes), alike=pair.alike)
@@ -153,6 +157,17 @@ class CauseFinder:
             return None if result is None else tuple(result.rows)
 
         return ask
+
+
+_GIVEN_GOLD = "gold is a given result: only the results are compared, and no clauses"
+_GIVEN_ANSWER = "the answer is rows: only the results are compared, and no clauses"
+
+
+def _of_rows(evidence: Evidence) -> Cause:
+    """What the two results alone say of a wrong answer."""
+    near = evidence.comparison.near_misses if evidence.comparison is not None else ()
+    words = [evidence.verdict.reason, *(miss.detail for miss in near[:2])]
+    return Cause(kind="other", message="; ".join(filter(None, words)))
 
 
 _SEVERAL = 2

@@ -112,6 +112,17 @@ def gold_failure(golds: Sequence[Execution]) -> Failure:
     return blamed(failure, "gold")
 
 
+def without_query(case: Case, prediction: Prediction) -> Failure | None:
+    """Why a metric that executes queries does not apply: gold, or the answer, is a given result. None where it does."""
+    if prediction.result is not None:
+        message = "it does not apply: the answer is rows, and there is no query to execute"
+    elif case.results and not case.golds:
+        message = "it does not apply: gold is a given result, and there is no query to execute"
+    else:
+        return None
+    return Failure(stage="score", kind="unscorable", blame="setup", message=message)
+
+
 def befallen(prediction: Prediction, predicted: Execution | None) -> Failure | None:
     """The failure of the answer or its query that is not the answer's fault: then there is no score."""
     failure = prediction.failure if predicted is None else predicted.failure

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from assay.comparison.codes.shared import same_lists
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
-from assay.metrics.base import QueryMetric, befallen, by_codes, gold_failure, runs_as_empty, unscored
+from assay.metrics.base import QueryMetric, befallen, by_codes, gold_failure, runs_as_empty, unscored, without_query
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
 from assay.model.columns import ColumnRows
 from assay.ports import Executions, QueryRequest
@@ -57,6 +57,8 @@ class SpiderEx(QueryMetric):
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
         """1 where some gold agrees on every database; None where every gold fails on some database."""
+        if (failure := without_query(case, prediction)) is not None:
+            return unscored(self.name, failure)
         if not any(gold.succeeded for gold in executions.golds):
             return unscored(self.name, gold_failure(executions.golds))
         predicted_query = _rewrite_prediction(prediction)

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from assay.metrics.base import QueryMetric, gold_failure, unscored
+from assay.metrics.base import QueryMetric, gold_failure, unscored, without_query
 from assay.metrics.bird import BirdEx
 from assay.metrics.denodo import ResultsMatch
 from assay.model import Case, Comparison, PairTiming, Prediction, Score
@@ -48,6 +48,8 @@ class Ves(QueryMetric):
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """0 where the answer is not right; else the time is still to be measured."""
+        if (failure := without_query(case, prediction)) is not None:
+            return unscored(self.name, failure)
         return _awaiting(self.name, ResultsMatch().score(case, prediction, executions, comparison), executions)
 
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
@@ -66,6 +68,8 @@ class BirdRves(QueryMetric):
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """0 where the answer is not right; else the time is still to be measured."""
+        if (failure := without_query(case, prediction)) is not None:
+            return unscored(self.name, failure)
         return _awaiting(self.name, BirdEx().score(case, prediction, executions, comparison), executions)
 
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:

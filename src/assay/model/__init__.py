@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from assay.model.failure import Blame, Failure, FailureKind, Stage
     from assay.model.field_names import FieldNames
     from assay.model.gate import GateResult, Gates
+    from assay.model.given import GivenResult
     from assay.model.joining import ColumnUse, JoinedBy, Joining
     from assay.model.leniency import STRICT, Leniency
     from assay.model.metric import MetricInfo
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
         ReliabilityTotals,
         RiskPoint,
     )
-    from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
+    from assay.model.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
     from assay.model.secret import Secret
     from assay.model.selection import (
@@ -116,6 +117,7 @@ __all__ = [
     "CauseGroupKind",
     "CauseKind",
     "Cell",
+    "CellTypes",
     "ChangeKind",
     "ChangedCase",
     "ColumnRule",
@@ -152,6 +154,7 @@ __all__ = [
     "GateResult",
     "Gates",
     "Given",
+    "GivenResult",
     "Group",
     "GroupDiff",
     "HierarchyEquivalence",
@@ -231,6 +234,7 @@ _MODULES = (
         "gate",
         "usage",
         "result",
+        "given",
         "schema",
         "verdict",
     ),

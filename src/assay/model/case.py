@@ -7,6 +7,7 @@ from typing import Literal
 
 from assay.model.decision import Decision, Exchange, Given, is_null_word
 from assay.model.failure import Failure
+from assay.model.given import GivenResult
 from assay.model.leniency import STRICT, Leniency
 from assay.model.making import quickly_made
 from assay.model.selection import Turn, TurnAnswer
@@ -28,7 +29,8 @@ class CaseOptions:
     ordered: bool | None = None
     """True: row order counts whatever gold's text says; False: it never counts."""
     condition_columns: tuple[tuple[int, ...], ...] = ()
-    """Spider 2.0-lite: per gold, the zero-based gold columns that must be found. Empty: all of them."""
+    """Per gold, queries before results, the zero-based columns of gold's that count. Empty, or none for a gold: all of
+    them. Where some count, a prediction may have others."""
     ignore_order: bool = True
     """Spider 2.0-lite: compare its column vectors sorted."""
     table: str | None = None
@@ -49,6 +51,9 @@ class Case:
     """The database's name within the benchmark (``db_id``), which fills ``{db_id}`` of a URL template."""
     golds: tuple[str, ...] = ()
     """The accepted gold queries, in the file's order. Any one that matches makes an answer correct."""
+    results: tuple[GivenResult, ...] = ()
+    """The accepted results that are given without a query, in the file's order. They stand behind ``golds`` wherever
+    golds are counted: with two gold queries, the first result is gold number 2, from 0."""
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     context: str | None = None
@@ -71,18 +76,30 @@ class Case:
     turns: tuple[Turn, ...] = ()
     """For SDMX: the questions of the conversation, each with its target. ``question`` then shows them all."""
 
+    @property
+    def gold_count(self) -> int:
+        """How many accepted golds the case has, queries and results."""
+        return len(self.golds) + len(self.results)
+
+    def counting(self, gold_index: int) -> tuple[int, ...]:
+        """The columns of that gold that count; empty: all of them."""
+        conditions = self.options.condition_columns
+        return conditions[gold_index] if gold_index < len(conditions) else ()
+
 
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """What the system answered to one case.
 
-    ``query`` is None where it gave no query; ``failure`` then says why. An answer that is
-    present but blank is kept as it came.
+    ``query`` is None where it gave no query; then ``result`` has the rows that it gave in its place, or ``failure``
+    says why there are none. An answer that is present but blank is kept as it came.
     """
 
     case_id: str
     query: str | None = None
+    result: GivenResult | None = None
+    """The rows that the system answered with in place of a query."""
     raw: str | None = None
     """The answer as it came, where it differs from ``query``."""
     timings_s: tuple[tuple[str, float], ...] = ()
@@ -105,10 +122,17 @@ class Prediction:
     """Zero-based: which of several answers to the same question this is."""
 
     @property
+    def answered(self) -> bool:
+        """Whether there is something to judge: a query or rows."""
+        return self.query is not None or self.result is not None
+
+    @property
     def given(self) -> Given:
         """What the system did. A query beside ``decline`` or ``clarify`` is not its answer; ``null`` declines."""
         if self.decision in ("decline", "clarify"):
             return self.decision
+        if self.result is not None:
+            return "answer"
         if self.query is None or not self.query.strip():
             return "nothing"
         return "decline" if is_null_word(self.query) else "answer"

@@ -31,6 +31,7 @@ FailureKind = Literal[
     "crashed",
     "truncated",
     "no_gold",
+    "unusable_gold",
     "unreadable_database",
     "unscorable",
     "ask_failed",

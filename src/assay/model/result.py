@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 else:
     Rows = tuple[Row, ...]  # what is stored and read is tuples
 
+CellTypes = Literal["typed", "json", "sheet", "text"]
+"""What the cells of a source can say. ``typed``: every type (engines, Parquet, values in memory). ``json``: no dates,
+times or decimals, which it writes as texts. ``sheet``: likewise, and an empty cell is NULL or the empty text (Excel).
+``text``: nothing but text, and an empty cell is NULL or the empty text (CSV)."""
+
 ExecutionStatus = Literal["rows", "empty", "error", "timeout", "refused", "truncated"]
 
 
@@ -86,6 +91,10 @@ class Execution:
     """The first rows as they came: kept for a case that is not correct, in place of the whole result."""
     earlier_time_s: float | None = None
     """What it took when it was executed: set where the result came from a cache of earlier executions."""
+    given: str | None = None
+    """Where a result comes from that was given in place of a query, which is then empty; None: it was executed."""
+    cells: CellTypes = "typed"
+    """What the cells of a given result can say."""
 
     @property
     def took_s(self) -> float | None:
@@ -112,6 +121,8 @@ class Execution:
             undecodable_text=self.undecodable_text,
             head=head,
             earlier_time_s=self.earlier_time_s,
+            given=self.given,
+            cells=self.cells,
         )
 
 

@@ -51,6 +51,8 @@ class TableSchema:
     checks: tuple[str, ...] = ()
     """Conditions that no row may make false, as SQL expressions."""
     foreign_keys: tuple[ForeignKey, ...] = ()
+    triggers: tuple[str, ...] = ()
+    """Statements that make the triggers that inserting rows may set off."""
     first_row: tuple[str, ...] = ()
     """Its first row as SQL literals, long ones cut; empty where there is none."""
 

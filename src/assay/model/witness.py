@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.model.database import DatabaseUrl
+from assay.model.diagnosis import Cause, Repair
 from assay.model.proof import Proof
 from assay.model.result import Result, Row
 
 AFTER_WITNESSES = "match_after_witnesses"
 """The metric of a run with witnesses that takes refuted matches for wrong."""
+
+SCRATCH_PREFIX = "assay_scratch_"
+"""What the names of all scratch schemas begin with. They are nobody's data."""
 
 MOST_ROWS = 4
 """The largest tables that a bounded check may be asked for."""
@@ -46,7 +51,7 @@ these and the columns that hold no NULL; the declared constraints alone."""
 
 ASSUMPTION_LEVELS: tuple[AssumptionLevel, ...] = ("observed", "without_ranges", "without_never_null", "declared")
 
-AssumptionKind = Literal["range", "never_null", "unique", "dependency", "inclusion", "not_empty", "selects"]
+AssumptionKind = Literal["range", "never_null", "unique", "dependency", "inclusion", "not_empty", "selects", "trigger"]
 
 WitnessTag = Literal[
     "multiplicity_only", "order_only", "column_count", "needs_empty_result", "needs_empty_table", "needs_null", "typing"
@@ -112,6 +117,18 @@ class WitnessSettings:
     seed: int = 0
     max_rows: int = 2
     """What no rule decides is checked on all tables of so many rows."""
+    scratch: bool = False
+    """Whether a server was named for engines without databases in memory. A run says so itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScratchServer:
+    """A server on which small databases may be made, for the queries of its own dialect."""
+
+    url: DatabaseUrl
+    dialect: str
+    prefix: str
+    """What the names of one caller's schemas begin with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +146,14 @@ class Refutation:
     """What the witness honours; None where there is no real data to compare with, or no witness."""
     broken: tuple[Assumption, ...] = ()
     """The regularities of the real data that the witness breaks."""
+    alternatives: tuple[tuple[Assumption, ...], ...] = ()
+    """Other regularities of which breaking one set is enough, too, while all those of ``broken`` and of the sets before
+    are kept. A database was found for each."""
+    causes: tuple[Cause, ...] = ()
+    """In a run, where a match and gold differ, clause by clause: the first accounts for the witness best."""
+    repair: Repair | None = None
+    """The fewest clauses of gold's that make the match give gold's result on the witness, too, and that no other
+    database was found to part from gold."""
     tags: tuple[WitnessTag, ...] = ()
     proof: Proof | None = None
     """Why they are equivalent, for the kinds ``proved`` and ``bounded``."""

@@ -42,6 +42,13 @@ class TrialDatabase(Protocol):
         """The rows that the prepared tables hold now, with the prepared columns."""
         ...
 
+    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+        """The tables, by name, whose triggers refuse or change rows such as these, as prepared, or may do so.
+
+        Triggers run in nothing else: a trial's rows are what `fill` is given.
+        """
+        ...
+
     def rows(self, query: str) -> list[Row] | None:
         """The rows of a query; None where it fails, takes too long or gives too many."""
         ...
@@ -82,9 +89,10 @@ class MakesScratch(Protocol):
         """
         ...
 
-    def drop_scratch(self, url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
+    def drop_scratch(self, url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
         """Drop the schemas with that prefix whose makers are gone, and return their names.
 
+        ``wait_s``: how long to wait for makers that are just ending.
         Raises `assay.errors.DatabaseError` where the server cannot be used.
         """
         ...

@@ -354,6 +354,7 @@ def _digest(system: System, case: Case) -> str:
     asked = replace(
         case,
         golds=(),
+        results=(),
         origin=None,
         difficulty=None,
         tags=(),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from assay.comparison import Answer, compare_leniently
 from assay.model import STRICT, ComparisonOptions
 from assay.model.witness import Refutation
+from assay.runs.match_causes import MatchCauses
 from assay.runs.witness_worker import WitnessTask, WitnessWorker, WitnessWorkerSettings
 from assay.runs.worker_tasks import MatchTask, WorkerSettings
 
@@ -19,11 +20,14 @@ class MatchWorker:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._options = settings.options
+        self._scratch = settings.scratch
         self._worker = WitnessWorker(
             WitnessWorkerSettings(
                 engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes // 2
             )
         )
+
+        self._causes = MatchCauses(self._worker)
 
     def __call__(self, task: MatchTask) -> Refutation:
         """What came of it. An answer that one gold accepts on every database need not be accepted by the others."""
@@ -45,18 +49,20 @@ class MatchWorker:
     def _beside(self, gold: str, task: MatchTask) -> Refutation:
         leniency = task.options.leniency.over(self._options.leniency)
         options = replace(self._options, columns=task.options.columns or self._options.columns, leniency=STRICT)
-        found = self._worker(
-            WitnessTask(
-                first=gold,
-                second=task.predicted,
-                url=task.url,
-                seconds=task.witness.seconds,
-                seed=task.witness.seed,
-                max_rows=task.witness.max_rows,
-                options=options,
-            )
+        asked = WitnessTask(
+            first=gold,
+            second=task.predicted,
+            url=task.url,
+            seconds=task.witness.seconds,
+            seed=task.witness.seed,
+            max_rows=task.witness.max_rows,
+            options=options,
+            scratch=self._scratch,
         )
-        return self._as_compared(found, replace(options, leniency=leniency), ordered=task.options.ordered)
+        found = self._as_compared(
+            self._worker(asked), replace(options, leniency=leniency), ordered=task.options.ordered
+        )
+        return found if not found.differs else self._causes.named(found, asked, options)
 
     def _as_compared(self, found: Refutation, options: ComparisonOptions, *, ordered: bool | None) -> Refutation:
         """The outcome under a comparison that the search does not know: what is forgiven is no difference."""

@@ -159,7 +159,7 @@ def _is_plain(task: CaseTask) -> bool:
     predicted = task.prediction.query
     if predicted is not None and not is_plain(predicted):
         return False
-    return not task.requests and all(map(is_plain, task.case.golds))
+    return not task.requests and not task.case.results and all(map(is_plain, task.case.golds))
 
 
 def _scored(scorer: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:

@@ -26,6 +26,9 @@ SAME_TEXT = Refutation(kind="proved", reason="gold's own text", proof=Proof(rule
 _SEVERAL = Refutation(
     kind="unknown", why="comparison", reason="the answer may hold several queries, of which any counts"
 )
+_GIVEN = Refutation(
+    kind="unknown", why="comparison", reason="a result was given in place of a query: no other database can be asked"
+)
 _AT_ONCE = 4
 """Pairs in a batch: few, so that a budget for all is kept."""
 _AGREED = ("no_difference", "out_of_time")
@@ -41,11 +44,13 @@ def strength_of(found: Refutation) -> Strength:
 
 
 def awaits_search(judged: Judged, wanted: WitnessSettings) -> bool:
-    """Whether a match was not looked at, or in vain and with less computing than is wanted now."""
+    """Whether a match was not looked at, or in vain and with less computing, or no server, than is wanted now."""
     if judged.verdict.outcome != "correct" or judged.verdict.decision is not None:
         return False  # who rightly declines has no query
     found = judged.refutation
     if found is None:
+        return True
+    if found.why == "no_engine" and wanted.scratch:
         return True
     undecided = found.kind in ("unknown", "bounded")
     return undecided and found.budget_s is not None and found.budget_s < wanted.seconds
@@ -88,7 +93,9 @@ class Search:
         order: list[tuple[str, int]] = []
         for place in places:
             work = self.works[place]
-            if any(one_query(gold, work.prediction.query or "") for gold in work.case.golds):
+            if work.prediction.query is None or self._met_result(place, work):
+                yield place, self._with(place, _GIVEN)
+            elif any(one_query(gold, work.prediction.query or "") for gold in work.case.golds):
                 yield place, self._with(place, SAME_TEXT)
             elif work.case.options.table is not None:
                 yield place, self._with(place, _SEVERAL)
@@ -116,6 +123,10 @@ class Search:
                 yield place, self._with(place, found)
             finished += 1
             self._say(total, finished)
+
+    def _met_result(self, place: int, work: Work) -> bool:
+        """Whether what the answer matched is a given result and no query."""
+        return bool(work.case.results) and (self.evidence_of(place).verdict.gold_index or 0) >= len(work.case.golds)
 
     def _batches(self, order: list[tuple[str, int]]) -> Iterator[list[Task]]:
         """Pairs of one database after the other: a worker keeps what it read of it."""

@@ -38,6 +38,8 @@ class SuiteChecker:
         entry = self._suite.cases.get(case.id)
         if entry is None:
             return SuiteFinding(problem=f"the suite has no case {case.id}")
+        if case.results and not case.golds:
+            return SuiteFinding(problem="gold is a given result: there is no query to execute on the suite")
         if entry.golds != case.golds or entry.database != case.database:
             return SuiteFinding(problem="the suite was built for another gold of this case")
         layout = self._suite.layouts.get(entry.database)
@@ -47,6 +49,8 @@ class SuiteChecker:
             )
         count, query = len(entry.databases), prediction.query
         if query is None:
+            if prediction.result is not None:
+                return SuiteFinding(problem="the answer is rows: there is no query to execute on the suite")
             return SuiteFinding(databases=count, difference="there is no query")
         if query in case.golds:
             return SuiteFinding(databases=count, agreed=count)

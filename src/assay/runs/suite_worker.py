@@ -124,7 +124,7 @@ class SuiteWorker:
     def _made(self, task: SuiteTask, empty: SuiteCase, known: _Known) -> SuiteMade:
         settings, case, dialect = self._settings, task.case, known.trial.dialect
         if not case.golds:
-            return SuiteMade(case=replace(empty, why="the case has no gold query"))
+            return SuiteMade(case=replace(empty, why=_no_query(case)))
         answers = [one for one in task.answers if not any(same_text(one, gold, dialect) for gold in case.golds)]
         made: list[SuiteDatabase] = []
         whys: list[str] = []
@@ -235,3 +235,7 @@ def _count(totals: dict[str, int], found: Distilled, targets: Sequence[Target]) 
         totals[f"{kind}_told"] += number in found.told
         if kind == "neighbours":
             totals["neighbours_proved"] += number in found.proved
+
+
+def _no_query(case: Case) -> str:
+    return "gold is a given result, and no query" if case.results else "the case has no gold query"

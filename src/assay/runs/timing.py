@@ -112,14 +112,16 @@ class _Pair:
     def __init__(self, *, work: Work, evidence: Evidence, metrics: Sequence[TimedMetric], attempt: int) -> None:
         self.index = work.index
         self.url = work.url
-        self.gold = work.case.golds[evidence.verdict.gold_index or 0]
+        chosen = evidence.verdict.gold_index or 0
+        chosen = chosen if chosen < len(work.case.golds) else 0  # a given result takes no time
+        self.gold = work.case.golds[chosen]
         self.predicted = work.prediction.query or ""
         self.timings: tuple[PairTiming, ...] = ()
         self.noisy = False
         self.told = 0
         """How many timings the last yielded evidence holds."""
         self.attempt = attempt
-        golds, chosen = evidence.gold_executions, evidence.verdict.gold_index or 0
+        golds = evidence.gold_executions
         executed = (*golds[chosen : chosen + 1], evidence.predicted_execution)
         self.took_s = sum(one.took_s or 0.0 for one in executed if one is not None)
         """Seconds that both queries took when they were executed for judging."""

@@ -13,7 +13,7 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits, quoted
-from assay.model.witness import Refutation
+from assay.model.witness import Refutation, ScratchServer, Witness
 from assay.ports import LABEL_BYTES, MakesScratch, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql.declared import with_declared
@@ -30,6 +30,9 @@ _TRIALS = {"sqlite": 4_000, "duckdb": 250, "postgres": 250}
 """Databases per second of the budget, by the engine's dialect: a few less than it can do."""
 _OF_SCHEMA = ("sqlite", "duckdb")
 _SCRATCH = ("postgresql", "postgres")
+_KEPT = 4
+_KEPT_ON_SERVER = 1
+"""Schemas whose empty databases are kept: on a server each holds four connections, of which it has a hundred."""
 _SCRATCH_ADVICE = "; name a server for scratch schemas (--scratch URL)"
 
 
@@ -61,10 +64,8 @@ class WitnessTask:
     """What no rule decides is checked on all tables of so many rows."""
     options: ComparisonOptions | None = None
     """How results are compared; None: by the verdict's rules as they are."""
-    scratch: DatabaseUrl | None = None
-    """A server on which small databases may be made, for an engine that has none in memory."""
-    scratch_prefix: str = ""
-    """What the names of their schemas begin with."""
+    scratch: ScratchServer | None = None
+    """Where small databases may be made for an engine that has none in memory."""
 
 
 def set_up(settings: WitnessWorkerSettings) -> WitnessWorker:
@@ -83,6 +84,16 @@ class WitnessWorker:
         self._executor = self._new_executor()
         self._refuters: dict[tuple[str, ComparisonOptions | None], Refuter] = {}
         self._schemas: dict[str, DatabaseSchema | None] = {}
+        self._used: tuple[Refuter, DatabaseSchema] | None = None
+
+    @property
+    def executor(self) -> Executor:
+        """What executes queries on real databases."""
+        return self._executor
+
+    def made_again(self, witness: Witness) -> TrialDatabase | None:
+        """The database of a witness that the last task found, until the next task; None where it cannot be made."""
+        return None if self._used is None else self._used[0].made_again(self._used[1], witness)
 
     def __call__(self, task: object) -> Refutation:
         assert isinstance(task, WitnessTask)
@@ -109,9 +120,19 @@ class WitnessWorker:
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
         self._executor.close()
-        for refuter in self._refuters.values():
-            refuter.close()
-        self._refuters.clear()
+        self._release()
+
+    def _release(self) -> None:
+        self._used = None
+        while self._refuters:
+            self._refuters.popitem()[1].close()
+
+    def _serves(self, scratch: ScratchServer | None, engine: str) -> bool:
+        """Whether the server answers as this engine does."""
+        if scratch is None:
+            return False
+        found = _engine_class(self._settings.engines, engine)
+        return scratch.dialect == (engine if found is None else found.dialect)
 
     def _of_schema(self, task: WitnessTask, label: bytes) -> Refutation:
         assert task.schema is not None
@@ -142,11 +163,10 @@ class WitnessWorker:
     def _refute(
         self, task: WitnessTask, schema: DatabaseSchema, engine: str, label: bytes, url: DatabaseUrl | None
     ) -> Refutation:
-        if task.scratch is not None:
-            maker: MakesTrials | None = _on_scratch(self._settings.engines, task.scratch, task.scratch_prefix)
-            engine = task.scratch.scheme
-        else:
-            maker = self._maker(engine)
+        maker = self._maker(engine)
+        scratch = task.scratch if maker is None and self._serves(task.scratch, engine) else None
+        if scratch is not None:
+            maker = _on_scratch(self._settings.engines, scratch)
         if maker is None:
             why = (
                 f"databases to try queries on are made for SQLite and DuckDB, not for {engine!r}: "
@@ -155,13 +175,17 @@ class WitnessWorker:
             dialect = schema.dialect if url is not None else engine
             return prove_alone(task.first, task.second, schema, dialect=dialect, trusted=url is None, why=why)
         dialect = str(cast("Any", maker).dialect)
-        kept = f"{engine} {task.scratch_prefix}", task.options
+        kept = f"{engine} {scratch.prefix if scratch else ''}", task.options
         if kept not in self._refuters:
 
             def make(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
                 return maker.trial(schema, keyless=keyless)
 
-            self._refuters[kept] = Refuter(make, read_answers, options=task.options)
+            if scratch is not None:
+                self._release()  # each holds connections, of which a server has few
+            self._refuters[kept] = Refuter(
+                make, read_answers, options=task.options, kept=_KEPT if scratch is None else _KEPT_ON_SERVER
+            )
         budget = Budget(seconds=task.seconds, trials=max(1, int(_TRIALS.get(dialect, 250) * task.seconds)))
         real = None
         if url is not None:
@@ -174,6 +198,7 @@ class WitnessWorker:
                     heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
 
         heartbeat.begin(label, task.seconds * _TIMES + _GRACE_S)
+        self._used = self._refuters[kept], schema
         try:
             return self._refuters[kept].refute(
                 task.first,
@@ -186,16 +211,14 @@ class WitnessWorker:
                 max_rows=task.max_rows,
             )
         except DatabaseError as error:  # of the server for scratch schemas
+            self._used = None
+            self._refuters.pop(kept).close()
             return Refutation(kind="unknown", why="no_engine", reason=str(error))
         finally:
             heartbeat.end()
 
     def _maker(self, scheme: str) -> MakesTrials | None:
-        reference = self._settings.engines.get(scheme)
-        if reference is None:
-            return None
-        module, _, name = reference.partition(":")
-        engine = getattr(importlib.import_module(module), name)
+        engine = _engine_class(self._settings.engines, scheme)
         return cast("MakesTrials", engine) if callable(getattr(engine, "trial", None)) else None
 
     def _real(self, url: DatabaseUrl, filled: Mapping[str, Sequence[str]], queries: tuple[str, str]) -> RealData:
@@ -219,31 +242,35 @@ class WitnessWorker:
 class _OnScratch:
     """Implements `assay.ports.MakesTrials` on a server."""
 
-    def __init__(self, engine: MakesScratch, url: DatabaseUrl, prefix: str) -> None:
+    def __init__(self, engine: MakesScratch, server: ScratchServer) -> None:
         self._engine = engine
-        self._url = url
-        self._prefix = prefix
-        self.dialect = str(cast("Any", engine).dialect)
+        self._server = server
+        self.dialect = server.dialect
 
     def trial(self, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 1.0) -> TrialDatabase:
         return self._engine.scratch_trial(
-            self._url, schema, prefix=self._prefix, keyless=keyless, timeout_s=max(timeout_s, 1.0)
+            self._server.url, schema, prefix=self._server.prefix, keyless=keyless, timeout_s=max(timeout_s, 1.0)
         )
 
 
-def _on_scratch(engines: Mapping[str, str], url: DatabaseUrl, prefix: str) -> MakesTrials | None:
-    found = scratch_maker(engines, url)
-    return None if found is None else _OnScratch(found, url, prefix)
+def _on_scratch(engines: Mapping[str, str], server: ScratchServer) -> MakesTrials | None:
+    found = scratch_maker(engines, server.url)
+    return None if found is None else _OnScratch(found, server)
 
 
 def scratch_maker(engines: Mapping[str, str], url: DatabaseUrl) -> MakesScratch | None:
     """What makes small databases on a server; None where its engine cannot."""
-    reference = engines.get(url.scheme)
+    engine = _engine_class(engines, url.scheme)
+    return cast("MakesScratch", engine) if callable(getattr(engine, "scratch_trial", None)) else None
+
+
+def _engine_class(engines: Mapping[str, str], scheme: str) -> Any:
+    """The class of the engine for a scheme; None where there is none."""
+    reference = engines.get(scheme)
     if reference is None:
         return None
     module, _, name = reference.partition(":")
-    engine = getattr(importlib.import_module(module), name)
-    return cast("MakesScratch", engine) if callable(getattr(engine, "scratch_trial", None)) else None
+    return getattr(importlib.import_module(module), name)
 
 
 def _plain(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Failure, Limits, PairTiming, Prediction
 from assay.model.making import quickly_made
-from assay.model.witness import WitnessSettings
+from assay.model.witness import ScratchServer, WitnessSettings
 from assay.ports import Executions, QueryRequest
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class WorkerSettings:
     """Look for the causes of wrong answers."""
     suite: Suite | None = None
     """The small databases on which answers are tried too."""
+    scratch: ScratchServer | None = None
+    """Where witnesses are looked for, of an engine without databases in memory."""
 
 
 @quickly_made

@@ -7,6 +7,7 @@ that ended the first one (`assay.ports.Pulse`). Outside a worker only the timer 
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 import time
@@ -193,12 +194,22 @@ class _Timer:
         self._armed = False  # first, so that an alarm on its way has no effect
         signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def _raise(self, _number: int, _frame: FrameType | None) -> None:
-        if self._armed:
+    def _raise(self, _number: int, frame: FrameType | None) -> None:
+        if self._armed and not _tidies_memory(frame):  # there it would be printed and lost: the timer goes off again
             raise _Alarm
 
 
 _timer = _Timer()
+
+
+def _tidies_memory(frame: FrameType | None) -> bool:
+    """Whether it is in what the collector of garbage calls for other code: where a signal meanwhile arrives."""
+    called = {getattr(one, "__code__", None) for one in gc.callbacks}
+    while called and frame is not None:
+        if frame.f_code in called:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _too_large() -> OutOfTimeError:

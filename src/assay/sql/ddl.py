@@ -137,6 +137,9 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
     from sqlglot import exp, parse_one
     from sqlglot.errors import SqlglotError
 
+    if any(token.text.lower() == "trigger" for token in tokens[:5]):
+        found.unread.append(f"{_shown(text)} is left out: no trigger is made")
+        return
     plain = text
     if found.dialect == "sqlite" and (last := text.rfind(")")) >= 0:
         plain = text[:last] + _WITHOUT_ROWID.sub("", text[last:])
@@ -218,6 +221,8 @@ def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, 
     declared = types.get(node.name.lower())
     if declared is None:
         declared = "" if kind is None else kind.sql(found.dialect)
+    if found.dialect == "sqlite" and isinstance(kind, exp.DataType) and kind.is_type("enum"):
+        declared = "TEXT"  # MySQL's enumerations are read: as texts, of which the condition below allows some
     column = _Column(name=node.name, type=declared)
     table.columns.append(column)
     if isinstance(kind, exp.DataType):

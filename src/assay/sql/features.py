@@ -6,29 +6,40 @@ import re
 from functools import lru_cache
 
 _HIDDEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_FEATURES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(pattern, re.IGNORECASE))
-    for name, pattern in (
-        ("join", r"\bjoin\b"),
-        ("aggregate", r"\b(?:count|sum|avg|min|max|total|group_concat|string_agg)\s*\("),
-        ("GROUP BY", r"\bgroup\s+by\b"),
-        ("HAVING", r"\bhaving\b"),
-        ("ORDER BY", r"\border\s+by\b"),
-        ("LIMIT", r"\b(?:limit|fetch\s+(?:first|next)|top\s*\(?\s*\d)"),
-        ("DISTINCT", r"\bdistinct\b"),
-        ("subquery", r"\(\s*select\b"),
-        ("CTE", r"^\s*with\b"),
-        ("set operation", r"\b(?:union|intersect|except|minus)\b"),
-        ("window", r"\bover\s*\("),
-        ("CASE", r"\bcase\b|\biif\s*\("),
-        ("LIKE", r"\bi?like\b"),
-        ("dates", r"\b(?:strftime|date|datetime|julianday|extract|date_trunc|year|month)\s*\("),
+_FEATURES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (name, tuple(words.split()), re.compile(pattern, re.IGNORECASE))
+    for name, words, pattern in (
+        ("join", "join", r"\bjoin\b"),
+        (
+            "aggregate",
+            "count sum avg min max total group_concat string_agg",
+            r"\b(?:count|sum|avg|min|max|total|group_concat|string_agg)\s*\(",
+        ),
+        ("GROUP BY", "group", r"\bgroup\s+by\b"),
+        ("HAVING", "having", r"\bhaving\b"),
+        ("ORDER BY", "order", r"\border\s+by\b"),
+        ("LIMIT", "limit fetch top", r"\b(?:limit|fetch\s+(?:first|next)|top\s*\(?\s*\d)"),
+        ("DISTINCT", "distinct", r"\bdistinct\b"),
+        ("subquery", "select", r"\(\s*select\b"),
+        ("CTE", "with", r"^\s*with\b"),
+        ("set operation", "union intersect except minus", r"\b(?:union|intersect|except|minus)\b"),
+        ("window", "over", r"\bover\s*\("),
+        ("CASE", "case iif", r"\bcase\b|\biif\s*\("),
+        ("LIKE", "like", r"\bi?like\b"),
+        (
+            "dates",
+            "date julianday extract strftime year month",
+            r"\b(?:strftime|date|datetime|julianday|extract|date_trunc|year|month)\s*\(",
+        ),
     )
 )
+"""A feature's name, words one of which every query with it has, and its pattern, which takes longer to look for."""
 
 
 @lru_cache(maxsize=8192)
 def features_of(query: str) -> tuple[str, ...]:
     """The features in a query's text, literals, names in quotes and comments left aside. Searched, not parsed."""
     text = _HIDDEN.sub(" ' ", query)
-    return tuple(name for name, pattern in _FEATURES if pattern.search(text)) or ("none of these",)
+    has = text.lower().__contains__
+    found = tuple(name for name, words, pattern in _FEATURES if any(map(has, words)) and pattern.search(text))
+    return found or ("none of these",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.errors import AssayError
+from assay.inline_rows import NotRows, answered_rows
 from assay.model import Blame, Case, Failure, Prediction, TokenUsage
 from assay.systems.query import clean_query
 
@@ -69,6 +70,28 @@ def answered(
         tables_used=tables_used,
         failure=failure,
     )
+
+
+def answered_with_rows(
+    case: Case,
+    value: object,
+    *,
+    timings_s: tuple[tuple[str, float], ...] = (),
+    tokens: TokenUsage | None = None,
+) -> Prediction | None:
+    """The system answered with rows in place of a query; None where the value is none.
+
+    Rows of several shapes, or too many of them, are an answer that cannot be read.
+    """
+    try:
+        result = answered_rows(value)
+    except NotRows as error:
+        message = f"the result that the system answered {error}"
+        failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+        return Prediction(case_id=case.id, timings_s=timings_s, tokens=tokens, failure=failure)
+    if result is None:
+        return None
+    return Prediction(case_id=case.id, result=result, timings_s=timings_s, tokens=tokens)
 
 
 def first_line(text: str) -> str:

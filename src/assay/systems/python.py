@@ -19,7 +19,7 @@ from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
-from assay.systems.predictions import QuestionFailed, answered, failed
+from assay.systems.predictions import QuestionFailed, answered, answered_with_rows, failed
 from assay.systems.retrying import TryAgain, with_retries
 
 _EXTRAS: dict[str, Callable[[Case], object]] = {
@@ -42,7 +42,8 @@ class PythonSystem:
     the question's text. Further parameters are filled by name, with the case's values: ``question``,
     ``case``, ``context``, ``database``, ``case_id``, ``difficulty``, ``history``, ``conversation``, ``turn``; any other
     needs a default.
-    It returns the query as text (a code fence is removed), None for no answer, or a Prediction.
+    It returns the query as text (a code fence is removed), rows in its place (lists of cells, or objects by column),
+    None for no answer, or a Prediction.
 
     Each call of a sync callable gets its own thread, several at once; async calls share one event loop. A call that
     takes longer than the timeout is a failure: an async one is cancelled; a sync one cannot be, and goes on in its
@@ -130,9 +131,13 @@ class PythonSystem:
         if isinstance(given, Prediction):
             return replace(given, case_id=case.id)
         if given is not None and not isinstance(given, str):
-            raise QuestionFailed(
-                f"{self._label} returned {type(given).__name__}: return the query as str, None, or a Prediction"
-            )
+            with_rows = answered_with_rows(case, given, timings_s=(("wall_time", wall_time_s),))
+            if with_rows is None:
+                raise QuestionFailed(
+                    f"{self._label} returned {type(given).__name__}: return the query as str, rows as a list, None, "
+                    "or a Prediction"
+                )
+            return with_rows
         return answered(case, given, timings_s=(("wall_time", wall_time_s),))
 
     def _event_loop(self) -> asyncio.AbstractEventLoop:

@@ -11,12 +11,14 @@
 
     @pytest.mark.parametrize("check", CHECKS, ids=str)
     def test_my_engine_conforms(adapter, check):
-        if gap := conform(adapter, check):
+        gap = conform(adapter, check)
+        if gap and gap.whose != "never":
             pytest.xfail(f"{gap.whose}: {gap.why}")
 
 The checks need only two tables, which `prepare` makes in standard SQL. A check that an engine cannot
-pass is named as a `Gap`, with its owner and reason; a gap that has closed fails, so that the list
-stays true.
+pass is named as a `Gap`, with its owner, its reason and what the check then finds; a gap that has closed
+fails, and so does a check that finds something else, so that the list stays true. What nobody can close
+is what the database is: that it shows so is what is held, and the test passes.
 """
 
 from __future__ import annotations
@@ -381,7 +383,7 @@ def content_has_a_fingerprint(adapter: Adapter) -> None:
     adapter.write("UPDATE kinds SET a_real = 7.5 WHERE id = 3")
     changed = adapter.engine.fingerprint(adapter.url)
     adapter.write("UPDATE kinds SET a_real = NULL WHERE id = 3")
-    assert changed != first
+    assert changed != first, "the content has changed, and its fingerprint has not"
 
 
 def what_is_absent_is_said(adapter: Adapter) -> None:

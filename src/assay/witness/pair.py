@@ -44,6 +44,9 @@ _STEPS: tuple[frozenset[AssumptionKind], ...] = (
     frozenset({"unique", "dependency", "inclusion", "not_empty", "selects"}),
 )
 """What is given up, one kind after the other: a witness that breaks one kind alone says most."""
+_ALTERNATIVES = _STEPS[:7]
+_MOST_ALTERNATIVES = 3
+_LONGEST_ALTERNATIVE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +254,13 @@ class PairSearch:
         for without in _STEPS:
             rules = self._without(plan, without)
             if (higher := self._find(rules, trials // 3)) is not None:
-                return self._outcome(*self._explained(plan, rules, self._search.shrink(rules, higher)))
+                rules, smaller = self._explained(plan, rules, self._search.shrink(rules, higher))
+                outcome = self._outcome(rules, smaller)
+                others = self._alternatives(plan, smaller, outcome.broken)
+                if not others or outcome.witness is None:
+                    return outcome
+                reason = conditional_sentence(outcome.broken, outcome.witness, others)
+                return replace(outcome, alternatives=others, reason=reason)
         # Values that the data could hold are plainer than others, as far as the difference lets them be.
         plain = replace(declared, pools=observed.pools)
         return self._outcome(declared, self._search.shrink(plain, found))
@@ -267,7 +276,7 @@ class PairSearch:
 
     def _outcome(self, rules: Rules, smaller: Database) -> Refutation:
         witness, judged = self._shown(rules, smaller)
-        broken = tuple(self._broken(smaller, judged))
+        broken = (*self._broken(smaller, judged), *self._barred(smaller))
         kinds = {one.kind for one in broken}
         level: AssumptionLevel = next((level for level, allowed in _LEVELS if kinds <= allowed), "declared")
         holds = level == "observed"
@@ -293,6 +302,35 @@ class PairSearch:
                 return alone, self._search.shrink(alone, other)
         return rules, found
 
+    def _alternatives(
+        self, plan: Plan, found: Database, broken: Sequence[Assumption]
+    ) -> tuple[tuple[Assumption, ...], ...]:
+        """Other regularities that are enough to be broken, where all that was broken before is kept.
+
+        Each kind is given up for a few databases: what takes more of them is rarely what a reader would think of.
+        """
+        kept = [one for one in self._held if one.broken_by(found) is not None]
+        selects = any(one.kind == "selects" for one in broken)
+        others: list[tuple[Assumption, ...]] = []
+        for without in _ALTERNATIVES:
+            while len(others) < _MOST_ALTERNATIVES and not self._clock.is_over:
+                free = [one for one in self._held if one.kind in without and not any(one is other for other in kept)]
+                tells = "selects" in without and not selects and any(self._real.selects)
+                if not free and not tells:
+                    break
+                held = [one for one in self._held if not any(one is other for other in free)]
+                rules = self._rules(plan, held, selects=(False, False) if tells else self._real.selects)
+                if (other := self._find(rules, max(8, self._trials // 100))) is None:
+                    break
+                other = self._search.shrink(rules, other)
+                told = tuple(self._broken(other, self._search.judge(other)))
+                if not 0 < len(told) <= _LONGEST_ALTERNATIVE:
+                    break
+                others.append(told)
+                kept += [one for one in free if one.broken_by(other) is not None]
+                selects = selects or any(one.kind == "selects" for one in told)
+        return tuple(others)
+
     def _unselected(self, judged: Judged) -> list[int]:
         """The queries that find nothing here and something in the real data."""
         results = (judged.first, judged.second)
@@ -310,6 +348,20 @@ class PairSearch:
             text, broken = f"{which} finds something", f"{which} finds nothing"
             found.append(Assumption(kind="selects", table="", text=text, broken=broken))
         return found
+
+    def _barred(self, database: Database) -> list[Assumption]:
+        """The tables into which the real database's triggers would not let these rows, for all that is known."""
+        names = set(self._trial.barred(database))
+        return [
+            Assumption(
+                kind="trigger",
+                table=table.title,
+                text=f"the triggers of {table.title} see every row that is inserted",
+                broken=f"{table.title} holds rows that its triggers may refuse or change",
+            )
+            for table in self._plan.tables
+            if table.name in names
+        ]
 
     def _shown(self, rules: Rules, database: Database) -> tuple[Witness, Judged]:
         judged = self._search.judge(database)

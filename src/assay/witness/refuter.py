@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
-from assay.model.witness import Refutation
+from assay.model.witness import Refutation, Witness
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql import same_text
 from assay.sql.witness_facts import PairFacts, obstacle, read_pair
@@ -25,7 +25,6 @@ class MakeTrial(Protocol):
     def __call__(self, schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase: ...
 
 
-_KEPT = 4
 _ATTACKED = 20
 """With this part of the budget a difference is looked for at first, and every proof is attacked: rules may err, and the
 engine may refuse what the proof read."""
@@ -35,8 +34,15 @@ class Refuter:
     """Decides pairs of queries. It keeps the empty databases of the last few schemas. Used by one thread."""
 
     def __init__(
-        self, make_trial: MakeTrial, reads_answers: ReadsAnswers, *, options: ComparisonOptions | None = None
+        self,
+        make_trial: MakeTrial,
+        reads_answers: ReadsAnswers,
+        *,
+        options: ComparisonOptions | None = None,
+        kept: int = 4,
     ) -> None:
+        """``kept`` is of how many schemas the databases are kept."""
+        self._kept = kept
         self._make_trial = make_trial
         self._reads_answers = reads_answers
         self._options = options or ComparisonOptions()
@@ -84,6 +90,12 @@ class Refuter:
         )
         return replace(found, engine=trial.engine, seconds=time.monotonic() - began, seed=seed)
 
+    def made_again(self, schema: DatabaseSchema, witness: Witness) -> TrialDatabase | None:
+        """The database of a witness, until the next pair is looked at; None where it cannot be made."""
+        trial, _ = self._databases(schema)
+        trial.prepare({table.name: table.columns for table in witness.tables})
+        return trial if trial.fill([table.rows for table in witness.tables]) else None
+
     def close(self) -> None:
         """Release the databases. Closing twice is harmless."""
         while self._trials:
@@ -93,11 +105,16 @@ class Refuter:
     def _databases(self, schema: DatabaseSchema) -> tuple[TrialDatabase, TrialDatabase]:
         found = self._trials.pop(schema, None)
         if found is None:
-            found = self._make_trial(schema), self._make_trial(schema, keyless=True)
+            while len(self._trials) >= self._kept:
+                for trial in self._trials.popitem(last=False)[1]:
+                    trial.close()
+            first = self._make_trial(schema)
+            try:
+                found = first, self._make_trial(schema, keyless=True)
+            except BaseException:
+                first.close()
+                raise
         self._trials[schema] = found
-        if len(self._trials) > _KEPT:
-            for trial in self._trials.popitem(last=False)[1]:
-                trial.close()
         return found
 
 

@@ -15,6 +15,9 @@ _UNKNOWN: dict[WhyUnknown, str] = {
     "lost": "the queries ended the process in which they were tried",
 }
 
+_MOST_TOLD = 2
+"""Alternatives in a sentence; all are in the list below it."""
+
 
 def refuted_sentence(witness: Witness, *, real: bool) -> str:
     """That they differ, and on what."""
@@ -22,12 +25,18 @@ def refuted_sentence(witness: Witness, *, real: bool) -> str:
     return f"they differ {where} ({_size(witness)}): {witness.difference}"
 
 
-def conditional_sentence(broken: Sequence[Assumption], witness: Witness) -> str:
-    """Under which condition they differ."""
+def conditional_sentence(
+    broken: Sequence[Assumption], witness: Witness, alternatives: Sequence[Sequence[Assumption]] = ()
+) -> str:
+    """Under which conditions they differ, of which each is enough."""
+    what = ", or where ".join(map(_together, (broken, *alternatives[:_MOST_TOLD])))
+    return f"they differ where {what}, which the data never shows ({_size(witness)}): {witness.difference}"
+
+
+def _together(broken: Sequence[Assumption]) -> str:
     told = [one.broken for one in broken[:2]]
     rest = len(broken) - len(told)
-    what = " and ".join(told) + (f" (and {rest} more)" if rest else "")
-    return f"they differ where {what}, which the data never shows ({_size(witness)}): {witness.difference}"
+    return " and ".join(told) + (f" (and {rest} more)" if rest else "")
 
 
 def proved_sentence(proof: Proof) -> str:

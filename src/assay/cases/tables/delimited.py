@@ -52,6 +52,19 @@ def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
     )
 
 
+def delimited_rows(path: Path, *, encoding: str | None = None) -> _Rows:
+    """The rows of a CSV or TSV file as they stand there, each with the number of its line, the header's first.
+
+    An empty line is a row without cells. Raises CaseFileError.
+    """
+    text = read_text(path, encoding)
+    previous = csv.field_size_limit(_LARGEST_FIELD)
+    try:
+        return _rows(path, text, _delimiter(path, text))
+    finally:
+        csv.field_size_limit(previous)
+
+
 class _TooMuch(CaseFileError):
     """The file is larger than any table of questions: another reading of its quotes would not help."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.cases.records import Record, Table
 from assay.cases.text.decoding import empty, unreadable
@@ -27,6 +27,16 @@ _MOST_COLUMNS = 4096
 
 def parquet_table(path: Path) -> Table:
     """The records of a Parquet file, in its order. Raises CaseFileError."""
+    names, rows = parquet_rows(path)
+    records = tuple(
+        Record(place=f"row {number}", values=dict(zip(names, row, strict=True)))
+        for number, row in enumerate(rows, start=1)
+    )
+    return Table(path=path, records=records, columns=names)
+
+
+def parquet_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """The columns of a Parquet file, and its rows in their order. Raises CaseFileError."""
     import duckdb
 
     try:
@@ -47,11 +57,7 @@ def parquet_table(path: Path) -> Table:
         except duckdb.Error as error:
             reason = str(error).split("\n", 1)[0]
             raise CaseFileError(f"is no Parquet file that can be read: {reason}", path=str(path)) from error
-    records = tuple(
-        Record(place=f"row {number}", values=dict(zip(names, row, strict=True)))
-        for number, row in enumerate(rows, start=1)
-    )
-    return Table(path=path, records=records, columns=names)
+    return names, rows
 
 
 def _check_extent(path: Path, connection: duckdb.DuckDBPyConnection, literal: str) -> None:

@@ -20,9 +20,8 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
 
     name = "text2sql_eval_toolkit"
     marks: ClassVar[tuple[frozenset[str], ...]] = (
-        frozenset({"sql", "predictions"}),
-        frozenset({"SQL", "predictions"}),
-        frozenset({"sql", "meta", "db_id"}),
+        frozenset({"sql", "db_id", "predictions"}),
+        frozenset({"sql", "db_id", "meta"}),
     )
     names: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "id": ("id", "question_id"),

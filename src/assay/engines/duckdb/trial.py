@@ -93,6 +93,10 @@ class DuckdbTrial:
         """The rows that the prepared tables hold now."""
         return [self._connection.execute(f"SELECT {names} FROM {table}").fetchall() for table, names in self._filled]
 
+    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
+        """None: DuckDB has no triggers."""
+        return ()
+
     def rows(self, query: str) -> list[Row] | None:
         """The rows of a query; None where it fails, takes too long or gives too many."""
         execution = self._engine.execute(query)

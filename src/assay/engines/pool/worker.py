@@ -23,7 +23,8 @@ from assay.engines.pool import heartbeat, memory, wire
 
 _LARGE_BYTES = 64 * 1024
 _MOST_FRAMES = 64
-_SOON_S = 0.02
+_SOON_S = 0.04
+"""Each sending wakes the parent twice: many workers that send often would keep it busy."""
 
 
 def main(warm: str = "") -> None:

@@ -11,36 +11,41 @@ from psycopg import sql
 
 from assay.engines.postgres.session import Session, unusable
 from assay.model import DatabaseUrl, Limits
+from assay.model.witness import SCRATCH_PREFIX
 
 CONTENT_BYTES = 64 * 1024 * 1024
 """Up to this size of all tables together, their rows are read; beyond it, the server's counters replace them."""
 
 _LIMITS = Limits(timeout_s=60.0)
-_NOT_SYSTEM = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
+NOT_SYSTEM = (
+    "n.nspname NOT IN ('pg_catalog', 'information_schema') "
+    f"AND n.nspname !~ '^pg_(toast|temp)' AND left(n.nspname, {len(SCRATCH_PREFIX)}) <> '{SCRATCH_PREFIX}'"
+)
+"""Whose content is a user's: not the server's own, nor what a search for witnesses makes at this moment."""
 
 _SHAPE = f"""
 SELECT n.nspname, c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
        CASE WHEN c.relkind IN ('v', 'm') AND a.attnum = 1 THEN md5(pg_get_viewdef(c.oid)) END
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE {_NOT_SYSTEM} AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY 1, 2, a.attnum
+WHERE {NOT_SYSTEM} AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY 1, 2, a.attnum
 """
 
 _TABLES = f"""
 SELECT n.nspname, c.relname, pg_relation_size(c.oid), c.relfilenode::bigint,
        coalesce(s.n_tup_ins + s.n_tup_upd + s.n_tup_del, 0)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid
-WHERE {_NOT_SYSTEM} AND c.relkind IN ('r', 'm')
+WHERE {NOT_SYSTEM} AND c.relkind IN ('r', 'm')
       AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') ORDER BY 1, 2
 """
 
 _RIGHTS = f"""
 SELECT r.rolsuper, r.rolcreatedb OR r.rolcreaterole OR r.rolreplication,
   (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-   WHERE {_NOT_SYSTEM} AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+   WHERE {NOT_SYSTEM} AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
          AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')),
   (SELECT array_agg(n.nspname ORDER BY 1) FROM pg_namespace n
-   WHERE {_NOT_SYSTEM} AND has_schema_privilege(n.oid, 'CREATE')),
+   WHERE {NOT_SYSTEM} AND has_schema_privilege(n.oid, 'CREATE')),
   (SELECT array_agg(g.rolname ORDER BY 1) FROM pg_roles g
    WHERE g.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
                        'pg_signal_backend', 'pg_write_all_data') AND pg_has_role(g.oid, 'USAGE')),

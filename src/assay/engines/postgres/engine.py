@@ -151,12 +151,12 @@ class PostgresEngine:
         return PostgresTrial(url, schema, cls, limits=limits, keyless=keyless, prefix=prefix)
 
     @classmethod
-    def drop_scratch(cls, url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
+    def drop_scratch(cls, url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
         """Drop the scratch schemas of a process that is gone. Raises DatabaseError where the server cannot be used."""
         _require()
         from assay.engines.postgres.trial import drop_left
 
-        return drop_left(url, prefix)
+        return drop_left(url, prefix, wait_s=wait_s)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """None: the other databases of a server have schemas of their own."""

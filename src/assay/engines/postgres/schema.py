@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.engines.ddl import with_ddl
+from assay.engines.postgres.content import NOT_SYSTEM
 from assay.engines.samples import Executes, rows_of, text_literal, with_samples
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, Row, TableSchema, quoted
 
-_SHOWN = """
+_SHOWN = f"""
 WITH shown AS (
   SELECT c.oid, n.nspname, c.relname, c.relkind, pg_table_is_visible(c.oid) AS visible,
          c.relkind = 'r' AND c.relhassubclass AS inherited
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
-    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
+    AND {NOT_SYSTEM}
     AND has_schema_privilege(n.oid, 'USAGE')
     AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
 )
@@ -51,6 +52,11 @@ SELECT t.oid::int8, t.typbasetype::int8, format_type(t.typbasetype, t.typtypmod)
 FROM pg_type t LEFT JOIN pg_constraint r ON r.contypid = t.oid AND r.contype = 'c' AND r.convalidated
 WHERE t.typtype = 'd' AND t.typnamespace <> 'information_schema'::regnamespace ORDER BY t.oid, r.oid
 """
+_TRIGGERS = f"""{_SHOWN}
+SELECT t.tgrelid::int8, pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN shown s ON s.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 4 <> 0 ORDER BY t.tgrelid, t.tgname
+"""
+"""Those on INSERT."""
 _LABELS = "SELECT enumtypid::int8, enumlabel::text FROM pg_enum ORDER BY enumtypid, enumsortorder"
 _DOMAINS_DEEP = 10
 _VALUE = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\bVALUE\b")
@@ -69,6 +75,7 @@ class _Domain:
 def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
     """Tables and views, those first that need no schema's name. Raises DatabaseError where they cannot be listed."""
     columns, indexes, constraints = (_by_table(engine, query) for query in (_COLUMNS, _INDEXES, _CONSTRAINTS))
+    triggers = _by_table(engine, _TRIGGERS)
     types = _Types(engine)
     tables = []
     for oid, namespace, name, is_view, visible, _ in rows_of(engine, _TABLES):
@@ -87,6 +94,7 @@ def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
                 primary_key=next(iter(_keys(indexes[oid], numbered, primary=True)), ()),
                 unique=tuple(_keys(indexes[oid], numbered, primary=False)),
                 foreign_keys=_foreign_keys(constraints[oid], numbered, columns),
+                triggers=tuple(str(row[1]) for row in triggers[oid]),
             )
         )
     if with_values:

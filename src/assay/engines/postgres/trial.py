@@ -4,12 +4,16 @@ A schema has a name of its own, ``assay_scratch_`` and random letters, and is dr
 that made it lives, it holds an advisory lock of that name: a schema without its lock was left by a process that was
 killed, and the next one drops it. Nothing else on the server is written. Queries run on another connection, through the
 engine that guards them, and see the schema's tables only.
+
+Tables outside the default schema are made in a scratch schema for each of theirs, whose name stands in for it in
+queries and views. Enumerations are made anew from their labels.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -26,11 +30,21 @@ from assay.sql.lexing import pieces
 
 MOST_ROWS = 5_000
 _CONNECT_TIMEOUT_S = 10
-_LEFT = (
-    r"""SELECT nspname FROM pg_namespace WHERE nspname LIKE 'assay\_scratch\_%' AND pg_has_role(nspowner, 'MEMBER')"""
-)
+_LEFT = """SELECT nspname FROM pg_namespace
+WHERE left(nspname, length(%(one)s)) = %(one)s AND pg_has_role(nspowner, 'MEMBER')"""
 _LOCKED = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
+_AWAITED = "SELECT pg_advisory_lock(hashtextextended(%s, 0)) IS NOT NULL"
+_NAME = re.compile(r'[a-z_][a-z0-9_]*|"[^"]+"')
+_DEFINED = re.compile(r"\bas\s+(?:select|with|values|\()", re.IGNORECASE)
+_FIRST_OF_USERS = 16384
+"""The types that come with the server have smaller numbers."""
+_LEAST_WAIT_S = 2.0
+"""A query of a process that was killed ends a moment later, and holds the tables until then."""
 _UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
+
+
+class _Elsewhere(Exception):
+    """A query names a schema that is not its own."""
 
 
 class PostgresTrial:
@@ -44,10 +58,15 @@ class PostgresTrial:
         "_content",
         "_engine",
         "_filled",
+        "_given",
         "_made",
         "_name",
         "_names",
         "_others",
+        "_places",
+        "_spaces",
+        "_triggered",
+        "_url",
         "_views",
         "engine",
         "refused",
@@ -63,13 +82,21 @@ class PostgresTrial:
         keyless: bool = False,
         prefix: str,
     ) -> None:
+        self._url = url
         self._connection = _connected(url)
         self._name = f"{prefix}{os.urandom(6).hex()}"
         self._filled: list[tuple[str, int, str]] = []
+        self._given: list[str] = []
+        self._triggered = {table.quoted_name for table in schema.tables if table.triggers}
         self._content: list[list[Row]] = []
         self._names: dict[str, tuple[str, ...]] = {}
         self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
         self._made: list[tuple[str | None, str]] = []
+        self._places: dict[str, str] = {}
+        """Where each table is, by its name as a query writes it."""
+        outside = sorted({table.namespace for table in schema.tables if table.namespace is not None})
+        self._spaces = {one: f"{self._name}_{number}" for number, one in enumerate(outside)}
+        """The scratch schemas that stand in for others than the default one."""
         with contextlib.ExitStack() as undone:
             undone.callback(self._release)
             try:
@@ -81,10 +108,12 @@ class PostgresTrial:
     def _begin(
         self, url: DatabaseUrl, schema: DatabaseSchema, opens: type[Engine], limits: Any, *, keyless: bool
     ) -> None:
-        self._connection.execute(_LOCKED, (self._name,))
+        for name in (self._name, *self._spaces.values()):
+            self._connection.execute(_LOCKED, (name,))
         names = self._connection.execute("SELECT nspname FROM pg_namespace WHERE nspname <> 'pg_catalog'")
         self._others = {row[0] for row in names}
-        self._connection.execute(f"CREATE SCHEMA {quoted(self._name)}")
+        for name in (self._name, *self._spaces.values()):
+            self._connection.execute(f"CREATE SCHEMA {quoted(name)}")
         version = self._connection.info.server_version
         self.engine = f"postgresql {version // 10000}.{version % 10000}"
         self.refused = tuple(self._make(schema, keyless=keyless))
@@ -100,13 +129,16 @@ class PostgresTrial:
 
     def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
         """Say which columns of which tables `fill` will be given."""
-        self._filled = [(table, len(names), ", ".join(map(quoted, names))) for table, names in filled.items()]
+        self._given = list(filled)
+        self._filled = [
+            (self._places[table], len(names), ", ".join(map(quoted, names))) for table, names in filled.items()
+        ]
 
     def fill(self, rows: Sequence[Sequence[Row]]) -> bool:
-        """Replace every row. False where a constraint refused one."""
+        """Replace every row. False where a constraint refused one. Raises DatabaseError where the server is gone."""
         self._content = []
         complete = True
-        with contextlib.suppress(psycopg.Error):
+        try:
             with self._connection.transaction():
                 for table, _, _ in self._filled:
                     self._connection.execute(f"DELETE FROM {table}")
@@ -114,13 +146,20 @@ class PostgresTrial:
                     kept = self._inserted(f"INSERT INTO {table} ({names}) VALUES ", width, given)
                     complete = complete and len(kept) == len(given)
                     self._content.append(kept)
-            return complete
-        self._content = [[] for _ in self._filled]
-        return False
+        except psycopg.Error as error:
+            if self._connection.closed:
+                raise unusable(self._url, error) from None
+            self._content = [[] for _ in self._filled]
+            return False
+        return complete
 
     def content(self) -> list[list[Row]]:
         """The rows that the prepared tables hold now, as they were given."""
         return [list(rows) for rows in self._content]
+
+    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+        """The tables with rows and triggers on inserting them, whose functions are not at hand here."""
+        return tuple(name for name, given in zip(self._given, rows, strict=True) if given and name in self._triggered)
 
     def rows(self, query: str) -> list[Row] | None:
         """The rows of a query; None where it fails, takes too long or gives too many."""
@@ -128,11 +167,17 @@ class PostgresTrial:
         return None if found.result is None or found.status == "truncated" else list(found.result.rows)
 
     def execute(self, query: str) -> Execution:
-        """As `rows`, with the columns' names, or the reason of the failure."""
-        if (other := self._other_schema(query)) is not None:
-            message = f"refused: it reads the schema {other!r}, and not the small database that it is tried on"
+        """As `rows`, with the columns' names, or the reason of the failure.
+
+        Raises DatabaseError where the server is gone.
+        """
+        try:
+            found = self._engine.execute(self._here(query))
+        except _Elsewhere as error:
+            message = f"refused: it reads the schema {error.args[0]!r}, and not the small database that it is tried on"
             return outcomes.failed(query, "refused", "refused", message)
-        found = self._engine.execute(query)
+        if found.failure is not None and found.failure.kind == "unreadable_database":
+            raise DatabaseError(found.failure.message)
         if found.status == "truncated":
             return outcomes.failed(query, "error", "error", f"it gives more than {MOST_ROWS:,} rows")
         return found
@@ -146,43 +191,79 @@ class PostgresTrial:
         self._engine.close()
         self._release()
 
-    def _other_schema(self, query: str) -> str | None:
-        """A schema of the server that the query names; the engine's guard sees to everything else."""
+    def _here(self, query: str) -> str:
+        """The query with scratch schemas in place of those that they stand for; the guard sees to everything else.
+
+        Raises _Elsewhere where it names another schema of the server.
+        """
+        parts: list[str] = []
+        done = 0
         for piece, after in pairwise(pieces(query)):
             if after.text == "." and piece.kind in ("word", "name"):
                 if piece.is_unicode_escaped:
-                    return piece.text
-                if piece.name in self._others:
-                    return piece.name
-        return None
+                    raise _Elsewhere(piece.text)
+                if (own := self._spaces.get(piece.name)) is not None:
+                    parts += (query[done : piece.start], quoted(own))
+                    done = piece.end
+                elif piece.name in self._others:
+                    raise _Elsewhere(piece.name)
+        return "".join((*parts, query[done:]))
 
     def _release(self) -> None:
         if not self._connection.closed:
             with contextlib.suppress(psycopg.Error):
-                self._connection.execute(f"DROP SCHEMA IF EXISTS {quoted(self._name)} CASCADE")
+                for name in (self._name, *self._spaces.values()):
+                    self._connection.execute(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE")
             self._connection.close()
 
     def _make(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[str]:
         """Make the tables and views; a sentence for each that cannot be."""
-        # Types and functions of extensions are found where they are, tables of the same names after the schema's own.
+        self._made += [(None, f"CREATE SCHEMA {quoted(one)}") for one in self._spaces]
+        # Types and functions of extensions are found where they are.
         self._connection.execute(f"SET search_path = {quoted(self._name)}, public")
         for table in schema.tables:
-            if table.kind == "table" and table.namespace is not None:
-                yield f"the table {table.namespace}.{table.name} cannot be made: only the default schema's are"
-                continue
-            made = table.ddl if table.kind == "view" else _created(table, keyless=keyless)
-            if not made:
-                continue
-            try:
-                self._connection.execute(made)
-            except psycopg.Error as error:
-                yield f"the {table.kind} {table.name} cannot be made: {outcomes.first_line(error)}"
-                continue
             if table.kind == "table":
-                self._made.append((table.quoted_name, made))
-                self._names[table.quoted_name] = tuple(column.name for column in table.columns)
-            else:
-                self._made.append((None, made))
+                yield from self._make_table(table, keyless=keyless)
+        self._connection.execute(f"SET search_path = {quoted(self._name)}")  # a view reads these tables or none
+        for view in schema.tables:
+            if view.kind == "view" and view.ddl:
+                if not _DEFINED.search(view.ddl):
+                    yield f"the view {view.name} cannot be made: the database's schema tells its columns alone"
+                    continue
+                try:
+                    self._connection.execute(self._here(view.ddl).encode())
+                except (psycopg.Error, _Elsewhere) as error:
+                    yield f"the view {view.name} cannot be made: {outcomes.first_line(error)}"
+                else:
+                    self._made.append((None, view.ddl))
+
+    def _make_table(self, table: TableSchema, *, keyless: bool) -> Iterator[str]:
+        shown = table.quoted_name
+        space = self._name if table.namespace is None else self._spaces[table.namespace]
+        place = f"{quoted(space)}.{quoted(table.name)}"
+        body = _body(table, keyless=keyless)
+        try:
+            self._make_types(table)
+            self._connection.execute(f"CREATE TABLE {place} ({body})".encode())
+        except psycopg.Error as error:
+            yield f"the table {table.name} cannot be made: {outcomes.first_line(error)}"
+            return
+        self._made.append((shown, f"CREATE TABLE {shown} ({body})"))
+        self._places[shown] = place
+        self._names[shown] = tuple(column.name for column in table.columns)
+
+    def _make_types(self, table: TableSchema) -> None:
+        """Make the enumerations of a table's columns: the schema tells their labels as a condition, in their order."""
+        for column in table.columns:
+            start = f"{quoted(column.name)} IN ("
+            labels = next((one for one in table.checks if one.startswith(start)), None)
+            if labels is None or not _NAME.fullmatch(column.type):
+                continue
+            known = self._connection.execute("SELECT to_regtype(%s)::oid::int8", (column.type,)).fetchone()
+            own = f"CREATE TYPE {column.type} AS ENUM {labels[len(start) - 1 :]}"
+            if (known is None or known[0] is None or known[0] >= _FIRST_OF_USERS) and (None, own) not in self._made:
+                self._connection.execute(own.encode())
+                self._made.append((None, own))
 
     def _inserted(self, insert: str, width: int, given: Sequence[Row]) -> list[Row]:
         """Insert rows, at once where no constraint refuses one, else one by one; those that are in the table now."""
@@ -206,11 +287,11 @@ class PostgresTrial:
         return kept
 
 
-def drop_left(url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
+def drop_left(url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
     """Drop the scratch schemas that a process left behind which is gone, and return their names.
 
-    With a longer ``prefix`` those of one process, which its caller ends first. Raises DatabaseError where the server
-    cannot be used, or the role may make no schema.
+    With a longer ``prefix`` those of one process, which its caller ends first: the server learns of that a moment
+    later, which ``wait_s`` is for. Raises DatabaseError where the server cannot be used, or its role may make none.
     """
     connection = _connected(url)
     dropped = []
@@ -221,14 +302,14 @@ def drop_left(url: DatabaseUrl, prefix: str) -> tuple[str, ...]:
                 f"the role {row[1]} may make no schema in {url}: name a server for scratch schemas where it may "
                 "(GRANT CREATE ON DATABASE …)"
             )
-        for (name,) in connection.execute(_LEFT).fetchall():
-            if not name.startswith(prefix):
-                continue
-            row = connection.execute(_LOCKED, (name,)).fetchone()
-            if row is not None and row[0]:
-                connection.execute(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE")
-                connection.execute(_UNLOCK, (name,))
-                dropped.append(name)
+        connection.execute(f"SET lock_timeout = {int(1000 * max(wait_s, _LEAST_WAIT_S))}")
+        for (name,) in connection.execute(_LEFT, {"one": prefix}).fetchall():
+            with contextlib.suppress(psycopg.errors.LockNotAvailable):  # in use: the next one drops it
+                row = connection.execute(_AWAITED if wait_s else _LOCKED, (name,)).fetchone()
+                if row is not None and row[0]:
+                    connection.execute(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE")
+                    connection.execute(_UNLOCK, (name,))
+                    dropped.append(name)
     except psycopg.Error as error:
         raise unusable(url, error) from None
     finally:
@@ -260,8 +341,8 @@ def _cell(value: Cell) -> str | bytes | None:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _created(table: TableSchema, *, keyless: bool) -> str:
-    """A CREATE TABLE without foreign keys: rows are chosen so that these hold."""
+def _body(table: TableSchema, *, keyless: bool) -> str:
+    """The columns and constraints of a table, without foreign keys: rows are chosen so that these hold."""
     parts = [
         f"{quoted(column.name)} {column.type or 'text'}{' NOT NULL' if column.not_null and not keyless else ''}"
         for column in table.columns
@@ -271,4 +352,4 @@ def _created(table: TableSchema, *, keyless: bool) -> str:
             parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
         parts += [f"UNIQUE ({', '.join(map(quoted, columns))})" for columns in table.unique]
         parts += [f"CHECK ({check})" for check in table.checks]
-    return f"CREATE TABLE {table.quoted_name} ({', '.join(parts)})"
+    return ", ".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.engines.samples import Executes, rows_of, text_literal, with_samples
 from assay.errors import DatabaseError
@@ -17,6 +17,7 @@ SELECT name, type, sql FROM sqlite_master
 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql IS NOT NULL
 ORDER BY rowid
 """
+_TRIGGERS = "SELECT lower(tbl_name), sql FROM sqlite_master WHERE type = 'trigger' AND sql IS NOT NULL ORDER BY rowid"
 _SHADOWS = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
 _MADE_UP = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 _HIDDEN = 1  # a virtual table's hidden column, which queries do not ask for
@@ -35,6 +36,11 @@ def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
         except DatabaseError:
             continue  # a view on a table that is gone: no query can read it
         tables.append(with_samples(engine, table) if with_values else table)
+    triggers: dict[str, list[str]] = defaultdict(list)
+    for of, sql in rows_of(engine, _TRIGGERS):
+        triggers[str(of)].append(str(sql))
+    if triggers:
+        tables = [replace(table, triggers=tuple(triggers[table.name.lower()])) for table in tables]
     return DatabaseSchema(dialect="sqlite", tables=tuple(tables))
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from assay.engines import outcomes
 from assay.engines.sqlite.guard import Guard
 from assay.model import DatabaseSchema, Execution, Limits, Result, Row, TableSchema, quoted
+from assay.sql.schema_names import type_family
 
 MOST_ROWS = 5_000
 _MOST_BYTES = 1_000_000
 _ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
+_TYPE = re.compile(r"\w+(?: \w+)*(?: ?\( ?\d+(?: ?, ?\d+)? ?\))?")
+_PLAIN_TYPES = {"integer": "INTEGER", "real": "REAL", "numeric": "NUMERIC", "text": "TEXT", "date": "DATE"}
 _GENERATED = 2  # from this number on, a column of table_xinfo is computed from others
 
 
@@ -49,6 +54,8 @@ class SqliteTrial:
         "_made",
         "_names",
         "_reads",
+        "_tables",
+        "_triggers",
         "_views",
         "engine",
         "refused",
@@ -63,17 +70,26 @@ class SqliteTrial:
         self._inserts: list[str] = []
         self._deletes: list[str] = []
         self._reads: list[str] = []
+        self._tables: list[str] = []
+        self._triggers = {table.quoted_name: table.triggers for table in schema.tables if table.triggers}
         self._made: list[tuple[str | None, str]] = []
         self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
         refused: list[str] = []
         for pragma in ("temp_store=MEMORY", "trusted_schema=OFF", "journal_mode=OFF", "synchronous=OFF"):
             self._connection.execute(f"PRAGMA {pragma}")
-        for table_name, statement, why in self._wanted(schema, keyless=keyless):
-            try:
-                self._connection.execute(statement)
+        for table_name, statements, why in self._wanted(schema, keyless=keyless):
+            failed: Exception | None = None
+            for statement in statements:
+                try:
+                    self._connection.execute(statement)
+                except _ERRORS as error:
+                    failed = failed or error
+                    continue
                 self._made.append((table_name, statement))
-            except _ERRORS as error:
-                refused.append(f"{why}: {outcomes.first_line(error)}")
+                break
+            else:
+                if failed is not None:
+                    refused.append(f"{why}: {outcomes.first_line(failed)}")
         for table in schema.tables:
             if table.kind == "table":
                 self._names[table.quoted_name] = self._insertable(table)
@@ -95,6 +111,7 @@ class SqliteTrial:
     def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
         """Say which columns of which tables `fill` will be given."""
         self._inserts, self._deletes, self._reads = [], [], []
+        self._tables = list(filled)
         own = os.urandom(8).hex()  # the driver keeps statements by their text: no query may have one of these
         for table, columns in filled.items():
             names = ", ".join(map(quoted, columns))
@@ -137,6 +154,24 @@ class SqliteTrial:
             return [list(self._connection.execute(read).fetchall()) for read in self._reads]
         finally:
             self._guard.owner = False
+
+    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+        """The tables in which other rows are than these once the database's own triggers have seen them inserted."""
+        if not self._triggers:
+            return ()
+        self.fill([[] for _ in rows])
+        try:
+            self._owned(*(statement for own in self._triggers.values() for statement in own))
+            self.fill(rows)
+            held = [sorted(map(repr, kept)) for kept in self.content()]
+        except _ERRORS:  # such as a trigger on a table that could not be made
+            filled = [name for name, given in zip(self._tables, rows, strict=True) if given]
+            return tuple(name for name in filled if name in self._triggers)
+        finally:
+            names = self._owned("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            self._owned(*(f"DROP TRIGGER {quoted(str(name))}" for (name,) in names))
+        wanted = [sorted(map(repr, given)) for given in rows]
+        return tuple(name for name, own, given in zip(self._tables, held, wanted, strict=True) if own != given)
 
     def rows(self, query: str) -> list[Row] | None:
         """The rows of a query; None where it fails, takes too long or gives too many."""
@@ -194,14 +229,20 @@ class SqliteTrial:
         """Release it. Closing twice is harmless."""
         self._connection.close()
 
-    def _wanted(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str | None, str, str]]:
-        """What makes the tables, their further unique indexes, and the views; with what is lost where one fails."""
+    def _wanted(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str | None, tuple[str, ...], str]]:
+        """What makes the tables, their further unique indexes, and the views; with what is lost where one fails.
+
+        A table whose own statement is another engine's, as in a file of MySQL's, is made from what was read of it.
+        """
         own = schema.dialect == "sqlite"
         for table in schema.tables:
             if table.kind != "table":
                 continue
-            made = table.ddl if own and table.ddl and not keyless else created(table, keyless=keyless)
-            yield table.quoted_name, made, f"the table {table.name} cannot be made"
+            made = created(table, keyless=keyless)
+            ways = (table.ddl, made) if own and table.ddl and not keyless else (made,)
+            if made != (plain := created(_plainly_typed(table), keyless=keyless)):
+                ways = (*ways, plain)
+            yield table.quoted_name, ways, f"the table {table.name} cannot be made"
             there = () if keyless else self._unique(table)
             for number, columns in enumerate(() if keyless else table.unique):
                 if {name.lower() for name in columns} in there:
@@ -209,14 +250,14 @@ class SqliteTrial:
                 name, names = quoted(f"{table.name}_unique_{number}"), ", ".join(map(quoted, columns))
                 yield (
                     table.quoted_name,
-                    f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",
+                    (f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",),
                     f"a UNIQUE constraint of {table.name} cannot be made",
                 )
             for statement in table.indexes if own and not keyless else ():
-                yield table.quoted_name, statement, f"a unique index of {table.name} cannot be made"
+                yield table.quoted_name, (statement,), f"a unique index of {table.name} cannot be made"
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
-                yield None, view.ddl, f"the view {view.name} cannot be made"
+                yield None, (view.ddl,), f"the view {view.name} cannot be made"
 
     def _unique(self, table: TableSchema) -> list[set[str]]:
         """The sets of columns that the table's own statement keeps unique."""
@@ -232,6 +273,18 @@ class SqliteTrial:
         for index, column in rows:
             found.setdefault(index, set()).add(column)
         return list(found.values())
+
+    def _owned(self, *statements: str) -> list[Row]:
+        """Execute statements of the trial's own, and give the last one's rows."""
+        self._guard.start(self._limits.timeout_s)
+        self._guard.owner = True
+        found: list[Row] = []
+        try:
+            for statement in statements:
+                found = self._connection.execute(statement).fetchall()
+        finally:
+            self._guard.owner = False
+        return found
 
     def _declared(self, query: str) -> list[Row] | None:
         self._guard.declare_tables(self._connection)
@@ -255,6 +308,17 @@ class SqliteTrial:
             kind, message = guard.explain(query)
             return outcomes.failed(query, "refused", kind, message)
         return outcomes.failed(query, "error", "error", outcomes.first_line(error))
+
+
+def _plainly_typed(table: TableSchema) -> TableSchema:
+    """The table with a plain type for each column whose own is more than SQLite reads as one."""
+    columns = tuple(
+        column
+        if not column.type or _TYPE.fullmatch(column.type)
+        else replace(column, type=_PLAIN_TYPES.get(type_family(column.type), ""))
+        for column in table.columns
+    )
+    return replace(table, columns=columns)
 
 
 def created(table: TableSchema, *, keyless: bool = False) -> str:

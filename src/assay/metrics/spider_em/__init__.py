@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored
+from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored, without_query
 from assay.metrics.spider_em.matching import COMPONENTS, Agreement, matches
 from assay.metrics.spider_em.queries import Query, UnreadableError, with_columns, without_values
 from assay.metrics.spider_em.reading import read_query
@@ -56,6 +56,8 @@ class _ExactSetMatch(QueryMetric):
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
         """The best score over the golds. None where the script can read none of them, or no schema is known."""
+        if (failure := without_query(case, prediction)) is not None:
+            return unscored(self.name, failure)
         if not any(gold.succeeded for gold in executions.golds):
             return unscored(self.name, gold_failure(executions.golds))
         if failure := befallen(prediction, executions.predicted):
@@ -64,7 +66,7 @@ class _ExactSetMatch(QueryMetric):
             return unscored(self.name, _failure("setup", "the database's tables and columns cannot be read"))
         names = _names(executions.schema)
         golds, trouble = [], ""
-        for gold, execution in zip(case.golds, executions.golds, strict=True):
+        for gold, execution in zip(case.golds, executions.golds, strict=False):  # given results have no query
             try:
                 golds += [names.read(gold)] if execution.succeeded else []
             except UnreadableError as error:

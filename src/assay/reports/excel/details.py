@@ -16,6 +16,7 @@ from assay.reports.excel.case_sheet import (
 )
 from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
+from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import words
 from assay.reports.views.case import failures, near_misses
 from assay.reports.views.causes import repair, why
@@ -84,7 +85,7 @@ def _columns(run: Run, metrics: WorkbookMetrics, seen: DetailsSeen) -> list[Case
         _id_column(seen),
         *repeat_column("Repeat", run),
         text_column("Difficulty", seen.difficulties.width(12, 24), lambda item: item.case.difficulty),
-        text_column("VQL Generated", 58, lambda item: item.prediction.query, style="sql"),
+        text_column("VQL Generated", 58, _predicted, style="sql"),
         text_column("Ground Truth VQL", 58, _golds, style="sql"),
         *(metric_column(title, name, metrics.case_style(name)) for title, name in metrics.guide),
         *(_timing(name) for name in TIMINGS),
@@ -123,7 +124,12 @@ def _is_plain_integer(name: str) -> bool:
 
 
 def _golds(item: Evidence) -> str:
-    return _GOLD_SEPARATOR.join(item.case.golds)
+    return _GOLD_SEPARATOR.join(golds_text(item.case))
+
+
+def _predicted(item: Evidence) -> str | None:
+    given = item.prediction.result
+    return item.prediction.query if given is None else given_text(given)
 
 
 def _timing(name: str) -> CaseColumn:

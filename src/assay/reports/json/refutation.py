@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.model import Proof, Result, Row
+from assay.model import Proof, Repair, Result, Row
 from assay.model.cell_json import cell_to_json
-from assay.model.witness import Refutation, Witness
+from assay.model.witness import Assumption, Refutation, Witness
 
 
 def refutation_fields(outcome: Refutation) -> dict[str, object]:
@@ -16,16 +16,20 @@ def refutation_fields(outcome: Refutation) -> dict[str, object]:
         "why": outcome.why,
         "reason": outcome.reason,
         "level": outcome.level,
-        "broken": [
+        "broken": [_assumption(one) for one in outcome.broken],
+        "alternatives": [[_assumption(one) for one in others] for others in outcome.alternatives],
+        "causes": [
             {
-                "kind": one.kind,
-                "table": one.table,
-                "columns": list(one.columns),
-                "text": one.text,
-                "broken": one.broken,
+                "kind": cause.kind,
+                "message": cause.message,
+                "clause": cause.clause,
+                "gold": cause.gold,
+                "predicted": cause.predicted,
+                "proved": cause.proved,
             }
-            for one in outcome.broken
+            for cause in outcome.causes
         ],
+        "repair": None if outcome.repair is None else _repair(outcome.repair),
         "tags": list(outcome.tags),
         "proof": None if outcome.proof is None else _proof(outcome.proof),
         "not_proved": outcome.not_proved,
@@ -35,6 +39,23 @@ def refutation_fields(outcome: Refutation) -> dict[str, object]:
         "seconds": outcome.seconds,
         "seed": outcome.seed,
         "witness": None if outcome.witness is None else _witness(outcome.witness),
+    }
+
+
+def _assumption(one: Assumption) -> dict[str, object]:
+    return {
+        "kind": one.kind,
+        "table": one.table,
+        "columns": list(one.columns),
+        "text": one.text,
+        "broken": one.broken,
+    }
+
+
+def _repair(repair: Repair) -> dict[str, object]:
+    return {
+        "steps": [{"clause": step.clause, "before": step.before, "after": step.after} for step in repair.steps],
+        "query": repair.query,
     }
 
 

@@ -14,6 +14,7 @@ from assay.reports.markdown.sections import section_lines
 from assay.reports.markdown.selections import selection_turn
 from assay.reports.sections.run import run_sections
 from assay.reports.sections.values import sections_for
+from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, one_line, plural
 from assay.reports.views.run import CaseView, DifferenceView, QueryView, RunView
 from assay.reports.views.run_build import view_of
@@ -118,7 +119,8 @@ def _witness(item: Evidence) -> Iterable[str]:
     yield ""
     yield from fenced("text", clipped(item.case.question, limit=_QUESTION))
     index = item.verdict.gold_index or 0
-    for label, query in (("Gold", item.case.golds[index : index + 1]), ("Predicted", (item.prediction.query or "",))):
+    predicted = item.prediction.query or (given_text(item.prediction.result) if item.prediction.result else "")
+    for label, query in (("Gold", golds_text(item.case)[index : index + 1]), ("Predicted", (predicted,))):
         yield f"{label}:"
         yield ""
         yield from fenced("sql", clipped("".join(query), limit=_QUERY))

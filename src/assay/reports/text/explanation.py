@@ -7,6 +7,7 @@ from textwrap import indent
 
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Repair
+from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import one_line
 from assay.reports.text.refutation import refutation_text, witness_sql
 
@@ -26,10 +27,12 @@ def _lines(item: Evidence) -> Iterator[str]:
     if item.case.question.strip():
         yield f"question: {one_line(item.case.question, limit=_LENGTH)}"
     yield from _selected(item)
-    for gold in item.case.golds:
+    for gold in golds_text(item.case):
         yield f"\ngold:\n{indent(gold.strip(), _MARGIN)}"
     if item.prediction.query is not None:
         yield f"\nprediction:\n{indent(item.prediction.query.strip(), _MARGIN)}"
+    if item.prediction.result is not None:
+        yield f"\nprediction:\n{indent(given_text(item.prediction.result), _MARGIN)}"
     if item.refutation is not None:
         yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), _MARGIN)}"
         if item.refutation.witness is not None:

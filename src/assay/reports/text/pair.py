@@ -27,7 +27,7 @@ def pair_text(item: Evidence, executions: Executions) -> str:
     results without rows are left out. NULL is written without quotes; text that could be taken for
     NULL or for an empty cell is in quotes.
     """
-    answered = item.prediction.query is not None or item.prediction.failure is not None
+    answered = item.prediction.answered or item.prediction.failure is not None
     view = case_view(item, CaseLink(id="", anchor=""))
     parts = [view.reason]
     if view.near_misses:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from assay.diagnosis import CAUSES
 from assay.model import Result, Row
 from assay.model.witness import Refutation, Witness
 from assay.reports.text.plain import cell_text, one_line, visible
@@ -26,6 +27,7 @@ _TAGS = {
     "typing": "the values differ in type alone",
 }
 _WIDEST = 40
+_LENGTH = 300
 _QUERIES = "the first query", "the second query"
 
 
@@ -36,8 +38,12 @@ def refutation_text(outcome: Refutation, *, gold: bool = False) -> str:
 
 def remarks(outcome: Refutation) -> Iterator[str]:
     """What stands below the tables, a line each: assumptions, tags, the proof's rules, notes, the number of trials."""
+    yield from differs_where(outcome)
     for one in outcome.broken:
         yield f"it assumes that {one_line(one.broken)}; in the data, {one_line(one.text)}"
+    for others in outcome.alternatives:
+        told = " and ".join(one_line(one.broken) for one in others)
+        yield f"enough, too: {told}; in the data, {' and '.join(one_line(one.text) for one in others)}"
     if outcome.tags and outcome.witness is not None:
         yield "; ".join(_TAGS[tag] for tag in outcome.tags)
     if outcome.proof is not None:
@@ -49,6 +55,20 @@ def remarks(outcome: Refutation) -> Iterator[str]:
         yield f"{outcome.trials:,} databases tried on {outcome.engine}, seed {outcome.seed}"
 
 
+def differs_where(outcome: Refutation) -> Iterator[str]:
+    """Where a match and gold differ, a line each, and what of gold's makes them agree on the witness, too."""
+    for cause in outcome.causes:
+        proved = ", as the witness shows" if cause.proved else ""
+        yield f"differs where {one_line(cause.message, limit=_LENGTH)} ({CAUSES[cause.kind].title.lower()}{proved})"
+    if outcome.repair is not None:
+        steps = (
+            f"{one_line(step.after, limit=_LENGTH) or 'nothing'} in place of "
+            f"{one_line(step.before, limit=_LENGTH) or 'nothing'}"
+            for step in outcome.repair.steps
+        )
+        yield f"nothing was found that parts them with gold's {'; '.join(steps)}"
+
+
 def witness_sql(witness: Witness) -> str:
     """The statements that make the witness."""
     return "".join(f"{visible(statement)};\n" for statement in witness.statements)
@@ -56,12 +76,19 @@ def witness_sql(witness: Witness) -> str:
 
 def _lines(outcome: Refutation, names: tuple[str, str]) -> Iterator[str]:
     yield f"{_TITLES[outcome.kind]}: {one_line(outcome.reason)}"
+    if outcome.causes:
+        yield ""
+        yield from differs_where(outcome)
     if outcome.witness is not None:
         yield from _witness(outcome.witness, names)
     if outcome.broken:
         yield ""
         yield "It assumes what the data never shows:"
         for one in outcome.broken:
+            yield f"  {one_line(one.broken)}  (in the data, {one_line(one.text)})"
+    for others in outcome.alternatives:
+        yield "Enough by itself, too:"
+        for one in others:
             yield f"  {one_line(one.broken)}  (in the data, {one_line(one.text)})"
     if outcome.tags and outcome.witness is not None:
         yield ""

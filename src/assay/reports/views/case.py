@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from assay.model import Comparison, Evidence, Execution, Failure, Prediction, Score
 from assay.model.comparison import RowState
+from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
 from assay.reports.views.alignment import AlignedColumn, merged, sample
 from assay.reports.views.causes import repair, why
 from assay.reports.views.figures import CaseLink
 from assay.reports.views.run import CaseView, DifferenceView, QueryView, RowView, ScoreView
 from assay.reports.views.strengths import strength_name
+
+if TYPE_CHECKING:
+    from assay.runs.store.surveyed import SurveyedExecution
 
 _QUERY_LENGTH = 6000
 _ORIGINAL_LENGTH = 50_000
@@ -65,7 +70,7 @@ def failures(item: Evidence) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{failure.blame}: {message(failure.message)}" for failure in found if failure))
 
 
-def rows_and_time(execution: Execution, *, timed: bool = True) -> str:
+def rows_and_time(execution: Execution | SurveyedExecution, *, timed: bool = True) -> str:
     """The outcome of a query: ``4 rows in 12 ms``, ``no rows``, ``timeout after 30.0 s``, ``error``."""
     time = seconds(execution.wall_time_s) if timed and execution.wall_time_s is not None else None
     if execution.status in ("error", "timeout", "refused"):
@@ -87,9 +92,9 @@ def message(text: str) -> str:
 
 
 def _golds(item: Evidence) -> tuple[QueryView, ...]:
-    several = len(item.case.golds) > 1
+    several = item.case.gold_count > 1
     views = []
-    for index, query in enumerate(item.case.golds):
+    for index, query in enumerate(golds_text(item.case)):
         execution = item.gold_executions[index] if index < len(item.gold_executions) else None
         label = f"Gold {index + 1}" if several else "Gold"
         if several and index == item.verdict.gold_index:
@@ -99,7 +104,9 @@ def _golds(item: Evidence) -> tuple[QueryView, ...]:
 
 
 def _predicted(prediction: Prediction, execution: Execution | None) -> QueryView:
-    return _query("Predicted", prediction.query, execution, prediction.failure)
+    given = prediction.result
+    shown = prediction.query if given is None else given_text(given)
+    return _query("Predicted", shown, execution, prediction.failure)
 
 
 def _query(label: str, query: str | None, execution: Execution | None, failure: Failure | None) -> QueryView:

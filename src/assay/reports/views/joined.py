@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from assay.model import ColumnUse, Evidence, Joining
+from assay.model import ColumnUse, Joining
 from assay.reports.text.plain import one_line, plural
+
+if TYPE_CHECKING:
+    from assay.runs.store.surveyed import Seen
 
 _BY = {
     "id": "by id",
@@ -50,7 +54,7 @@ class GoldCopies:
     def __init__(self) -> None:
         self._answered = self._other = False
 
-    def take(self, item: Evidence) -> None:
+    def take(self, item: Seen) -> None:
         """Look at one answer."""
         if not self._other and item.prediction.query is not None:
             self._answered = True

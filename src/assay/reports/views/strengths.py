@@ -67,7 +67,8 @@ def sentence(item: Evidence) -> str:
     if found is None:
         return ""
     tried = f" ({plural(found.trials, 'database')} tried)" if item.verdict.strength == "survived" else ""
-    return one_line(found.reason, limit=_SENTENCE) + tried
+    where = f"; differs where {found.causes[0].message}" if found.causes else ""
+    return one_line(found.reason + where, limit=_SENTENCE) + tried
 
 
 def witness_view(item: Evidence) -> WitnessView | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from assay.model import Count, Evidence, Execution, MetricInfo, Run
 from assay.reports.text.plain import clipped, distinct, one_line, seconds
@@ -16,6 +17,9 @@ from assay.reports.views.run import SlowRow
 from assay.reports.views.selections_build import TermLengths, TermNotes
 from assay.reports.views.unscored import UnscoredCounts
 from assay.runs.aggregate.totals import is_unanswered
+
+if TYPE_CHECKING:  # it needs msgspec, which a run in memory may do without
+    from assay.runs.store.surveyed import Seen, SurveyedExecution
 
 _SLOWEST = 5
 
@@ -50,12 +54,12 @@ class Survey:
         several: list[tuple[int, str]] = []
         """Which answer to its case each is, and its name, where questions were asked several times."""
         parts = (self.unscored, self.copies, self.values, self.slowest, self.messages)
-        takers: list[Callable[[Evidence], None]] = [self._take, *(part.take for part in parts)]
+        takers: list[Callable[[Any], None]] = [self._take, *(part.take for part in parts)]
         if run.settings.selection is not None:
             takers += [self.terms.take, self.lengths.take]
         if beside is not None:
             takers.append(beside)
-        for item in run.evidence:
+        for item in _seen(run, whole=beside is not None):
             names.append(one_line(item.case.id, limit=80))
             ids.append(item.case.id)
             if run.settings.repeats > 1:
@@ -71,7 +75,7 @@ class Survey:
             if repeat == 0:
                 self.links[id_] = link
 
-    def _take(self, item: Evidence) -> None:
+    def _take(self, item: Seen) -> None:
         case, verdict = item.case, item.verdict
         if case.options.leniency.said:
             self.declaring.add(case.id)
@@ -82,7 +86,7 @@ class Survey:
             if verdict.ambiguity and verdict.ambiguity.all_tie:
                 self.all_tie.add(case.id)
 
-    def link_of(self, item: Evidence) -> CaseLink:
+    def link_of(self, item: Seen) -> CaseLink:
         """The link to one answer."""
         if not self._answers:
             return self.links[item.case.id]
@@ -99,7 +103,7 @@ class ScoreValues:
         """Metrics with values below 0 or above 1."""
         self._farthest: dict[str, float] = {}
 
-    def take(self, item: Evidence) -> None:
+    def take(self, item: Seen) -> None:
         """Look at one answer's scores."""
         for score in item.scores:
             value = score.value
@@ -125,12 +129,12 @@ class Slowest:
     """The slowest distinct queries: a query that several cases share ran once."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str | None, str], tuple[float, int, Evidence, Execution]] = {}
+        self._kept: dict[tuple[str | None, str], tuple[float, int, Seen, Execution | SurveyedExecution]] = {}
         """By database and query: the time, the place among all executions, and whose it is."""
         self._count = 0
         self._least = -1.0
 
-    def take(self, item: Evidence) -> None:
+    def take(self, item: Seen) -> None:
         """Look at one answer's executions."""
         for execution in _executions(item):
             time_s = execution.wall_time_s
@@ -140,7 +144,7 @@ class Slowest:
             if time_s > self._least:
                 self._keep(time_s, item, execution)
 
-    def _keep(self, time_s: float, item: Evidence, execution: Execution) -> None:
+    def _keep(self, time_s: float, item: Seen, execution: Execution | SurveyedExecution) -> None:
         kept, key = self._kept, (item.case.database, execution.query)
         if key in kept and kept[key][0] >= time_s:
             return
@@ -173,7 +177,7 @@ class FirstMessages:
                 self._wanted[case_id].append(count.name)
         self._found: dict[str, str] = {}
 
-    def take(self, item: Evidence) -> None:
+    def take(self, item: Seen) -> None:
         """Look at one answer's failures."""
         for name in self._wanted.get(item.case.id, ()):
             if name in self._found:
@@ -191,5 +195,15 @@ class FirstMessages:
         return self._found.get(failure)
 
 
-def _executions(item: Evidence) -> Iterable[Execution]:
-    return (*item.gold_executions, *filter(None, [item.predicted_execution]))
+def _seen(run: Run, *, whole: bool) -> Iterable[Seen]:
+    """What there is to look at of each answer. ``whole``: all of its evidence."""
+    if whole or run.settings.selection is not None:
+        return run.evidence
+    from assay.runs.store.surveyed import surveyed
+
+    return surveyed(run.evidence)
+
+
+def _executions(item: Seen) -> Sequence[Execution | SurveyedExecution]:
+    predicted = item.predicted_execution
+    return item.gold_executions if predicted is None else (*item.gold_executions, predicted)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from assay.model import Evidence, Execution, Failure
+from assay.model import Execution, Failure
 from assay.model.blame import is_final
 from assay.reports.text.plain import one_line, percent, plural
 from assay.reports.views.figures import Figure
+
+if TYPE_CHECKING:
+    from assay.runs.store.surveyed import Seen, SurveyedExecution
 
 _REASON = 240
 
@@ -28,7 +32,7 @@ class UnscoredCounts:
         self._ids: set[str] = set()
         self._several: set[str] = set()
 
-    def take(self, item: Evidence) -> None:
+    def take(self, item: Seen) -> None:
         """Count one answer."""
         failure, unscored = item.verdict.failure, item.outcome == "unscored"
         self.unscored += unscored
@@ -39,7 +43,7 @@ class UnscoredCounts:
         if any(map(_broken, item.gold_executions)):
             self._several.add(item.case.id)
 
-    def _take_failure(self, item: Evidence, failure: Failure, *, unscored: bool) -> None:
+    def _take_failure(self, item: Seen, failure: Failure, *, unscored: bool) -> None:
         if is_final(failure):
             self.scored = self.scored or not unscored
         else:
@@ -96,7 +100,7 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
         yield f"In {plural(counts.several, 'scored case')} one of several gold queries is broken."
 
 
-def _broken(execution: Execution) -> bool:
+def _broken(execution: Execution | SurveyedExecution) -> bool:
     return execution.failure is not None and execution.failure.blame == "gold"
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.model import CacheUse, TimeBin, TimeSpread
 
@@ -44,18 +44,21 @@ def spreads_of(evidence: Sequence[Judged], told: Sequence[float | None]) -> tupl
     ]
     found = (
         spread_of("answer", answers),
-        spread_of("gold query", _times(evidence, lambda item: item.gold_executions)),
-        spread_of("predicted query", _times(evidence, lambda item: (item.predicted_execution,))),
+        spread_of("gold query", _times(evidence, gold=True)),
+        spread_of("predicted query", _times(evidence, gold=False)),
     )
     return tuple(spread for spread in found if spread is not None)
 
 
-def _times(evidence: Sequence[Judged], of: Callable[[Judged], Iterable[Any]]) -> Iterable[float | None]:
+def _times(evidence: Sequence[Judged], *, gold: bool) -> Iterable[float | None]:
     """The times of different executions."""
+    at_once = getattr(evidence, "different", None)  # as in `assay.runs.aggregate.rates.each`
+    if at_once is not None:
+        return (seconds for _, _, seconds in at_once(gold=gold))
     different = {
         (item.case.database, execution.query, execution.wall_time_s)
         for item in evidence
-        for execution in of(item)
+        for execution in (item.gold_executions if gold else (item.predicted_execution,))
         if execution is not None
     }
     return (seconds for _, _, seconds in different)

@@ -35,6 +35,7 @@ from assay.runs.aggregate.strengths import witness_totals
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
     from assay.runs.store.fact_table import Judged
     from assay.runs.store.facts import AnswerFacts, ScoreFacts
+    from assay.runs.store.surveyed import Surveyed
 
 _Answer = TypeVar("_Answer", bound="Judged")
 
@@ -80,12 +81,13 @@ def aggregate(
         doubtful=doubtful,
     )
     outcomes = each(evidence, lambda item: item.verdict.outcome)
+    troubled = _troubled(evidence)
     return Aggregates(
         cases=len(firsts),
         correct=outcomes.count("correct"),
         incorrect=outcomes.count("incorrect"),
         unscored=outcomes.count("unscored"),
-        unanswered=sum(map(is_unanswered, evidence)),
+        unanswered=sum(map(is_unanswered, troubled)),
         overall=groups.overall,
         by_difficulty=groups.by_difficulty,
         by_database=groups.by_database,
@@ -100,7 +102,7 @@ def aggregate(
         ),
         flags=counts_of(evidence, _flags),
         near_misses=counts_of(evidence, _near_misses),
-        failures=counts_of(evidence, failures_of, alone=True),
+        failures=counts_of(troubled, failures_of),
         causes=counts_of(evidence, lambda item: _one(item.cause)),
         fix_first=counts_of(evidence, _mended_alone),
         cause_groups=cause_groups(evidence),
@@ -317,16 +319,13 @@ def _agreement(ones: Sequence[float | None], others: Sequence[float | None]) -> 
     return _Agreement((1.0, 0.0) in pairs, (0.0, 1.0) in pairs, agree and both, agree and not both)
 
 
-def counts_of(
-    evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterable[str]], *, alone: bool = False
-) -> tuple[Count, ...]:
+def counts_of(evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterable[str]]) -> tuple[Count, ...]:
     """How many cases carry each name, the most frequent first, then by name.
 
-    ``alone``: names are by what no two answers need have in common (`each`).
     A case counts once per name, however often the name occurs in its answers.
     """
     ids: dict[str, dict[str, None]] = {}
-    for place, names in enumerate(map(names_of, evidence) if alone else each(evidence, names_of)):
+    for place, names in enumerate(each(evidence, names_of)):
         for name in names:
             ids.setdefault(name, {})[evidence[place].case.id] = None
     counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
@@ -351,6 +350,12 @@ def _near_misses(item: Judged) -> Iterable[str]:
     return [miss.kind for miss in item.comparison.near_misses]
 
 
+def _troubled(evidence: Sequence[Judged]) -> Sequence[Judged]:
+    """The answers that have failures, and perhaps others."""
+    places = getattr(evidence, "troubled", None)  # as in `assay.runs.aggregate.rates.each`
+    return evidence if places is None else [evidence[place] for place in places()]
+
+
 def failures_of(item: Judged) -> Iterable[str]:
     """Every failure on the way to the verdict, as ``blame: kind``.
 
@@ -365,7 +370,7 @@ def failures_of(item: Judged) -> Iterable[str]:
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 
 
-def is_unanswered(item: Judged) -> bool:
+def is_unanswered(item: Judged | Surveyed) -> bool:
     """Whether the system gave no answer, or failed on the question."""
     failure = item.prediction.failure
     return failure is not None and failure.kind in ("unanswered", "ask_failed") and failure.blame == "system"

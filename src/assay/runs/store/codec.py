@@ -29,7 +29,15 @@ _Value = TypeVar("_Value")
 _PLAIN = frozenset({NoneType, bool, int, str})
 _ORIGIN = b'"origin":'
 _NOT_USED = (
-    *(b'"table":null,', b'"expects":"answer",', b'"conversation":null,', b'"turn":null,', b'"history":[],'),
+    *(
+        b'"table":null,',
+        b'"results":[],',
+        b'"result":null,',
+        b'"expects":"answer",',
+        b'"conversation":null,',
+        b'"turn":null,',
+        b'"history":[],',
+    ),
     b'"decision":null,"confidence":null,',
 )
 """Fields of cases and answers that were added later, as they are where nothing uses them."""

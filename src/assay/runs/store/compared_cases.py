@@ -240,6 +240,8 @@ def content_of(case: Case | SlimCase) -> Content:
     if case.turns:
         # A hash, since targets may name hundreds of terms.
         golds = (*golds, *(blake2b(encode_value(turn.targets), digest_size=12).hexdigest() for turn in case.turns))
+    if case.results:
+        golds = (*golds, *(blake2b(encode_value(one.content), digest_size=12).hexdigest() for one in case.results))
     asked: tuple[str, ...] = ()
     if case.history or case.expects != "answer":
         asked = case.expects, *(one.question for one in case.history)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.model import CaseOptions, Decision, Selection, Strength
+from assay.model import CaseOptions, Decision, GivenResult, Selection, Strength
 
 
 class SlimFailure(msgspec.Struct, frozen=True):
@@ -39,6 +39,7 @@ class SlimCase(msgspec.Struct, frozen=True):
     expects: Decision = "answer"
     history: tuple[SlimExchange, ...] = ()
     turns: tuple[SlimTurn, ...] = ()
+    results: tuple[GivenResult, ...] = ()
 
 
 class SlimTurnAnswer(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress, count
 from typing import Any, ClassVar, TypeAlias, TypeVar, Union, overload
 
 import msgspec
@@ -191,6 +192,27 @@ class FactColumns(FactList):
         told = list(map(tell, self.shared))
         return list(map(told.__getitem__, self.rows))
 
+    def troubled(self) -> list[int]:
+        """The places of all answers that have any failure, and of some others."""
+        shared = self.each(lambda item: item.verdict.failure is not None or item.answer.failure is not None)
+        return sorted({*compress(count(), shared), *self.answers, *self._odd})
+
+    def different(self, *, gold: bool) -> set[tuple[str | None, str | int, float | None]]:
+        """The different executions, of gold queries or of predicted ones: database, query and time."""
+        databases = self.each(lambda item: item.database)
+        side = self._golds if gold else self._predicted
+        usual = bytearray(side.there)
+        for place in self._odd:
+            usual[place] = False
+        found: set[tuple[str | None, str | int, float | None]] = {
+            (database, query, None if math.isnan(time_s) else time_s)
+            for database, query, time_s in compress(zip(databases, side.queries, side.times, strict=True), usual)
+        }
+        for place, (golds, predicted) in self._odd.items():
+            for one in golds if gold else filter(None, (predicted,)):
+                found.add((databases[place], one.query, one.wall_time_s))
+        return found
+
     def _at(self, place: int) -> BareFacts:
         return BareFacts(self, place)
 
@@ -202,27 +224,27 @@ class _Executions:
     """For each case one execution, if it went well: a hash of its query, and its time."""
 
     def __init__(self, count: int) -> None:
-        self._queries = array("q", bytes(8 * count))
-        self._times = array("d", bytes(8 * count))
-        self._there = bytearray(count)
+        self.queries = array("q", bytes(8 * count))
+        self.times = array("d", bytes(8 * count))
+        self.there = bytearray(count)
 
     def put(self, place: int, execution: ExecutionFacts | None) -> bool:
         """Keep what there is; False where it is more than fits in here."""
-        self._there[place] = execution is not None
+        self.there[place] = execution is not None
         if execution is None:
             return True
         query = execution.query
         if execution.failure is not None or execution.earlier_time_s is not None or not isinstance(query, int):
             return False
-        self._queries[place] = query
-        self._times[place] = math.nan if execution.wall_time_s is None else execution.wall_time_s
+        self.queries[place] = query
+        self.times[place] = math.nan if execution.wall_time_s is None else execution.wall_time_s
         return True
 
     def at(self, place: int) -> ExecutionFacts | None:
-        if not self._there[place]:
+        if not self.there[place]:
             return None
-        time_s = self._times[place]
-        return ExecutionFacts(self._queries[place], None if math.isnan(time_s) else time_s)
+        time_s = self.times[place]
+        return ExecutionFacts(self.queries[place], None if math.isnan(time_s) else time_s)
 
 
 class BareFacts:

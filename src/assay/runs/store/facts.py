@@ -27,7 +27,7 @@ from assay.model import (
     TurnAnswer,
     TurnScore,
 )
-from assay.model.witness import RefutationKind
+from assay.model.witness import RefutationKind, WhyUnknown
 from assay.runs.store.codec import of_today
 from assay.sql.features import features_of
 
@@ -59,6 +59,7 @@ class RefutationFacts(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.witness.Refutation`."""
 
     kind: RefutationKind
+    why: WhyUnknown | None = None
     budget_s: float | None = None
 
 
@@ -225,7 +226,7 @@ class FactReader:
 
     def read(self, line: bytes, case: Case, prediction: Prediction) -> CaseFacts:
         """The facts in a line of evidence. Raises RunError where it does not hold them."""
-        found = _decoded(_decoder(), line)
+        found = decoded(_decoder(), line)
         predicted = found.predicted_execution
         return self._facts(
             found,
@@ -237,7 +238,7 @@ class FactReader:
 
     def read_alone(self, line: bytes) -> CaseFacts:
         """As `read`, without the texts of case, answer and queries: what a run of a hundred thousand cases can keep."""
-        found = _decoded(_whole_decoder(), line)
+        found = decoded(_whole_decoder(), line)
         case, answer, predicted = found.case, found.prediction, found.predicted_execution
         features = features_of(case.golds[0]) if found.cause and case.golds else ()
         name = CaseName(
@@ -300,7 +301,8 @@ def _whole_decoder() -> msgspec.json.Decoder[_WholeLine]:
     return msgspec.json.Decoder(_WholeLine)
 
 
-def _decoded(decoder: msgspec.json.Decoder[_Kept], line: bytes) -> _Kept:
+def decoded(decoder: msgspec.json.Decoder[_Kept], line: bytes) -> _Kept:
+    """What the decoder takes from a line of evidence. Raises RunError where the line does not hold it."""
     try:
         return decoder.decode(of_today(line))
     except (msgspec.DecodeError, ValueError) as error:
@@ -347,7 +349,7 @@ class RowFacts(msgspec.Struct, frozen=True, gc=False):
 
 def row_of(line: bytes) -> RowFacts:
     """What a row of results.parquet has of a line of evidence. Raises RunError where the line does not hold it."""
-    return _decoded(_row_decoder(), line)
+    return decoded(_row_decoder(), line)
 
 
 @lru_cache(maxsize=1)

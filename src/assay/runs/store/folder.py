@@ -261,7 +261,7 @@ def _stored_evidence(folder: Path, stored: FinishedRunFile) -> LazyEvidence:
 
     order = _in_order(folder, stored, place_of)
     lines = JournalLines(folder / journal.NAME, places.ordered(order))
-    return LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)))
+    return LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line)
 
 
 def read_finished(folder: Path) -> FinishedRunFile:

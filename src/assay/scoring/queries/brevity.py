@@ -20,7 +20,9 @@ def ends_at_once(prediction: Prediction, executed: Sequence[Execution | None], d
     if len(executed) != 2 or dialect != "sqlite" or len(prediction.raw or "") > _MOST_CHARACTERS:
         return False
     gold, predicted = executed
-    if gold is None or predicted is None or gold.result is None or predicted.result is None:
+    if gold is None or predicted is None or gold.given is not None or predicted.given is not None:
+        return False
+    if gold.result is None or predicted.result is None:
         return False
     if not (_is_tiny(gold.result.rows) and (predicted is gold or _is_tiny(predicted.result.rows))):
         return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from assay.comparison import Answer, compare_with_itself
 from assay.comparison.codes.shared import same_lists
@@ -18,6 +18,7 @@ from assay.model import (
     Leniency,
     Result,
 )
+from assay.scoring.queries.given_rows import Read, counted, in_readings, with_counting
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.watching import WatchedExecutor
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
@@ -47,6 +48,8 @@ class GoldComparer:
         if predicted is None or len(golds) != 1 or case.options.ordered is not None:
             return None
         gold = golds[0]
+        if case.options.condition_columns or gold.given is not None:
+            return None
         if gold.result is None or predicted.result is not gold.result or not gold.succeeded:
             return None
         if gold.query != predicted.query or self._executor.trouble is not None:
@@ -57,41 +60,72 @@ class GoldComparer:
 
     def best(
         self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
-    ) -> tuple[Comparison | None, int | None, GoldAnswer | None]:
-        """The comparison with the best fitting gold, its index, and that gold's answer."""
-        best: tuple[Comparison, int, GoldAnswer] | None = None
+    ) -> Compared | None:
+        """The comparison with the best fitting gold; None where nothing could be compared."""
+        best: Compared | None = None
+        reads: dict[int, Read] = {}
         if predicted is None or predicted.result is None:
-            return None, None, None
+            return None
         for index, execution in enumerate(golds):
             if not execution.succeeded or execution.result is None:
                 continue
             if predicted.status == "truncated" and len(predicted.result.rows) < len(execution.result.rows):
                 continue  # the part that was cut off might have matched
-            comparison, known = self.one(case, url, execution, predicted.result)
-            if predicted.status == "truncated" and comparison.equal:
-                comparison = replace(comparison, equal=False, reason="the prediction returns more rows than gold")
-            if best is None or _closeness(comparison) > _closeness(best[0]):
-                best = (comparison, index, known)
-        return best or (None, None, None)
+            found = self.one(case, url, index, execution, predicted)
+            if predicted.status == "truncated" and found.comparison.equal:
+                told = replace(found.comparison, equal=False, reason="the prediction returns more rows than gold")
+                found = replace(found, comparison=told)
+            reads.update(found.reads)
+            if best is None or _closeness(found.comparison) > _closeness(best.comparison):
+                best = found
+        return replace(best, reads=reads) if best is not None and reads else best
 
     def one(
-        self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result, *, briefly: bool = False
-    ) -> tuple[Comparison, GoldAnswer]:
-        """The comparison with one gold, and that gold's answer. ``briefly``: without saying how they differ."""
-        gold = execution.result
-        if gold is None:
+        self,
+        case: Case,
+        url: DatabaseUrl,
+        index: int,
+        execution: Execution,
+        predicted: Execution,
+        *,
+        briefly: bool = False,
+    ) -> Compared:
+        """The comparison with one gold. ``briefly``: without saying how they differ."""
+        gold, theirs = execution.result, predicted.result
+        if gold is None or theirs is None:
             raise ValueError("only an execution with a result can be compared with")
         options = self.options_for(case, url)
         if briefly:
             options = replace(options, near_misses=False, sample_rows=0)
+        counting = case.counting(index)
+        if counting:
+            options = replace(options, leniency=with_counting(options.leniency, counting))
+        known = self._known(case, url, execution, gold, theirs)
+
+        def compare(ours: GoldAnswer, rows: Result) -> Comparison:
+            return counted(ours, counting).compare(rows, options, deadline=self._keeper.soon(), described=not briefly)
+
+        if execution.given is None and predicted.given is None:
+            return Compared(comparison=compare(known, theirs), index=index, known=counted(known, counting))
+        comparison, known, read = in_readings(
+            known,
+            theirs,
+            cells=(execution.cells, predicted.cells),
+            boolean_is_integer=options.boolean_is_integer,
+            compare=compare,
+        )
+        return Compared(comparison=comparison, index=index, known=known, reads={index: read})
+
+    def _known(self, case: Case, url: DatabaseUrl, execution: Execution, gold: Result, predicted: Result) -> GoldAnswer:
+        """What this gold says the answer is."""
         if case.options.ordered is not None:
-            known = GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
-        elif not may_be_cut(execution.query, self._executor.dialect(url)) and same_lists(gold.rows, predicted.rows):
+            return GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
+        if execution.given is not None:
+            return GoldAnswer(answer=Answer.bag(gold))
+        if not may_be_cut(execution.query, self._executor.dialect(url)) and same_lists(gold.rows, predicted.rows):
             # The same rows in the same order, and all of them: whether order counts does not matter.
-            known = GoldAnswer(answer=Answer.bag(gold))
-        else:
-            known = self._answers.of(url, execution, gold)
-        return known.compare(predicted, options, deadline=self._keeper.soon(), described=not briefly), known
+            return GoldAnswer(answer=Answer.bag(gold))
+        return self._answers.of(url, execution, gold)
 
     def options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
         """The run's options, with what the case and its database say themselves."""
@@ -112,8 +146,8 @@ class GoldComparer:
         found = self._executor.execute(url, query)
         if found.result is None or found.status == "truncated":
             return False
-        fitting = [gold for gold in golds if gold.succeeded and gold.result is not None]
-        return any(self.one(case, url, gold, found.result, briefly=True)[0].equal for gold in fitting)
+        fitting = [(index, gold) for index, gold in enumerate(golds) if gold.succeeded and gold.result is not None]
+        return any(self.one(case, url, index, gold, found, briefly=True).comparison.equal for index, gold in fitting)
 
     def compares_itself(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
         """Whether a right answer could have been compared: gold's own rows, in another order of columns if any will do.
@@ -128,11 +162,24 @@ class GoldComparer:
         mirrored = own
         if options.columns == "any":
             mirrored = Result(columns=own.columns[::-1], rows=tuple([row[::-1] for row in own.rows]))
-        what = ("gold beside itself", url.text, gold.query, case.options)
+        what = ("gold beside itself", url.text, gold.query or gold.given, case.options)
         try:
-            return self._keeper.hold(what, lambda: self._answers.of(url, gold, own).compare(mirrored, options).decided)
+            return self._keeper.hold(
+                what, lambda: self._known(case, url, gold, own, mirrored).compare(mirrored, options).decided
+            )
         except OutOfTimeError:
             return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """An answer beside the gold that fits best."""
+
+    comparison: Comparison
+    index: int
+    known: GoldAnswer
+    reads: Mapping[int, Read] = field(default_factory=dict)
+    """By gold, both results as they were read, where one of the two was given in place of a query."""
 
 
 def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:

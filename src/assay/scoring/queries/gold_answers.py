@@ -92,7 +92,8 @@ class GoldAnswers:
     def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
         """How far gold leaves its answer open: a property of the case, even where the answer could not be compared."""
         dialect = self._executor.dialect(url)
-        cut = [gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query, dialect)]
+        queries = [gold for gold in golds if gold.succeeded and gold.result is not None and gold.given is None]
+        cut = [gold for gold in queries if may_be_cut(gold.query, dialect)]
         found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
         return next((ambiguity for ambiguity in found if ambiguity is not None), None)
 

@@ -26,8 +26,9 @@ from assay.model import (
 from assay.model.making import remade
 from assay.ports import CachingExecutor, ChecksSuite, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.brevity import ends_at_once
-from assay.scoring.queries.comparing import GoldComparer
+from assay.scoring.queries.comparing import Compared, GoldComparer
 from assay.scoring.queries.diagnosing import Causes
+from assay.scoring.queries.given_rows import checked_gold, read_executions
 from assay.scoring.queries.gold_answers import GoldAnswers
 from assay.scoring.queries.heads import without_rows
 from assay.scoring.queries.luck import Luck, leaves_room
@@ -84,9 +85,9 @@ class QueryScorer:
 
         Question sets often ask one thing in several wordings, and systems are asked repeatedly.
         """
-        if not self._repeatable or case.expects != "answer" or prediction.given != "answer":
+        if prediction.query is None or not self._repeatable or case.expects != "answer" or prediction.given != "answer":
             return self.score(case, prediction, url).evidence
-        key = ("verdict", url.text, case.golds, prediction.query, case.options)
+        key = ("verdict", url.text, case.golds, case.results, prediction.query, case.options)
         known = self._executor.recall(*key)
         if not isinstance(known, Evidence):
             evidence = self.score(case, prediction, url).evidence
@@ -100,15 +101,19 @@ class QueryScorer:
         """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
         if case.expects != "answer":
             return self._without_answer(case, prediction, url)
-        if prediction.query is not None and prediction.given in ("decline", "clarify"):
+        if prediction.answered and prediction.given in ("decline", "clarify"):
             # What is beside a refusal was not given as the answer: neither executed nor scored.
-            scored = self.score(case, remade(prediction, query=None, decision=prediction.given), url, requests)
+            scored = self.score(
+                case, remade(prediction, query=None, result=None, decision=prediction.given), url, requests
+            )
             evidence = remade(scored.evidence, prediction=prediction)
             return ScoredCase(evidence=evidence, executions=scored.executions)
-        golds = tuple([blame(self._executor.execute(url, gold), "gold") for gold in case.golds])
+        golds = self._gold_executions(case, url)
         predicted = None
         if prediction.query is not None:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
+        elif prediction.result is not None:
+            predicted = blame(prediction.result.execution(), "predicted")
         suite = (
             None if self._suite is None else self._suite.check(case, prediction, self._comparer.options_for(case, url))
         )
@@ -157,6 +162,14 @@ class QueryScorer:
             evidence = self._causes.added_to(evidence, url, golds)
         return ScoredCase(evidence=evidence, executions=executions)
 
+    def _gold_executions(self, case: Case, url: DatabaseUrl) -> tuple[Execution, ...]:
+        """Gold's queries, executed, and the results that are given as gold."""
+        golds = tuple([blame(self._executor.execute(url, gold), "gold") for gold in case.golds])
+        if not case.results and not case.options.condition_columns:
+            return golds
+        golds += tuple([blame(result.execution(), "gold") for result in case.results])
+        return tuple([checked_gold(gold, case.counting(index)) for index, gold in enumerate(golds)])
+
     def _without_answer(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> ScoredCase:
         """A case whose question must not be answered. There are no results that metrics could compare."""
         verdict = undisputed(case, prediction)
@@ -186,9 +199,12 @@ class QueryScorer:
         golds, predicted = found.golds, found.predicted
         self._executor.look_out()
         if self._keeper.holds:
-            comparison, verdict = self._verdict(case, prediction, url, golds, predicted)
+            comparison, verdict, compared = self._verdict(case, prediction, url, golds, predicted)
         else:
-            comparison, verdict = self._held_verdict(case, prediction, url, golds, predicted)
+            comparison, verdict, compared = self._held_verdict(case, prediction, url, golds, predicted)
+        if compared is not None and compared.reads:
+            golds, predicted = read_executions(golds, predicted, compared.reads, compared.index)
+            found = replace(found, golds=golds, predicted=predicted)
         scorer = Scorer(self._keeper, case, prediction, url)
         asked = [*scorer.requests(self._metrics), *requests]
         if asked and not any(gold.succeeded for gold in golds):
@@ -213,9 +229,10 @@ class QueryScorer:
         url: DatabaseUrl,
         golds: Sequence[Execution],
         predicted: Execution | None,
-    ) -> tuple[Comparison | None, Verdict]:
+    ) -> tuple[Comparison | None, Verdict, Compared | None]:
         """The comparison and the verdict, or a timeout's failure; metrics that need neither still run."""
-        what = ("verdict", url.text, case.golds, prediction.query, case.options)
+        own = case.id if case.results or prediction.result is not None else ""
+        what = ("verdict", url.text, own, case.golds, prediction.query, case.options)
         try:
             return self._keeper.hold(what, lambda: self._verdict(case, prediction, url, golds, predicted))
         except OutOfTimeError as error:
@@ -230,7 +247,7 @@ class QueryScorer:
                 comparison=comparison,
                 trouble=self._executor.trouble,
             )
-            return comparison, finding.verdict()
+            return comparison, finding.verdict(), None
 
     def _verdict(
         self,
@@ -239,7 +256,7 @@ class QueryScorer:
         url: DatabaseUrl,
         golds: Sequence[Execution],
         predicted: Execution | None,
-    ) -> tuple[Comparison | None, Verdict]:
+    ) -> tuple[Comparison | None, Verdict, Compared | None]:
         own = self._comparer.of_own_words(case, url, golds, predicted)
         if own is not None and predicted is not None:
             own = see_vacuity(self._executor, url, golds[0], predicted, own)
@@ -247,11 +264,11 @@ class QueryScorer:
             finding = Finding(
                 prediction=prediction, golds=golds, predicted=predicted, comparison=own, index=0, flags=flags
             )
-            return own, finding.verdict()
-        if is_no_query(prediction.query) and not any(map(is_no_query, case.golds)):
-            comparison, index, known = None, None, None
-        else:
-            comparison, index, known = self._comparer.best(case, url, golds, predicted)
+            return own, finding.verdict(), None
+        found = None
+        if not is_no_query(prediction.query) or any(map(is_no_query, case.golds)):
+            found = self._comparer.best(case, url, golds, predicted)
+        comparison, index, known = (None,) * 3 if found is None else (found.comparison, found.index, found.known)
         if comparison is not None and index is not None and predicted is not None:
             comparison = see_vacuity(self._executor, url, golds[index], predicted, comparison)
         ambiguity = known.ambiguity if known is not None else self._answers.ambiguity(url, golds)
@@ -274,7 +291,7 @@ class QueryScorer:
             ambiguity=ambiguity,
             trouble=trouble,
         )
-        return comparison, finding.verdict()
+        return comparison, finding.verdict(), found
 
     def _luck(
         self,
@@ -288,6 +305,8 @@ class QueryScorer:
         gold = golds[index].result if index is not None else None
         if index is None or gold is None or predicted is None or predicted.result is None:
             return frozenset()
+        if golds[index].given is not None or predicted.given is not None:
+            return frozenset()  # only queries leave something open
         if not leaves_room(golds[index].query, predicted.query, len(gold.rows), self._executor.dialect(url)):
             return frozenset()
         luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), url)
@@ -308,7 +327,7 @@ class QueryScorer:
             flags.add("lenient")
         dialect = self._executor.dialect(url)
         for execution in golds if predicted is None else (*golds, predicted):
-            if is_nondeterministic(execution.query, dialect):
+            if execution.given is None and is_nondeterministic(execution.query, dialect):
                 flags.add("nondeterministic")
             if execution.status == "truncated":
                 flags.add("truncated")

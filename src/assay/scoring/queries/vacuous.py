@@ -27,7 +27,7 @@ def see_vacuity(
 
 def _over_nothing(executor: QueryExecutor, url: DatabaseUrl, execution: Execution) -> bool:
     row = _row_of_nothing(execution)
-    if row is None:
+    if row is None or execution.given is not None:  # a given result does not say what it was computed over
         return False
     probe = nothing_probe(execution.query, executor.dialect(url))
     if probe is None:

@@ -17,7 +17,7 @@ from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import parameter_value, seconds, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled, history_messages
-from assay.systems.predictions import QuestionFailed, answered
+from assay.systems.predictions import QuestionFailed, answered, answered_with_rows
 
 DEFAULT_TEMPLATE = '{"question": "{question}"}'
 _HISTORY = "{history}"
@@ -68,13 +68,20 @@ class HttpSystem:
 
     def _read(self, case: Case, said: dict[str, Any], started: float) -> Prediction:
         measured = (("wall_time", monotonic() - started),)
-        query = _query(said, self._options.query_path)
+        given = _given(said, self._options.query_path)
         tokens = None if self._options.tokens_path is None else token_usage(_at(said, self._options.tokens_path))
         times = () if self._options.times_path is None else _times(said, self._options.times_path)
-        prediction = answered(
-            case, query, said=_prose(said), timings_s=tuple(dict(measured + times).items()), tokens=tokens
-        )
-        return self._decided(prediction, said)
+        seconds_of = tuple(dict(measured + times).items())
+        if given is None or isinstance(given, str):
+            prediction = answered(case, given, said=_prose(said), timings_s=seconds_of, tokens=tokens)
+            return self._decided(prediction, said)
+        with_rows = answered_with_rows(case, given, timings_s=seconds_of, tokens=tokens)
+        if with_rows is None:
+            path = self._options.query_path or "the usual names"
+            raise QuestionFailed(
+                f"the answer has no text at {path!r} but {type(given).__name__}: name the query's path"
+            )
+        return self._decided(with_rows, said)
 
     def _decided(self, prediction: Prediction, said: dict[str, Any]) -> Prediction:
         """With what the system says of its decision and of how sure it is, where paths for these were given."""
@@ -157,9 +164,12 @@ def _at(said: Any, path: str) -> Any:
     return value
 
 
-def _query(said: dict[str, Any], path: str | None) -> str | None:
+def _given(said: dict[str, Any], path: str | None) -> object:
+    """What the answer has in the place of the query: a text, rows, or None for nothing."""
     if path is None:
         name = next((name for name in USUAL_QUERY_NAMES if name in said), None)
+        if (name is None or said[name] is None) and "rows" in said:
+            return said
         if name is None:
             raise QuestionFailed(
                 f"the answer has no field for the query: it has {_listed(said)}; name the query's path"
@@ -168,8 +178,6 @@ def _query(said: dict[str, Any], path: str | None) -> str | None:
     query = _at(said, path)
     if query is _ABSENT:
         raise QuestionFailed(f"the answer has nothing at {path!r}: its fields are {_listed(said)}")
-    if query is not None and not isinstance(query, str):
-        raise QuestionFailed(f"the answer has no text at {path!r} but {type(query).__name__}: name the query's path")
     return query
 
 

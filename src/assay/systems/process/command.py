@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -13,7 +14,7 @@ from assay.model import Case, Prediction
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled
-from assay.systems.predictions import QuestionFailed, answered, failed, first_line
+from assay.systems.predictions import QuestionFailed, answered, answered_with_rows, failed, first_line
 from assay.systems.process.process import Process
 from assay.systems.retrying import TryAgain, with_retries
 
@@ -26,9 +27,9 @@ class CommandSystem:
 
     The line is split into words as in a POSIX shell, and nothing is expanded except ``{question}``, ``{context}``,
     ``{database}`` and ``{id}``. Where no word holds ``{question}``, the question is written to standard input, in UTF-8
-    and with a newline. Standard output is the answer; an exit status other than 0 is a failure that quotes the last
-    line of standard error; after status 75 (EX_TEMPFAIL) the command is tried again. A command that exceeds its time is
-    killed with all processes that it started. ``wall_time`` is measured here.
+    and with a newline. Standard output is the answer, a query or a JSON object with ``rows``; an exit status other than
+    0 is a failure that quotes the last line of standard error; after status 75 (EX_TEMPFAIL) the command is tried
+    again. A command that exceeds its time is killed with all processes that it started. ``wall_time`` is measured here.
     """
 
     name = "command"
@@ -100,6 +101,10 @@ class CommandSystem:
         said = _last_line(done.errors)
         query = text if text.strip() else None
         measured = (("wall_time", monotonic() - started),)
+        if query is not None and (rows := _rows_in(query)) is not None:
+            with_rows = answered_with_rows(case, rows, timings_s=measured)
+            if with_rows is not None:
+                return with_rows
         return answered(case, query, said=said, in_answer=query is not None, timings_s=measured)
 
     def _start(self, words: list[str]) -> Process:
@@ -114,6 +119,17 @@ class CommandSystem:
                 raise QuestionFailed(f"the command cannot be started with this question: {error}") from None
             self._running.add(process)
             return process
+
+
+def _rows_in(text: str) -> object | None:
+    """The rows of an output that is a JSON object with them; a query never is."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and "rows" in found else None
 
 
 def _last_line(content: bytes) -> str:

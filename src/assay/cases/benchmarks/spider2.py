@@ -1,0 +1,290 @@
+"""Spider 2.0's folders as they come: gold results with columns that count, and a folder of predictions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.cases.fields import closest, listed
+from assay.cases.from_records import unanswered
+from assay.cases.given.files import ResultFiles, of_answer, of_gold
+from assay.cases.options import counted_columns
+from assay.cases.records import Record, shortened
+from assay.cases.text.decoding import read_text
+from assay.cases.values import UnusableValue, context_of, name_of, text_of, unfenced
+from assay.errors import CaseFileError
+from assay.model import Case, CaseOptions, ColumnUse, FieldNames, GivenResult, Prediction
+from assay.ports import LoadedCases, LoadedPredictions
+
+_RESULTS, _EVALUATION = "exec_result", "*eval*.jsonl"
+_GOLDS = (Path(), Path("gold"), Path("evaluation_suite/gold"))
+"""Where the folder of gold may be, seen from the folder that is named."""
+_ANSWERS = frozenset({".sql", ".csv"})
+_BESIDE = frozenset({".md", ".log", ".json", ".jsonl", ".yaml", ".yml", ".py", ".zip", ".gz"})
+"""Files that lie beside predictions, and are plainly none."""
+_KIND = re.compile(r"[a-z_]+?(?=_?\d)")
+_USES = (ColumnUse(field="id", column="instance_id"), ColumnUse(field="gold", column="exec_result"))
+
+
+class Spider2Format:
+    """Spider 2.0 lite and snow: ``gold/exec_result/ID.csv`` (``ID_a.csv``, ``ID_b.csv`` …, any of which is right), with
+    ``condition_cols`` and ``ignore_order`` in ``gold/*eval.jsonl``; the questions in ``spider2-lite.jsonl``; and a
+    folder of predictions, ``ID.sql`` or ``ID.csv``.
+
+    For the questions name their file, the folder above it, or that of gold. What is wrong with one gold is that
+    gold's failure.
+    """
+
+    name = "spider2"
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this is such a folder, or the file of questions or of the evaluation in one."""
+        if path.is_dir():
+            return _gold_below(path) is not None or _holds_answers(path)
+        return path.suffix.lower() == ".jsonl" and path.is_file() and _gold_beside(path) is not None
+
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
+        """Read questions and gold. Raises CaseFileError with file and line."""
+        layout = _Layout.of(path, fields.encoding)
+        return LoadedCases(cases=tuple(layout.cases()), columns=_USES)
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read a folder of predictions. Of ``ID.sql`` and ``ID.csv`` together the query counts."""
+        if not path.is_dir():
+            raise CaseFileError("is no folder: Spider 2.0's predictions are files ID.sql or ID.csv", path=str(path))
+        found: dict[str, Path] = {}
+        strange = []
+        for file in sorted(path.iterdir()):
+            suffix = file.suffix.lower()
+            if file.name.startswith(".") or suffix in _BESIDE or not file.is_file():
+                continue
+            if suffix not in _ANSWERS:
+                strange.append(file.name)
+            elif suffix == ".sql" or file.stem not in found:
+                found[file.stem] = file
+        if strange:
+            raise CaseFileError(
+                f"holds what is no prediction: {listed(strange, most=5)}. Predictions are called ID.sql or ID.csv, by "
+                "the instance_id: rename them, or move the others away",
+                path=str(path),
+            )
+        if not found:
+            raise CaseFileError("holds no prediction: they are called ID.sql or ID.csv", path=str(path))
+        files = ResultFiles(path, of_answer)
+        return LoadedPredictions(
+            predictions=tuple(_prediction(name, file, files, fields.encoding) for name, file in found.items()),
+            columns=(ColumnUse(field="id", column="the files' names"),),
+        )
+
+
+def _prediction(name: str, file: Path, files: ResultFiles, encoding: str | None) -> Prediction:
+    if file.suffix.lower() == ".csv":
+        return Prediction(case_id=name, result=files.read(file.name), origin=file.name)
+    query = unfenced(read_text(file, encoding)) if file.stat().st_size else ""
+    if not query.strip():
+        return Prediction(case_id=name, failure=unanswered(f"{file.name} holds no query"), origin=file.name)
+    return Prediction(case_id=name, query=query, origin=file.name)
+
+
+def _gold_below(folder: Path) -> Path | None:
+    return next((folder / place for place in _GOLDS if (folder / place / _RESULTS).is_dir()), None)
+
+
+def _gold_beside(file: Path) -> Path | None:
+    """The folder of gold of a file of questions; of the file of the evaluation its own folder."""
+    return _gold_below(file.parent)
+
+
+def _holds_answers(folder: Path) -> bool:
+    """Whether a folder has queries by name, or results and nothing but them."""
+    try:
+        names = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+    except OSError:
+        return False
+    kinds = {entry.suffix.lower() for entry in names if entry.is_file()}
+    return ".sql" in kinds or (kinds == {".csv"} and len(names) > 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """Where questions and gold are."""
+
+    gold: Path
+    standards: Mapping[str, Record]
+    """The lines of the evaluation's file by instance."""
+    standard_file: Path
+    questions: Mapping[str, Record]
+    question_file: Path | None
+    encoding: str | None
+
+    @classmethod
+    def of(cls, path: Path, encoding: str | None) -> _Layout:
+        """Raises CaseFileError where something is missing."""
+        gold = _gold_below(path) if path.is_dir() else _gold_beside(path)
+        if gold is None:
+            where = ", ".join(str(place / _RESULTS) for place in _GOLDS)
+            raise CaseFileError(
+                f"has no gold of Spider 2.0 beside it: there is none of {where}; name the folder of the benchmark",
+                path=str(path),
+            )
+        standard_file = _standards(gold)
+        questions = path if path.is_file() and path != standard_file else _questions(path, gold)
+        return cls(
+            gold=gold,
+            standards=_lines(standard_file, encoding),
+            standard_file=standard_file,
+            questions={} if questions is None else _lines(questions, encoding),
+            question_file=questions,
+            encoding=encoding,
+        )
+
+    def cases(self) -> Iterator[Case]:
+        """The questions in their order, then what only the evaluation has."""
+        files = ResultFiles(self.gold / _RESULTS, of_gold)
+        present: dict[str, list[str]] = {}
+        for file in sorted((self.gold / _RESULTS).iterdir()):
+            if file.suffix == ".csv":
+                present.setdefault(re.sub(r"_[a-z]$", "", file.stem), []).append(file.name)
+                present.setdefault(file.stem, [file.name])
+        for name in dict.fromkeys((*self.questions, *self.standards)):
+            yield self._case(name, files, present)
+
+    def _case(self, name: str, files: ResultFiles, present: Mapping[str, list[str]]) -> Case:
+        asked, standard = self.questions.get(name), self.standards.get(name)
+        told: Mapping[str, Any] = {} if asked is None else asked.values
+        rules: Mapping[str, Any] = {} if standard is None else standard.values
+        named = re.compile(rf"{re.escape(name)}(_[a-z])?\.csv")
+        variants = [file for file in present.get(name, ()) if named.fullmatch(file)]
+        query = self._query(name) if not variants or rules.get("temporal") is True else None
+        counting: tuple[tuple[int, ...], ...] = ()
+        golds: tuple[str, ...] = () if query is None else (query,)
+        results: tuple[GivenResult, ...] = ()
+        if query is None:
+            results = tuple(files.read(file) for file in variants) or (self._missing(name, present),)
+        if standard is None:
+            golds, results = (), (_broken(f"{self.standard_file.name} has no line for {name}", name),)
+        try:
+            counting = _counting(rules.get("condition_cols"), variants if query is None else [name])
+        except UnusableValue as error:
+            results = tuple(_broken(f"{name}: {error.message}", one) for one in variants or [name])
+            golds = ()
+        file, record = (self.standard_file, standard) if asked is None else (self.question_file, asked)
+        place = f"{file.name}, {record.place}" if file is not None and record is not None else None
+        return _placed_case(
+            name,
+            told,
+            place,
+            golds=golds,
+            results=results,
+            options=_options(rules, counting),
+        )
+
+    def _query(self, name: str) -> str | None:
+        """Gold's own query, which counts where the answer changes with time, or where no result is given."""
+        file = self.gold / "sql" / f"{name}.sql"
+        return read_text(file, self.encoding) if file.is_file() and file.stat().st_size else None
+
+    def _missing(self, name: str, present: Mapping[str, list[str]]) -> GivenResult:
+        near = closest(name, present, cutoff=0.8)
+        hint = f' (did you mean "{present[near][0]}"?)' if near else ""
+        return _broken(f"{_RESULTS} has no {name}.csv, nor one with _a, _b and so on{hint}", f"{name}.csv")
+
+
+def _broken(message: str, source: str) -> GivenResult:
+    return GivenResult(source=source, failure=of_gold(message))
+
+
+def _options(rules: Mapping[str, Any], counting: tuple[tuple[int, ...], ...]) -> CaseOptions:
+    ignored = rules.get("ignore_order")
+    ignored = ignored if isinstance(ignored, bool) else True
+    return CaseOptions(condition_columns=counting, ignore_order=ignored, ordered=not ignored)
+
+
+def _placed_case(
+    name: str,
+    told: Mapping[str, Any],
+    place: str | None,
+    *,
+    golds: tuple[str, ...],
+    results: tuple[GivenResult, ...],
+    options: CaseOptions,
+) -> Case:
+    kind = _KIND.match(name)
+    try:
+        return Case(
+            id=name,
+            question=text_of(told.get("question", told.get("instruction")), "the question") or "",
+            golds=golds,
+            results=results,
+            database=name_of(told.get("db", told.get("db_id")), "the database's name"),
+            tags=(kind[0],) if kind else (),
+            context=context_of(told.get("external_knowledge")),
+            options=options,
+            origin=place,
+        )
+    except UnusableValue as error:
+        raise CaseFileError(error.message, path=place or name) from error
+
+
+def _counting(said: object, variants: list[str]) -> tuple[tuple[int, ...], ...]:
+    """The columns that count, for each variant. Raises UnusableValue where it cannot be told which count for which."""
+    columns = None if said is None else counted_columns(said)
+    if columns is None or not any(columns.groups):
+        return ()
+    if any(isinstance(one, str) for group in columns.groups for one in group):
+        raise UnusableValue(f"condition_cols is {shortened(str(said))}: expected places of columns, from 0")
+    groups = tuple(tuple(int(one) for one in group) for group in columns.groups)
+    if columns.for_all:
+        return groups * len(variants)
+    if len(groups) != len(variants):
+        there = f"{len(variants)} variants ({listed(variants, most=5)})" if len(variants) != 1 else "one gold"
+        raise UnusableValue(f"condition_cols has {len(groups)} lists of columns, and there is {there}: one for each")
+    return groups
+
+
+def _standards(gold: Path) -> Path:
+    found = sorted(gold.glob(_EVALUATION))
+    if len(found) != 1:
+        there = f"there is {listed([file.name for file in found])}" if found else "there is none"
+        raise CaseFileError(
+            f"must have one file of the evaluation, such as spider2lite_eval.jsonl, and {there}", path=str(gold)
+        )
+    return found[0]
+
+
+def _questions(path: Path, gold: Path) -> Path | None:
+    """The file of questions: beside gold's folder, or up to two folders above it."""
+    folder = path if path.is_dir() else path.parent
+    for place in dict.fromkeys((folder, gold, *list(gold.resolve().parents)[:2])):
+        found = [file for file in sorted(place.glob("spider2*.jsonl")) if "eval" not in file.name]
+        if len(found) > 1:
+            raise CaseFileError(
+                f"has several files of questions: name one of {listed([file.name for file in found])}", path=str(place)
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _lines(path: Path, encoding: str | None) -> dict[str, Record]:
+    from assay.cases.text.json import json_lines_table
+
+    found: dict[str, Record] = {}
+    for record in json_lines_table(path, encoding=encoding).records:
+        try:
+            name = name_of(record.values.get("instance_id"), "instance_id")
+        except UnusableValue as error:
+            raise CaseFileError(error.message, path=str(path), place=record.place) from error
+        if name is None:
+            near = closest("instance_id", record.values)
+            hint = f'; did you mean "{near}"?' if near else ""
+            raise CaseFileError(f"has no instance_id{hint}", path=str(path), place=record.place)
+        if name in found:
+            raise CaseFileError(
+                f'the id "{name}" occurs twice: at {found[name].place} and here', path=str(path), place=record.place
+            )
+        found[name] = record
+    return found

@@ -1,0 +1,204 @@
+"""Read a result from a CSV, Parquet or Excel file.
+
+What is wrong with such a file is the trouble of the one case that names it: the result then has a failure in place of
+rows, and everything else is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from assay.cases.fields import closest
+from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
+from assay.cases.text.decoding import check_size
+from assay.errors import InputError
+from assay.inline_rows import MOST_BYTES, MOST_ROWS
+from assay.model import Cell, CellTypes, Failure, GivenResult
+
+MOST_IN_ALL = 1 << 30
+"""What all results of one question set or prediction file may take together."""
+
+CSV = frozenset({".csv", ".tsv"})
+PARQUET = frozenset({".parquet", ".pq"})
+SHEETS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
+SUFFIXES = CSV | PARQUET | SHEETS
+
+_RANGE = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})(?::\$?([A-Za-z]{1,3})\$?(\d{1,7}))?")
+_SMALL = "a result that is compared is small: leave out what is not needed"
+
+
+class UnusableFile(Exception):
+    """A file that holds no result. The message says why."""
+
+
+Fail = Callable[[str], Failure]
+
+
+def of_gold(message: str) -> Failure:
+    """The failure of a gold whose file cannot be used."""
+    return Failure(stage="load", kind="unusable_gold", blame="gold", message=message)
+
+
+def of_answer(message: str) -> Failure:
+    """The failure of an answer whose file cannot be used."""
+    return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+
+
+class ResultFiles:
+    """Reads the results that one question set or prediction file names; a workbook is opened once."""
+
+    def __init__(self, folder: Path, fail: Fail) -> None:
+        self._folder = folder
+        self._fail = fail
+        self._sheets: dict[Path, list[Sheet] | str] = {}
+        self._taken = 0
+
+    def read(self, name: str, *, sheet: str | None = None, cells: str | None = None) -> GivenResult:
+        """The result in a file, whose name is relative to the folder. ``cells``: a range such as ``A1:C9``."""
+        path = self._folder / name
+        shown = name if sheet is None and cells is None else f"{name}#{'!'.join(filter(None, (sheet, cells)))}"
+        try:
+            columns, rows, kind = self._table(path, sheet, cells)
+            found = self.kept(GivenResult.of(rows, columns=columns, cells=kind, source=shown))
+        except UnusableFile as error:
+            return GivenResult(source=shown, failure=self._fail(f"{shown}: {error}"))
+        except InputError as error:
+            said = str(error).removeprefix(f"{path}").lstrip(": ,")
+            return GivenResult(source=shown, failure=self._fail(f"{shown}: {said}"))
+        return found
+
+    def kept(self, result: GivenResult) -> GivenResult:
+        """The result. Raises UnusableFile where it, or all results together, are more than is kept."""
+        size = len(result.content)
+        if result.row_count > MOST_ROWS or size > MOST_BYTES:
+            most = f"at most {MOST_ROWS:,} rows and {MOST_BYTES >> 20} MiB are read: {_SMALL}"
+            raise UnusableFile(f"holds {result.row_count:,} rows of {size >> 20:,} MiB, and {most}")
+        self._taken += size
+        if self._taken > MOST_IN_ALL:
+            raise UnusableFile(f"all results together are more than the {MOST_IN_ALL >> 20:,} MiB that are read")
+        return result
+
+    def _table(
+        self, path: Path, sheet: str | None, cells: str | None
+    ) -> tuple[Sequence[str], Sequence[Sequence[Cell]], CellTypes]:
+        suffix = path.suffix.lower()
+        _check(path)
+        if suffix not in SHEETS and (sheet is not None or cells is not None):
+            raise UnusableFile("only a workbook has sheets and ranges")
+        if suffix in CSV:
+            return (*_delimited(path), "text")
+        if suffix in PARQUET:
+            return (*_parquet(path), "typed")
+        if suffix in SHEETS:
+            return (*self._range(path, sheet, cells), "sheet")
+        known = ", ".join(sorted(SUFFIXES))
+        raise UnusableFile(f'has the suffix "{path.suffix}": a result is read from one of {known}')
+
+    def _range(
+        self, path: Path, sheet: str | None, cells: str | None
+    ) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+        if path not in self._sheets:
+            try:
+                self._sheets[path] = read_sheets(path)
+            except UnreadableWorkbook as error:
+                self._sheets[path] = str(error)
+        sheets = self._sheets[path]
+        if isinstance(sheets, str):
+            raise UnusableFile(sheets)
+        chosen = [one for one in sheets if one.name == sheet]
+        if sheet is None:
+            chosen = [one for one in sheets if one.visible]
+        names = [one.name for one in sheets]
+        if len(chosen) != 1:
+            near = None if sheet is None else closest(sheet, names)
+            hint = f' (did you mean "{near}"?)' if near else ""
+            what = f'has no sheet "{sheet}"{hint}' if sheet is not None else "has several sheets, and none is named"
+            raise UnusableFile(f"{what}: there is {', '.join(names) or 'none with content'}")
+        return _within(chosen[0], cells)
+
+
+def _check(path: Path) -> None:
+    try:
+        if not path.is_file():
+            near = None
+            if path.parent.is_dir():
+                near = closest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
+            hint = f' (did you mean "{near}"?)' if near else ""
+            if path.is_dir():
+                raise UnusableFile("is a folder: name a file in it")
+            raise UnusableFile(f"there is no such file{hint}" if path.parent.is_dir() else "there is no such folder")
+    except (OSError, ValueError) as error:  # a name too long, or with a zero byte
+        raise UnusableFile(f"cannot be read: {error}") from error
+    check_size(path, MOST_BYTES, hint=_SMALL)
+
+
+def _delimited(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """The first line names the columns. A blank line is a row only where there is one column, and not at the end."""
+    from assay.cases.tables.delimited import delimited_rows
+
+    lines = delimited_rows(path)
+    while lines and not any(lines[-1][1]):
+        if len(lines[-1][1]) == 1:
+            break  # a quoted empty cell is a row
+        lines.pop()
+    if not lines:
+        raise UnusableFile("is empty: its first line names the columns")
+    columns = lines[0][1]
+    rows: list[list[Cell]] = []
+    for line, row in lines[1:]:
+        if not row and len(columns) > 1:
+            continue
+        cells: list[Cell] = list(row) or [""]
+        if len(cells) != len(columns):
+            raise UnusableFile(f"line {line} has {len(cells)} cells where the header has {len(columns)}")
+        rows.append(cells)
+    return columns, rows
+
+
+def _parquet(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    from assay.cases.tables.parquet import parquet_rows
+
+    return parquet_rows(path)
+
+
+def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """The cells of a sheet or of a range in it; their first row names the columns."""
+    rows = sheet.rows
+    if cells is not None:
+        match = _RANGE.fullmatch(cells.strip())
+        if match is None:
+            raise UnusableFile(f'"{cells}" is no range of cells: write one such as A1:C9')
+        left, top = _column(match[1]), int(match[2]) - 1
+        right, bottom = (left, top) if match[3] is None else (_column(match[3]), int(match[4]) - 1)
+        if right < left or bottom < top:
+            raise UnusableFile(f'"{cells}" is no range of cells: it ends before it begins')
+        if (bottom - top) * (right - left + 1) > MOST_ROWS:
+            raise UnusableFile(f'"{cells}" has more than {MOST_ROWS:,} cells: {_SMALL}')
+        rows = [[_at(sheet, row, column) for column in range(left, right + 1)] for row in range(top, bottom + 1)]
+    spoilt = next((cell[0] for row in rows for cell in row if isinstance(cell, tuple)), None)
+    if spoilt is not None:
+        raise UnusableFile(f"a cell holds {spoilt}: mend it in Excel and save")
+    if not rows:
+        raise UnusableFile("holds no cell: the first row names the columns")
+    return [str(name) for name in rows[0]], [list(map(_sheet_cell, row)) for row in rows[1:]]
+
+
+def _at(sheet: Sheet, row: int, column: int) -> Cell:
+    at, place = row - sheet.first_row, column - sheet.first_column
+    if 0 <= at < len(sheet.rows) and 0 <= place < len(sheet.rows[at]):
+        return sheet.rows[at][place]
+    return ""
+
+
+def _sheet_cell(cell: Cell) -> Cell:
+    """A sheet has one type of number: a whole one is an integer."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53 else cell
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number - 1

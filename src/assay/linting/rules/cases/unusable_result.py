@@ -1,0 +1,34 @@
+"""A gold that is a given result, and cannot be compared with."""
+
+from collections.abc import Iterator, Sequence
+
+from assay.linting.gold import CaseGolds, Found
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="unusable-result",
+    severity="error",
+    needs="cases",
+    finds="an expected result whose file is missing or no table, or whose columns that count point past it",
+    why="No answer can match it, and scripts that score such a case 0 blame the system for it.",
+    remedy="Correct the name of the file, the file, or the columns that count.",
+    bad='"gold_result": "gold/q7.cvs", or "condition_columns": [3] beside a result of two columns',
+    good='"gold_result": "gold/q7.csv", "condition_columns": [1]',
+)
+
+
+def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
+    for one in cases:
+        queries = len(one.case.golds)
+        widths = [width or None for width in (*one.widths, *[0] * (queries - len(one.widths)))]
+        for result in one.case.results:
+            widths.append(None if result.failure is not None else result.column_count or None)
+        for place, result in enumerate(one.case.results, start=queries):
+            if result.failure is not None:
+                yield one.case.id, place, Found(evidence=f"{result.failure.message}.")
+        for place, width in enumerate(widths):
+            beyond = [column for column in one.case.counting(place) if width is not None and column >= width]
+            if beyond:
+                named = ", ".join(map(str, beyond))
+                evidence = f"Of gold {place + 1}, with {width} columns, column {named} (counted from 0) is to count."
+                yield one.case.id, place, Found(evidence=evidence)

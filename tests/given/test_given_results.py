@@ -1,0 +1,257 @@
+"""Cases that give the expected result, and answers that are rows: through the whole of an evaluation."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import xlsxwriter
+
+import assay
+from assay.cases.from_records import read_cases, read_predictions
+from assay.cases.records import Record, Table
+from assay.errors import CaseFileError
+from assay.model import Case, FieldNames, GivenResult
+
+ROWS = [(1, "Ana", 2.5), (2, "Ivo", None)]
+METRICS = ["match", "bird_ex", "spider2_lite", "ves", "spider_ex"]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (id INTEGER, name TEXT, x REAL)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", ROWS)
+    return f"sqlite:///{path}"
+
+
+def _files(folder: Path) -> None:
+    """The same rows in each kind of file, and files that hold none."""
+    with (folder / "r.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("id", "name", "x"), *ROWS])
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (id INTEGER, name TEXT, x DOUBLE)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", ROWS)
+        connection.execute(f"COPY t TO '{folder / 'r.parquet'}' (FORMAT parquet)")
+    with xlsxwriter.Workbook(str(folder / "r.xlsx")) as book:
+        sheet = book.add_worksheet("first one")
+        for place, row in enumerate([("id", "name", "x"), *ROWS]):
+            sheet.write_row(place + 2, 1, ["" if cell is None else cell for cell in row])
+        sheet.write(0, 0, "A title")
+        book.add_worksheet("second").write(0, 0, "alone")
+    (folder / "empty.csv").write_text("")
+    (folder / "ragged.csv").write_text("a,b\n1\n")
+    (folder / "broken.parquet").write_text("PAR1 and no more")
+    (folder / "broken.xlsx").write_text("no workbook")
+    (folder / "folder.csv").mkdir()
+
+
+SAID: dict[str, Any] = {
+    "rows": [list(row) for row in ROWS],
+    "objects": [dict(zip(("id", "name", "x"), row, strict=True)) for row in ROWS],
+    "object": {"columns": ["id", "name", "x"], "rows": [list(row) for row in ROWS]},
+    "csv": "r.csv",
+    "parquet": {"file": "r.parquet"},
+    "range": "r.xlsx#first one!B3:D5",
+    "sheet and range": {"file": "r.xlsx", "sheet": "first one", "range": "$B$3:$D$5"},
+    "any of": {"any_of": [[[9]], "r.csv"]},
+}
+BROKEN = {
+    "rr.csv": 'no such file (did you mean "',
+    "no/where.csv": "no such folder",
+    "folder.csv": "is a folder",
+    "empty.csv": "is empty",
+    "ragged.csv": "line 2 has 1 cells where the header has 2",
+    "broken.parquet": "is no Parquet file",
+    "broken.xlsx": "is no Excel file",
+    "r.xlsx": "has several sheets",
+    "r.xlsx#secnd": '(did you mean "second"?)',
+    "r.xlsx#second!C3:A1": "ends before it begins",
+    "r.csv#A1:B2": "only a workbook",
+}
+
+
+def test_each_way_to_say_a_result_is_gold_and_is_an_answer(tmp_path: Path, database: str) -> None:
+    _files(tmp_path)
+    cases = [{"id": f"gold {name}", "question": "?", "gold_result": said} for name, said in SAID.items()]
+    cases += [{"id": f"answer {name}", "question": "?", "gold_sql": "SELECT * FROM t"} for name in SAID]
+    cases += [{"id": f"wrong {name}", "question": "?", "gold_result": said} for name, said in SAID.items()]
+    answers: list[dict[str, Any]] = [{"id": f"gold {name}", "sql": "SELECT name, x, id FROM t"} for name in SAID]
+    for name, said in SAID.items():
+        only = said["any_of"][1] if name == "any of" else said
+        answers.append({"id": f"answer {name}", "predicted_result": only})
+        answers.append({"id": f"wrong {name}", "sql": "SELECT name, x, 3 - id FROM t"})
+    for name, records in (("cases.json", cases), ("answers.json", answers)):
+        (tmp_path / name).write_text(json.dumps(records))
+    run = assay.evaluate(tmp_path / "cases.json", tmp_path / "answers.json", databases=database, metrics=METRICS)
+    told = {one.case.id: one for one in run.evidence}
+    for name in SAID:
+        assert told[f"gold {name}"].outcome == "correct", (name, told[f"gold {name}"].verdict.reason)
+        assert told[f"answer {name}"].outcome == "correct", (name, told[f"answer {name}"].verdict.reason)
+        assert told[f"wrong {name}"].outcome == "incorrect", name
+        assert told[f"wrong {name}"].diagnosis is not None
+    assert told["gold any of"].verdict.gold_index == 1
+    for one in run.evidence:
+        for metric in ("ves", "spider_ex"):
+            score = one.score(metric)
+            assert score is not None
+            assert score.value is None
+            assert score.failure is not None
+            assert "does not apply" in score.failure.message
+        assert {one.score(name).value for name in ("bird_ex", "spider2_lite")} <= {0.0, 1.0}  # type: ignore[union-attr]
+    assert told["gold csv"].score("bird_ex").value == 0.0  # type: ignore[union-attr] # its columns are in another order
+    assert told["answer csv"].score("bird_ex").value == 1.0  # type: ignore[union-attr] # as the types of gold need it
+
+
+def test_a_file_that_holds_no_result_is_golds_failure_by_name_and_a_finding(tmp_path: Path, database: str) -> None:
+    _files(tmp_path)
+    cases = [{"id": name, "question": f"What is in {name}?", "gold_result": name} for name in BROKEN]
+    cases.append({"id": "beyond", "question": "?", "gold_result": "r.csv", "options": {"condition_columns": [1, 7]}})
+    cases.append({"id": "one is fine", "question": "!", "gold_result": {"any_of": ["rr.csv", "r.csv"]}})
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(cases))
+    run = assay.evaluate(path, lambda _: "SELECT * FROM t", databases=database, metrics=["match"])
+    told = {one.case.id: one.verdict for one in run.evidence}
+    for name, words in {**BROKEN, "beyond": "condition column 7"}.items():
+        failure = told[name].failure
+        assert told[name].outcome == "unscored"
+        assert failure is not None
+        assert (failure.kind, failure.blame) == ("unusable_gold", "gold")
+        assert words in failure.message, failure.message
+    assert told["one is fine"].outcome == "correct"
+    report = assay.lint(path)
+    assert {finding.case_id for finding in report.findings if finding.rule == "unusable-result"} == {
+        *BROKEN,
+        "beyond",
+        "one is fine",
+    }
+
+
+def test_an_answer_whose_file_holds_no_result_is_the_systems_failure(tmp_path: Path, database: str) -> None:
+    _files(tmp_path)
+    answers = [{"id": name, "predicted_result": name} for name in BROKEN]
+    (tmp_path / "answers.json").write_text(json.dumps(answers))
+    cases = [Case(id=name, question="?", golds=("SELECT * FROM t",)) for name in BROKEN]
+    run = assay.evaluate(cases, tmp_path / "answers.json", databases=database, metrics=["match"])
+    for one in run.evidence:
+        assert one.outcome == "incorrect"
+        assert one.verdict.failure is not None
+        assert one.verdict.failure.blame == "system"
+        assert BROKEN[one.case.id] in one.verdict.reason
+
+
+def test_columns_that_count_and_order_are_a_cases_own(database: str) -> None:
+    gold = {"columns": ["id", "name"], "rows": [[1, "zz"], [2, "zz"]]}
+    cases = [
+        {"id": "by name", "question": "?", "gold_result": gold, "options": {"condition_columns": ["id"]}},
+        {"id": "by place", "question": "?", "gold_result": gold, "options": {"condition_columns": [[0]]}},
+        {"id": "more", "question": "?", "gold_result": gold, "options": {"condition_columns": [0]}},
+        {"id": "all", "question": "?", "gold_result": gold},
+        {"id": "ordered", "question": "?", "gold_result": [1, 2], "options": {"ordered": True}},
+        {"id": "any order", "question": "?", "gold_result": [1, 2]},
+    ]
+    answers = {
+        "by name": "SELECT id FROM t",
+        "by place": "SELECT id FROM t",
+        "more": "SELECT x, id FROM t",
+        "all": "SELECT id FROM t",
+        "ordered": "SELECT id FROM t ORDER BY id DESC",
+        "any order": "SELECT id FROM t ORDER BY id DESC",
+    }
+    run = assay.evaluate(cases, answers, databases=database, metrics=["match"])
+    outcomes = {one.case.id: one.outcome for one in run.evidence}
+    assert outcomes == {
+        "by name": "correct",
+        "by place": "correct",
+        "more": "correct",
+        "all": "incorrect",
+        "ordered": "incorrect",
+        "any order": "correct",
+    }
+    assert "lenient" in run.evidence[2].verdict.flags
+    assert "lenient" not in run.evidence[0].verdict.flags
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ([[1, 2], [3]], "row 2"),
+        ([[1], {"a": 1}], "row 2"),
+        ([{"a": 1}, {"b": 1}], "the columns b"),
+        ({"row": [[1]], "rows": [[1]]}, 'did you mean "rows"'),
+        ({"rows": 5}, "rows is the number 5"),
+        ({"rows": [[1]], "columns": "ab"}, "columns is"),
+        ({"rows": [[1]], "value": 1}, "one of"),
+        ({"file": " "}, "blank"),
+        ({"file": 3}, "file is the number 3"),
+        ({"any_of": []}, "any_of is"),
+        ([["\ud800"]], "surrogate"),
+    ],
+)
+def test_what_is_no_result_names_its_place(said: object, words: str) -> None:
+    table = Table.of(Path("q.jsonl"), [Record(place="line 7", values={"question": "?", "gold_result": said})])
+    with pytest.raises(CaseFileError, match=r'q\.jsonl.*line 7, column "gold_result"') as caught:
+        read_cases(table, FieldNames())
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (["nam"], 'did you mean "name"'),
+        ([[0], [1], [0]], "3 lists, and the case has 1"),
+        ([-1], "-1"),
+        ([[0.5]], "0.5"),
+    ],
+)
+def test_columns_that_do_not_exist_name_their_place(columns: object, words: str) -> None:
+    values = {"question": "?", "gold_result": [{"name": 1}], "options": {"condition_columns": columns}}
+    with pytest.raises(CaseFileError, match="line 7") as caught:
+        read_cases(Table.of(Path("q.jsonl"), [Record(place="line 7", values=values)]), FieldNames())
+    assert words in str(caught.value)
+
+
+def test_cells_of_a_table_may_hold_json_or_the_name_of_a_file_or_a_value() -> None:
+    values = ['[[1, "a"], [2, "b"]]', "42", "no.csv", "plain words", ""]
+    records = [Record(place=f"line {n}", values={"question": "?", "expected_result": v}) for n, v in enumerate(values)]
+    table = Table(path=Path("q.csv"), records=records, columns=("question", "expected_result"), golds_in_text=True)
+    found = [case.results for case in read_cases(table, FieldNames()).cases]
+    assert [len(results) for results in found] == [1, 1, 1, 1, 0]
+    assert found[0][0].result().rows == ((1, "a"), (2, "b"))
+    assert (found[1][0].result().rows, found[1][0].cells) == ((("42",),), "text")
+    assert found[2][0].failure is not None
+    assert found[3][0].result().rows == (("plain words",),)
+
+
+def test_a_query_counts_where_an_answer_has_rows_too_and_rows_where_it_has_none() -> None:
+    records = [
+        Record(place="line 1", values={"id": 1, "sql": "SELECT 1", "rows": [[2]]}),
+        Record(place="line 2", values={"id": 2, "sql": None, "rows": [[2]]}),
+        Record(place="line 3", values={"id": 3, "sql": {"rows": [[3]]}, "rows": None}),
+        Record(place="line 4", values={"id": 4, "sql": None, "rows": None}),
+    ]
+    one, two, three, four = read_predictions(Table.of(Path("p.jsonl"), records), FieldNames()).predictions
+    assert (one.query, one.result) == ("SELECT 1", None)
+    assert two.result is not None
+    assert three.result is not None
+    assert three.result.result().rows == ((3,),)
+    assert four.failure is not None
+
+
+def test_rows_are_an_answer_in_memory_from_a_callable_and_as_one_side_of_a_pair(database: str) -> None:
+    cases = [Case(id="a", question="?", golds=("SELECT id FROM t",))]
+    for given in ([[1], [2]], [(2,), (1,)], [{"id": 1}, {"id": 2}], {"rows": [[1], [2]]}):
+        assert assay.evaluate(cases, lambda _, given=given: given, databases=database).evidence[0].outcome == "correct"
+    assert assay.evaluate(cases, {"a": [[1], [2]]}, databases=database).evidence[0].outcome == "correct"
+    assert assay.evaluate(cases, {"a": [[1], [3]]}, databases=database).evidence[0].outcome == "incorrect"
+    rows = GivenResult.of([(1,), (2,)])
+    assert assay.check("SELECT id FROM t", rows, database=database).outcome == "correct"
+    assert assay.check(rows, "SELECT id FROM t ORDER BY id", database=database).outcome == "correct"
+    assert assay.check("SELECT id FROM t", ["SELECT 5", rows], database=database).gold_index == 1

@@ -1,0 +1,153 @@
+"""Cells without types are read as the other result's types need it, and as nothing else."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.comparison import Answer
+from assay.model import Cell, CellTypes, ComparisonOptions, Result, Row
+from assay.scoring.queries.given_rows import in_readings
+from assay.scoring.queries.gold_answers import GoldAnswer
+
+KINDS: dict[str, st.SearchStrategy[Cell]] = {
+    "integer": st.integers(-(10**20), 10**20),
+    "float": st.floats(allow_nan=False, allow_infinity=False, width=64),
+    "decimal": st.decimals(-(10**9), 10**9, places=3),
+    "text": st.text("ab01.- ,\"'é", max_size=4).filter(lambda text: text != ""),
+    "code": st.from_regex(r"0[0-9]{2}", fullmatch=True),
+    "date": st.dates(),
+    "timestamp": st.datetimes(),
+}
+
+
+def equal(
+    gold: Result,
+    predicted: Result,
+    *,
+    cells: tuple[CellTypes, CellTypes] = ("text", "typed"),
+    ordered: bool = False,
+) -> bool:
+    """Whether the results are equal in some reading."""
+    answer = Answer.strict(gold) if ordered else Answer.bag(gold)
+    comparison, _, _ = in_readings(
+        GoldAnswer(answer=answer),
+        predicted,
+        cells=cells,
+        boolean_is_integer=False,
+        compare=lambda known, rows: known.compare(rows, ComparisonOptions(near_misses=False)),
+    )
+    return comparison.equal
+
+
+def written(cell: Cell) -> str:
+    """The cell as a program writes it into CSV."""
+    if cell is None:
+        return ""
+    return repr(cell) if isinstance(cell, float) else str(cell)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[list[Cell]]:
+    """Rows whose columns have one kind each, with NULL among them."""
+    kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3))
+    row = st.tuples(*(st.none() | KINDS[kind] for kind in kinds)).map(list)
+    return draw(st.lists(row, min_size=1, max_size=4))
+
+
+@settings(max_examples=60)
+@given(tables(), st.randoms(use_true_random=False))
+def test_a_table_written_as_csv_equals_itself_whatever_the_order_of_its_columns(
+    table: list[list[Cell]], random: object
+) -> None:
+    order = list(range(len(table[0])))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    text = Result.of([[written(row[column]) for column in order] for row in reversed(table)])
+    typed = Result.of(table)
+    assert equal(text, typed)
+    assert equal(typed, text, cells=("typed", "text"))
+    assert equal(text, text, cells=("text", "text"))
+
+
+@settings(max_examples=60)
+@given(tables(), st.data())
+def test_a_table_written_as_csv_does_not_equal_one_with_another_value(
+    table: list[list[Cell]], data: st.DataObject
+) -> None:
+    at, column = data.draw(st.tuples(st.integers(0, len(table) - 1), st.integers(0, len(table[0]) - 1)))
+    changed = [list(row) for row in table]
+    before = changed[at][column]
+    changed[at][column] = before + "x" if isinstance(before, str) else "another"
+    assert not equal(Result.of([list(map(written, row)) for row in table]), Result.of(changed))
+
+
+@pytest.mark.parametrize(
+    ("cell", "typed"),
+    [
+        ("007", 7),
+        ("7", 7.5),
+        ("1e3", 1001),
+        ("1,000", 1000),
+        ("0.30000000000000004", Decimal("0.31")),
+        ("2024-01-31", date(2024, 1, 30)),
+        ("2024-01-31 00:00:01", date(2024, 1, 31)),
+        ("2024-13-01", date(2024, 1, 1)),
+        ("NULL", None),
+        ("x", True),
+        ("7", "7.0"),
+        (" ", None),
+    ],
+)
+def test_a_cell_is_no_value_that_it_does_not_spell(cell: str, typed: Cell) -> None:
+    assert not equal(Result.of([(cell,)]), Result.of([(typed,)]))
+
+
+@pytest.mark.parametrize(
+    ("cell", "typed"),
+    [
+        ("7", 7),
+        ("7", 7.0),
+        ("7", "7"),
+        ("007", "007"),
+        ("7.50", Decimal("7.5")),
+        (".5", 0.5),
+        ("1e3", 1000),
+        ("0.1", 0.1),
+        ("0.30000000000000004", Decimal("0.3")),
+        ("", None),
+        ("", ""),
+        ("True", True),
+        ("f", False),
+        ("2024-01-31", datetime(2024, 1, 31)),  # noqa: DTZ001 - as engines give it
+        ("2024-01-31", "2024-01-31"),
+        ("9007199254740993", 9007199254740993),
+    ],
+)
+def test_a_cell_is_each_value_that_it_spells(cell: str, typed: Cell) -> None:
+    assert equal(Result.of([(cell,)]), Result.of([(typed,)]))
+    assert equal(Result.of([(typed,)]), Result.of([(cell,)]), cells=("typed", "text"))
+
+
+def test_exact_numbers_stay_exact_and_floats_keep_their_tolerance() -> None:
+    assert not equal(Result.of([("1234567890123.45",)]), Result.of([(Decimal("1234567890123.46"),)]))
+    assert not equal(Result.of([("9007199254740993",)]), Result.of([(9007199254740992,)]))
+    assert equal(Result.of([(repr(0.1 + 0.2),)]), Result.of([(0.3,)]))
+
+
+def test_columns_that_may_be_either_are_read_both_ways() -> None:
+    rows: list[Row] = [("1", 2), ("3", 4)]
+    assert equal(Result.of([("2", "1"), ("4", "3")]), Result.of(rows))
+    assert equal(Result.of([("1", "2"), ("3", "4")]), Result.of(rows))
+    assert not equal(Result.of([("1", "2"), ("3", "4")]), Result.of([("1", 4), ("3", 2)]))
+
+
+def test_json_has_numbers_and_writes_dates_as_text() -> None:
+    cells: tuple[CellTypes, CellTypes] = ("json", "typed")
+    assert equal(Result.of([("2024-01-31", 1)]), Result.of([(date(2024, 1, 31), 1)]), cells=cells)
+    assert equal(Result.of([("2024-01-31", 1)]), Result.of([("2024-01-31", 1)]), cells=cells)
+    assert not equal(Result.of([("1",)]), Result.of([(1,)]), cells=cells)
+    assert not equal(Result.of([("",)]), Result.of([(None,)]), cells=cells)

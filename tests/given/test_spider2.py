@@ -1,0 +1,173 @@
+"""Spider 2.0's layout: folders written here in it, right ones and each kind of broken one."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+from assay import registry
+from assay.cases import load_predictions, load_questions
+from assay.errors import CaseFileError, InputError
+
+STANDARDS: dict[str, dict[str, Any]] = {
+    "local001": {"condition_cols": [], "ignore_order": True},
+    "local002": {"condition_cols": [0], "ignore_order": False},
+    "local003": {"condition_cols": [[0], [1]], "ignore_order": True},
+    "local004": {"condition_cols": [1], "ignore_order": True},
+    "local005": {"condition_cols": None, "ignore_order": True, "temporal": True},
+    "beyond": {"condition_cols": [5], "ignore_order": True},
+    "uneven": {"condition_cols": [[0], [0], [1]], "ignore_order": True},
+    "missing": {"condition_cols": [], "ignore_order": True},
+    "names": {"condition_cols": ["n"], "ignore_order": True},
+    "no_lists": {"condition_cols": 0.5, "ignore_order": True},
+}
+GOLDS = {
+    "local001.csv": "n,name\n1,a\n2,b\n",
+    "local002.csv": "n,name\n1,a\n2,b\n",
+    "local003_a.csv": "n,name\n1,zz\n2,zz\n",
+    "local003_b.csv": "other,name\n7,a\n7,b\n",
+    "local004_a.csv": "x,n\nq,1\nq,2\n",
+    "local004_b.csv": "x,n\nq,5\n",
+    "local005.csv": "n\n99\n",
+    "beyond.csv": "n\n1\n",
+    "uneven_a.csv": "n,m\n1,2\n",
+    "uneven_b.csv": "n,m\n1,2\n",
+    "names.csv": "n\n1\n",
+    "no_lists.csv": "n\n1\n",
+    "Missing.csv": "n\n1\n",
+}
+BROKEN = {
+    "beyond": "condition column 5",
+    "uneven": "3 lists of columns, and there is 2 variants",
+    "missing": "has no missing.csv",
+    "names": "expected places of columns",
+    "no_lists": "condition_columns",
+    "unknown": "spider2lite_eval.jsonl has no line for unknown",
+}
+RIGHT = {
+    "local001": "SELECT name, n FROM t ORDER BY n DESC",
+    "local002": "SELECT n FROM t ORDER BY n",
+    "local003": "SELECT name FROM t",
+    "local004": "SELECT n FROM t",
+    "local005": "SELECT count(*) FROM t",
+}
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
+    folder = tmp_path / "spider2-lite"
+    results = folder / "evaluation_suite" / "gold" / "exec_result"
+    results.mkdir(parents=True)
+    (results.parent / "sql").mkdir()
+    (results.parent / "sql" / "local005.sql").write_text("SELECT count(*) FROM t")
+    for name, text in GOLDS.items():
+        (results / name).write_text(text)
+    lines = [json.dumps({"instance_id": name, **rules}) for name, rules in STANDARDS.items()]
+    (results.parent / "spider2lite_eval.jsonl").write_text("\n".join(lines))
+    asked = [{"instance_id": name, "db": "t", "question": f"What of {name}?"} for name in (*STANDARDS, "unknown")]
+    (folder / "spider2-lite.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE t (n INTEGER, name TEXT)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, "a"), (2, "b")])
+    return folder
+
+
+def _answers(folder: Path, files: dict[str, str]) -> Path:
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_queries_and_results_are_scored_by_both_rules_and_each_broken_gold_is_named(
+    benchmark: Path, tmp_path: Path
+) -> None:
+    queries = _answers(tmp_path / "queries", {f"{name}.sql": query for name, query in RIGHT.items()})
+    tables = {"local001.csv": "name,n\nb,2.0\na,1\n", "local002.csv": "n\n2\n1\n", "local003.csv": "n,more\n2,x\n1,y\n"}
+    rows = _answers(tmp_path / "rows", {**tables, "local005.csv": "c\n2\n"})
+    database = f"sqlite:///{tmp_path}/{{db_id}}.sqlite"
+    metrics = ["match", "spider2_lite"]
+    run = assay.evaluate(benchmark, queries, databases=database, metrics=metrics)
+    told = {one.case.id: one for one in run.evidence}
+    for name in RIGHT:
+        assert told[name].outcome == "correct", (name, told[name].verdict.reason)
+        assert told[name].score("spider2_lite").value == 1.0  # type: ignore[union-attr]
+    for name, words in BROKEN.items():
+        failure = told[name].verdict.failure
+        assert failure is not None
+        assert (told[name].outcome, failure.blame) == ("unscored", "gold")
+        assert words in failure.message, failure.message
+    run = assay.evaluate(benchmark, rows, databases=database, metrics=metrics)
+    told = {one.case.id: one for one in run.evidence}
+    scores = {name: (told[name].outcome, told[name].score("spider2_lite").value) for name in RIGHT}  # type: ignore[union-attr]
+    assert scores == {
+        "local001": ("correct", 1.0),
+        "local002": ("incorrect", 0.0),  # its order counts
+        "local003": ("correct", 1.0),  # more columns than count
+        "local004": ("incorrect", 0.0),  # unanswered
+        "local005": ("correct", 1.0),
+    }
+    found = {finding.case_id for finding in assay.lint(benchmark).findings if finding.rule == "unusable-result"}
+    assert found == set(BROKEN)
+
+
+def test_the_file_of_questions_its_folder_and_that_of_gold_name_the_same_cases(benchmark: Path) -> None:
+    formats = registry.case_formats()
+    gold = benchmark / "evaluation_suite" / "gold"
+    ways = [benchmark, gold, gold.parent, gold / "spider2lite_eval.jsonl", benchmark / "spider2-lite.jsonl"]
+    first, *others = [tuple(load_questions(way, formats=formats).cases) for way in ways]
+    assert all(found == first for found in others)
+    (benchmark / "spider2-lite.jsonl").unlink()
+    alone = load_questions(gold, formats=formats).cases
+    assert [(case.id, case.question) for case in alone] == [(name, "") for name in STANDARDS]
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"local001.sql": "SELECT 1", "local002.txt": "SELECT 1"}, '"local002.txt"'),
+        ({"local01.sql": "SELECT 1", "local002.sql": "SELECT 1"}, 'did you mean "local001"'),
+        ({"local001.sql": "SELECT 1", "another.csv": "n\n1\n"}, '"another"'),
+    ],
+)
+def test_a_folder_with_other_files_is_told_by_their_names(
+    benchmark: Path, tmp_path: Path, files: dict[str, str], words: str
+) -> None:
+    folder = _answers(tmp_path / "answers", files)
+    with pytest.raises(InputError) as caught:
+        assay.evaluate(benchmark, folder, databases=f"sqlite:///{tmp_path}/{{db_id}}.sqlite")
+    assert words in str(caught.value)
+
+
+def test_of_a_query_and_a_result_of_one_name_the_query_counts_and_an_empty_file_is_no_answer(tmp_path: Path) -> None:
+    files = {"a.sql": "SELECT 1", "a.csv": "n\n2\n", "b.sql": "", "c.csv": "", "readme.md": "of no account"}
+    folder = _answers(tmp_path / "answers", files)
+    a, b, c = load_predictions(folder, formats=registry.case_formats()).predictions
+    assert (a.query, a.result) == ("SELECT 1", None)
+    assert b.failure is not None
+    assert b.failure.kind == "unanswered"
+    assert c.result is not None
+    assert c.result.failure is not None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda gold: (gold / "spider2lite_eval.jsonl").unlink(), "there is none"),
+        (lambda gold: (gold / "spider2snow_eval.jsonl").write_text("{}"), "spider2snow_eval.jsonl"),
+        (lambda gold: (gold / "spider2lite_eval.jsonl").write_text('{"instance": 1}'), 'did you mean "instance"'),
+        (lambda gold: (gold / "spider2lite_eval.jsonl").write_text('{"instance_id": "a"}\n' * 2), "occurs twice"),
+        (lambda gold: (gold.parents[1] / "spider2-snow.jsonl").write_text("{}"), "name one of"),
+    ],
+)
+def test_a_broken_layout_names_the_file_and_what_was_expected(benchmark: Path, spoil: Any, words: str) -> None:
+    spoil(benchmark / "evaluation_suite" / "gold")
+    with pytest.raises(CaseFileError) as caught:
+        load_questions(benchmark, formats=registry.case_formats())
+    assert words in str(caught.value)
