@@ -179,7 +179,7 @@ def _others(runs: Sequence[tuple[str, Run]], cases: Sequence[Case]) -> dict[str,
             if own is None or item.prediction.repeat or own.question != item.case.question:
                 continue
             fits += 1
-            if item.prediction.query:
+            if item.prediction.query and item.prediction.given == "answer":
                 found[own.id].append(OtherAnswer(run=name, query=item.prediction.query))
         if not fits:
             raise InputError(f"{name} has none of the {len(cases):,} cases: give runs over the same question set")

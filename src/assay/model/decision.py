@@ -42,9 +42,10 @@ def is_null_word(text: str) -> bool:
 
 DECISION_WORDS: Final = MappingProxyType[str, Decision](
     {
-        **dict.fromkeys(("answer", "answers", "answered", "answerable"), "answer"),
+        **dict.fromkeys(("answer", "answers", "answered", "answerable", "feasible"), "answer"),
         **dict.fromkeys(("decline", "declines", "declined", "abstain", "abstains", "abstained"), "decline"),
         **dict.fromkeys(("abstention", "refuse", "refuses", "refused", "refusal", "unanswerable"), "decline"),
+        **dict.fromkeys(("infeasible", "impossible"), "decline"),
         **dict.fromkeys(("clarify", "clarifies", "clarified", "clarification", "ask", "asks", "askback"), "clarify"),
         "ambiguous": "clarify",
     }
