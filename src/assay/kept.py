@@ -90,7 +90,7 @@ class KeptLines:
 
     def close(self) -> None:
         """Release the file. Closing twice is harmless."""
-        if self._descriptor != _ABSENT:
+        if self._descriptor >= 0:  # no name of the module: at the interpreter's end it may be gone
             os.close(self._descriptor)
             self._descriptor = _ABSENT
 

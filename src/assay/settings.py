@@ -124,6 +124,8 @@ class RunFileSettings:
     timing_iterations: int | None = None
     timing_budget_s: float | None = None
     db: str | None = None
+    gold_db: str | None = None
+    """The database of gold's queries, where that is another one."""
     output: str | None = None
     metrics: tuple[str, ...] | None = None
     limit: int | None = None
@@ -133,10 +135,12 @@ class RunFileSettings:
     extra_columns: str | None = None
     duplicates: str | None = None
     case: str | None = None
+    shape: str | None = None
     tolerance: float | None = None
     penalties: tuple[float, ...] | None = None
     """Of the reliability score, the gates' first."""
     timeout_s: float | None = None
+    gold_timeout_s: float | None = None
     comparison_timeout_s: float | None = None
     max_rows: int | None = None
     max_memory_mib: int | None = None
@@ -188,7 +192,7 @@ class RunFileSettings:
     def leniency(self) -> Leniency:
         """What does not count as a mistake. Raises UsageError for an unknown word."""
         declared: dict[str, Any] = {
-            name: getattr(self, name) for name in ("extra_columns", "duplicates", "case", "tolerance")
+            name: getattr(self, name) for name in ("extra_columns", "duplicates", "case", "shape", "tolerance")
         }
         return Leniency(**declared)
 
@@ -201,6 +205,7 @@ class RunFileSettings:
             timeout_s=default.timeout_s if self.timeout_s is None else self.timeout_s,
             max_rows=default.max_rows if self.max_rows is None else self.max_rows,
             max_memory_bytes=default.max_memory_bytes if memory is None else memory * _MEBIBYTE,
+            gold_timeout_s=self.gold_timeout_s,
             comparison_timeout_s=comparing,
         )
 
@@ -284,6 +289,7 @@ def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
         cache=within(settings.cache),
         suite=within(settings.suite),
         db=None if settings.db is None else url_relative_to(settings.db, folder),
+        gold_db=None if settings.gold_db is None else url_relative_to(settings.gold_db, folder),
     )
 
 

@@ -1,4 +1,4 @@
-"""A report reads the evidence of a stored run once for each case, at most twice; a few facts of all cases before that."""
+"""A report reads the evidence of a stored run once a case, at most twice; a few facts of all cases before that."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -28,6 +29,7 @@ from assay import demo, registry
 from assay.model import (
     Count,
     Disagreement,
+    Evidence,
     Gates,
     Group,
     Leniency,
@@ -537,6 +539,25 @@ def test_the_table_of_results(run: Run, tmp_path: Path) -> None:
         assert summary.rate.value is None or sum(means) / len(means) == pytest.approx(summary.rate.value, abs=1e-9)
     for count in numbers.flags:
         assert len({row["case_id"] for row in table if count.name in row["flags"]}) == count.count
+    for count in numbers.near_misses:
+        assert len({row["case_id"] for row in table if count.name in row["near_misses"]}) == count.count
+    for row, item in zip(table, run.evidence, strict=True):
+        _same_facts(row, item)
+
+
+def _same_facts(row: dict[str, Any], item: Evidence) -> None:
+    """Tags, numbers of rows, times and costs of an answer, as its evidence has them."""
+    index, predicted, tokens = item.verdict.gold_index or 0, item.predicted_execution, item.prediction.tokens
+    gold = item.gold_executions[index] if item.gold_executions else None
+    assert (row["tags"], row["cost_usd"]) == (list(item.case.tags), item.prediction.cost_usd)
+    assert (row["gold_rows"], row["predicted_rows"]) == (
+        None if gold is None else gold.row_count,
+        None if predicted is None else predicted.row_count,
+    )
+    for name, execution in (("gold_s", gold), ("predicted_s", predicted)):
+        assert row[name] == (None if execution is None else execution.wall_time_s)
+    told = (None,) * 3 if tokens is None else (tokens.input, tokens.output, tokens.total)
+    assert (row["input_tokens"], row["output_tokens"], row["total_tokens"]) == told
 
 
 @pytest.fixture(scope="module")

@@ -114,6 +114,12 @@ class RunDiff:
             f"{len(self.fixed)} fixed, {len(self.broken)} broken>"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the answer, the metrics, and which cases were fixed and broken."""
+        from assay.reports.notebook import diff_html
+
+        return diff_html(self.record)
+
 
 class Leaderboard:
     """Several runs on one question set, best first, and which of them cannot be told apart."""
@@ -206,15 +212,17 @@ def leaderboard(
     power: float = 0.80,
     resamples: int = 2000,
     seed: int = 0,
+    detailed: bool = True,
 ) -> Leaderboard:
     """Rank runs by a metric over the cases that all of them have unchanged and score.
 
     ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for
-    `diff`; every pair of runs is tested, corrected across all pairs. Raises as `diff` does, and UsageError for
-    fewer than two runs.
+    `diff`; every pair of runs is tested, corrected across all pairs. ``detailed``: with every metric by difficulty,
+    database and tag, and with all cases (`assay.model.BoardDetail`). Raises as `diff` does, and UsageError for no run,
+    without the detail for fewer than two.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
-    return Leaderboard(rank([_run(run) for run in runs], metric=metric, settings=settings))
+    return Leaderboard(rank([_run(run) for run in runs], metric=metric, settings=settings, detailed=detailed))
 
 
 def _run(run: RunInput) -> RunRecord | Path:

@@ -82,6 +82,7 @@ def evaluate(
     *,
     databases: DatabasesInput,
     metrics: Sequence[str | Metric] | None = None,
+    gold_databases: DatabasesInput | None = None,
     limits: Limits | None = None,
     columns: ColumnRule = "any",
     relative_tolerance: float = 1e-12,
@@ -119,8 +120,10 @@ def evaluate(
             predictions or mappings of them, query texts in the cases' order, or a callable that
             takes a Case and returns its query. None: they are in the cases' own file.
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL.
+        gold_databases: where gold's queries are executed, if that is another database than the predictions', in the
+            same forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
         metrics: names of registered metrics, or metrics; None: the built-in ones.
-        limits: caps for every query.
+        limits: caps for every query; ``gold_timeout_s`` is gold's own time.
         columns: ``any`` accepts any column order, ``strict`` demands gold's.
         relative_tolerance: for numbers where a float takes part, as a share of the larger, below 1.
         absolute_tolerance: likewise; a number at most this far from 0 counts as 0.
@@ -172,6 +175,7 @@ def evaluate(
         lambda given: read_inputs(cases, given, files or FileOptions(), allow_unmatched=allow_unmatched),
         predictions,
         databases=databases,
+        gold_databases=gold_databases,
         metrics=metrics,
         limits=limits or Limits(),
         options=ComparisonOptions(
@@ -212,6 +216,7 @@ def evaluate_inputs(
     limits: Limits,
     options: ComparisonOptions,
     penalties: Sequence[float] = (),
+    gold_databases: DatabasesInput | None = None,
     timing_iterations: int = 3,
     timing_budget_s: float | None = None,
     timing_extra_s: float = 60.0,
@@ -243,6 +248,7 @@ def evaluate_inputs(
     causes of wrong answers.
     """
     check_timing(timing_iterations, timing_budget_s, timing_extra_s)
+    _check_together(gold_databases=gold_databases, suite=suite, witness=witness, scratch=scratch)
     tried_on = _suite(suite)
     asked = with_witnesses(_with_suite(metrics_asked_for(metrics), tried_on), witness)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
@@ -265,9 +271,7 @@ def evaluate_inputs(
         diagnose=diagnose,
         cache=shared,
     )
-    worker = worker if tried_on is None else replace(worker, suite=tried_on)
-    if scratch is not None and witness is None:
-        raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
+    worker = replace(worker, suite=tried_on, gold_apart=gold_databases is not None)
     with ExitStack() as opened:
         server = None if scratch is None else opened.enter_context(_scratch(scratch))
         if server is not None and witness is not None:
@@ -280,11 +284,13 @@ def evaluate_inputs(
             if on_cases is not None:
                 on_cases(inputs.cases)
             named_databases = databases_of(inputs.cases, locate)
-        urls = {one.url.text: one.url for one in named_databases.values()}
-        origins = {one.url.text: one.origin for one in reversed(named_databases.values())}
+            locate_gold, gold_name = (None, None) if gold_databases is None else locator(gold_databases)
+            named_golds = None if locate_gold is None else databases_of(inputs.cases, locate_gold)
+        located = [*named_databases.values(), *(named_golds or {}).values()]
+        urls = {one.url.text: one.url for one in located}
+        origins = {one.url.text: one.origin for one in reversed(located)}
         check_databases(urls.values(), origins)
-        if server is not None:
-            _check_scratch(server, urls.values())
+        _check_scratch(server, urls.values())
         warn_of_rights(urls.values())
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, urls)
         fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
@@ -298,6 +304,7 @@ def evaluate_inputs(
             cases=inputs.case_name,
             predictions=inputs.prediction_name,
             database=database_name,
+            gold_database=gold_name,
             metrics=tuple(metric.name for metric in wanted),
             metric_infos=infos,
             limits=limits,
@@ -318,7 +325,7 @@ def evaluate_inputs(
         )
         bases = {text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()}
         provenance = provenance_of(inputs, fingerprints, list(urls.values()))
-        works = works_of(inputs.cases, inputs.predictions, named_databases)
+        works = works_of(inputs.cases, inputs.predictions, named_databases, named_golds)
         with collector_paused():
             large = system is None and len(inputs.cases) > LARGE
             planned = PackedWorks(len(inputs.cases), works, bases) if large else list(works)
@@ -340,7 +347,9 @@ def evaluate_inputs(
             pool,
             system=system,
             cases=inputs.cases,
-            answered=lambda answers: replace(job, works=plan_work(repeated(inputs.cases, repeats), answers, locate)),
+            answered=lambda answers: replace(
+                job, works=plan_work(repeated(inputs.cases, repeats), answers, locate, locate_gold)
+            ),
             output=output,
             overwrite=overwrite,
             rescore=rescore,
@@ -351,6 +360,15 @@ def evaluate_inputs(
     if cache is not None:
         cache.make_room()
     return done
+
+
+def _check_together(*, gold_databases: object, suite: object, witness: object, scratch: object) -> None:
+    """Raise UsageError for wishes that do not go together."""
+    if gold_databases is not None and (suite is not None or witness is not None):
+        what = "a suite is" if suite is not None else "witnesses are"
+        raise UsageError(f"{what} for queries on one database, and gold has its own (--gold-db): leave one of them out")
+    if scratch is not None and witness is None:
+        raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
 
 
 def _suite(given: str | os.PathLike[str] | Suite | None) -> Suite | None:
@@ -368,7 +386,9 @@ def _scratch(url: str) -> AbstractContextManager[ScratchServer]:
     return scratch_server(url)
 
 
-def _check_scratch(server: ScratchServer, urls: Iterable[DatabaseUrl]) -> None:
+def _check_scratch(server: ScratchServer | None, urls: Iterable[DatabaseUrl]) -> None:
+    if server is None:
+        return
     from assay.api.scratch import check_scratch
 
     check_scratch(server, [registry.engine_class(url).dialect for url in urls])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +16,11 @@ from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
 from assay.runs.store.folder import load_run as load_record
 from assay.runs.store.folder import save_run
-from assay.runs.store.results_table import write_parquet
+from assay.scoring.selections.metrics import selection_metrics
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
     import pyarrow
 
 
@@ -52,8 +56,23 @@ class Run:
         return self.record.aggregates
 
     def rate(self, metric: str = "match") -> Rate | None:
-        """A metric's rate over all cases; None where the run did not ask for that metric."""
-        return self.aggregates.overall.rate(metric)
+        """A metric's rate over all cases; None where the run did not ask for that metric.
+
+        Raises UsageError for a name that is no metric at all, and names the nearest.
+        """
+        found = self.aggregates.overall.rate(metric)
+        if found is None:
+            known = {
+                *registry.registered("assay.metrics"),
+                *(one.name for one in selection_metrics(on_data=True)),
+                *self.settings.metrics,
+            }
+            if metric not in known:
+                own = self.settings.metrics
+                near = get_close_matches(metric, own, n=1) or get_close_matches(metric, sorted(known), n=1)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                raise UsageError(f"there is no metric {metric!r}{hint}: the run has {', '.join(own) or 'none'}")
+        return found
 
     def summary(self) -> str:
         """The summary of `assay run` as plain lines."""
@@ -82,17 +101,29 @@ class Run:
 
     def to_arrow(self) -> pyarrow.Table:
         """One row per answer, as in ``results.parquet``. Raises MissingDependency without pyarrow."""
-        try:
-            from pyarrow import parquet
-        except ImportError as error:
-            raise MissingDependency("pyarrow", "arrow") from error
-        import tempfile
+        from assay.runs.store.results_table import with_parquet
 
-        with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-            path = Path(folder) / "results.parquet"
-            write_parquet(path, self.record)
-            table: Any = parquet.read_table(path, memory_map=False)
-        return table
+        parquet = _library("pyarrow.parquet", "pyarrow", "arrow")
+        return with_parquet(self.record, lambda path: parquet.read_table(path, memory_map=False))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per answer, as in ``results.parquet``. Raises MissingDependency without pandas; needs no pyarrow.
+
+        Lists are numpy arrays.
+        """
+        from assay.runs.store.results_table import read_pandas, with_parquet
+
+        _library("pandas", "pandas", "pandas")
+        frame: pandas.DataFrame = with_parquet(self.record, read_pandas)
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """One row per answer, as in ``results.parquet``. Raises MissingDependency without polars; needs no pyarrow."""
+        from assay.runs.store.results_table import with_parquet
+
+        library = _library("polars", "polars", "polars")
+        frame: polars.DataFrame = with_parquet(self.record, lambda path: library.read_parquet(path.read_bytes()))
+        return frame
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the run into a new or empty folder. Raises RunError where the folder is not empty."""
@@ -104,6 +135,20 @@ class Run:
             f"<assay.Run of {numbers.cases} cases: {numbers.correct} correct, {numbers.incorrect} incorrect, "
             f"{numbers.unscored} unscored>"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the counts, and every metric with its interval."""
+        from assay.reports.notebook import run_html
+
+        return run_html(self.record)
+
+
+def _library(module: str, package: str, extra: str) -> Any:
+    """An optional library. Raises MissingDependency."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependency(package, extra) from error
 
 
 def target_of(path: str | os.PathLike[str], format: str | None) -> tuple[Path, str]:

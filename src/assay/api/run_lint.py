@@ -34,12 +34,12 @@ class RunLint:
             return stored
         report = lint_located(
             [work.case for work in works],
-            [work.url for work in works if work.case.gold_count],
+            [work.gold_url or work.url for work in works if work.case.gold_count],
             LintWorkerSettings(
                 engines=registry.engine_references(), limits=self.limits, options=self.options, dialect="sqlite"
             ),
             name=job.settings.cases,
-            database=job.settings.database,
+            database=job.settings.gold_database or job.settings.database,
             others=None,
             workers=self.workers,
             on_progress=self.on_progress,
@@ -51,6 +51,7 @@ class RunLint:
         rules = [sorted(self.options.only), sorted(self.options.ignore)]
         found.update(encode_value([rules, self.limits]))
         for work in works:
+            url = work.gold_url or work.url
             found.update(identity_of(work.case))
-            found.update(encode_value([work.url.text, job.bases.get(work.url.text, "")]))
+            found.update(encode_value([url.text, job.bases.get(url.text, "")]))
         return found.hexdigest()

@@ -13,7 +13,7 @@ from assay.model import CaseOptions, ColumnRule, Leniency
 
 _NO_OPTIONS = CaseOptions()
 """Cases without options of their own share one frozen value."""
-_WORDS = ("extra_columns", "duplicates", "case")
+_WORDS = ("extra_columns", "duplicates", "case", "shape")
 _COUNTED = ("condition_columns", "condition_cols")
 _NAMES = ("columns", "ordered", *_WORDS, "tolerance", *_COUNTED, "ignore_order")
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

@@ -1,6 +1,7 @@
 """All verbs together, with the error handling and exit statuses that they share.
 
-0 done · 1 a gate missed · 2 unusable input · 3 interrupted but resumable · 70 a bug in Assay
+0 done · 1 a gate missed, or `assay check` says incorrect · 2 unusable input · 3 interrupted but resumable ·
+70 a bug in Assay
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import Annotated, Any
 import typer
 
 from assay._version import __version__
+from assay.cli.check import check
 from assay.cli.coercion import SparingCommand, SparingGroup
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
 from assay.cli.diff import diff
 from assay.cli.explain import explain
 from assay.cli.judge import judge
+from assay.cli.leaderboard import leaderboard
 from assay.cli.lint import lint
 from assay.cli.llmsql import llmsql
 from assay.cli.options import ungrouped
@@ -29,13 +32,14 @@ from assay.cli.report import report
 from assay.cli.run import run
 from assay.cli.runs import runs
 from assay.cli.sdmx import sdmx
+from assay.cli.sql import sql
 from assay.cli.suite import build as build_suite
 from assay.cli.suite import show as show_suite
 from assay.cli.view import view
 from assay.errors import AssayError, Interrupted, SystemLost, UsageError
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
-"""1 means only a missed gate (`assay.cli.gate_options`): CI servers must be able to rely on that."""
+"""1 means a missed gate (`assay.cli.gate_options`), or of `assay check` a wrong query: CI servers rely on that."""
 
 app = typer.Typer(
     name="assay",
@@ -103,6 +107,7 @@ _verb(sdmx, "Score what an SDMX assistant selected, term by term; report in Exce
 _verb(llmsql, "Judge a model's outputs on the LLMSQL benchmark.")
 _verb(lint, "Look for what is doubtful about a question set's own gold.")
 _verb(judge, "Ask an LLM whether queries are equivalent, and measure how far to trust it.")
+_verb(check, "Judge one query by another: the verdict, the rows that differ, the cause.")
 _verb(report, "Draw a stored run: on the terminal, or as files.")
 _verb(explain, "Say why one case of a run is wrong, and which repair makes it right.")
 _verb(refute, "Find a small database on which two queries differ, or prove that none does.")
@@ -111,7 +116,9 @@ _verb(build_suite, "Distil small databases that tell gold from queries that mean
 _verb(show_suite, "Print what a suite holds, and how much each database tells apart.", to=_suite)
 app.add_typer(_suite, name="suite", help="Build and show suites: small databases on which a run tries answers, too.")
 _verb(view, "Show a run, or two beside each other, in the browser, on this machine only.")
+_verb(sql, "Query runs by SQL: cases, scores, flags, causes, failures.")
 _verb(diff, "Compare two runs: better or worse, how sure, on which cases. Or rank several.")
+_verb(leaderboard, "Rank systems on one question set, by every metric and group, in any format.")
 _verb(runs, "List a folder's runs, and draw their trend.")
 
 

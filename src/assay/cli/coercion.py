@@ -2,7 +2,8 @@
 
 Those come from pydantic, whose import and whose validators for sixty options take longer than all else that a command
 line needs. An option that is not given needs none, nor do texts, a path that nothing is demanded of, and a count in
-plain digits within its bounds; typer converts whatever else is given. Versions of typer without such validators are left as they are.
+plain digits within its bounds; typer converts whatever else is given. Versions of typer without such validators are
+left as they are.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def diff(  # one parameter an option
     if cases is not None:
         raise UsageError(f"--cases is of a comparison of two runs, and {len(folders)} are given: leave it out")
     if html is not None:
-        raise UsageError("--html shows two runs side by side: of a ranking there is --md and --json")
+        raise UsageError("--html shows two runs side by side: of several,  assay leaderboard RUN... --html FILE")
     _rank(folders, metric, settings, targets=targets)
 
 
@@ -144,5 +144,5 @@ def _rank(
     from assay.reports.console.leaderboard import print_leaderboard
     from assay.reports.diff_formats import render_leaderboard
 
-    record: Leaderboard = leaderboard(folders, metric=metric, **settings).record
+    record: Leaderboard = leaderboard(folders, metric=metric, detailed=False, **settings).record
     _deliver(targets, lambda name: render_leaderboard(record, name), lambda: print_leaderboard(record))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_WITH_WORKERS = ("run", "llmsql", "demo")
+_WITH_WORKERS = ("run", "llmsql", "demo", "check")
 _ASKS_FIRST = ("--system", "--help", "-h", "--show-prompt", "--backend")
 """With these no query is executed soon, or none at all, or not on this machine."""
 
@@ -19,8 +19,8 @@ def start_workers(arguments: Sequence[str]) -> None:
     from assay.runs import SETUP
 
     wanted = _number_after("--workers", arguments)
-    # How many outputs LLMSQL's verb gets is not known yet: few are judged before a second worker has started.
-    count = 1 if arguments[0] == "llmsql" else default_workers()
+    # One pair takes one. How many outputs LLMSQL's verb gets is not known yet: few are judged before a second starts.
+    count = 1 if arguments[0] in ("llmsql", "check") else default_workers()
     start_ahead(count if wanted is None else min(count, wanted), SETUP)
 
 

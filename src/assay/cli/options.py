@@ -83,6 +83,10 @@ ComparisonTimeout: TypeAlias = Annotated[
 MaxRows: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Rows of each result. [default: 1000000]")
 ]
+MaxMemory: TypeAlias = Annotated[
+    int | None,
+    typer.Option(metavar="MIB", min=16, help="Memory that the engine may use for a query. [default: 2048]"),
+]
 Workers: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Processes, on a cluster a node. Default: one a core, at most 8.")
 ]
@@ -140,6 +144,42 @@ class AskFlags:
     retries: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="After trouble that may pass. [default: 3]")
     ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonFlags:
+    """How two results are compared, and which differences are no mistakes."""
+
+    columns: Annotated[str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")] = (
+        None
+    )
+    relative_tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="How far floats may differ, of the larger, below 1. [default: 1e-12]"),
+    ] = None
+    absolute_tolerance: Annotated[
+        float | None, typer.Option(metavar="SIZE", help="Floats this near to 0 are all 0. [default: 1e-12]")
+    ] = None
+    extra_columns: Annotated[
+        str | None, typer.Option(metavar="RULE", help="'allowed': more columns than gold's are no mistake.")
+    ] = None
+    duplicates: Annotated[
+        str | None, typer.Option(metavar="RULE", help="'ignored': how often a row occurs does not count.")
+    ] = None
+    letter_case: Annotated[
+        str | None, typer.Option("--case", metavar="RULE", help="'ignored': upper and lower case are alike.")
+    ] = None
+    shape: Annotated[
+        str | None, typer.Option(metavar="RULE", help="'any': a pivoted answer, or a row of totals, is no mistake.")
+    ] = None
+    tolerance: Annotated[
+        float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The flags by the names of `RunFileSettings`."""
+        names = {field.name: "case" if field.name == "letter_case" else field.name for field in fields(self)}
+        return {name: getattr(self, own) for own, name in names.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import AsJson
+from assay.cli.query_texts import read_queries
 from assay.errors import UsageError
 
 
 def refute(
-    sql_a: Annotated[str, typer.Argument(metavar="SQL_A", help="The reference query, or @FILE.")],
-    sql_b: Annotated[str, typer.Argument(metavar="SQL_B", help="The other query, or @FILE.")],
+    sql_a: Annotated[str, typer.Argument(metavar="SQL_A", help="The reference query, @FILE, or - for standard input.")],
+    sql_b: Annotated[str, typer.Argument(metavar="SQL_B", help="The other query, @FILE, or -.")],
     *,
     db: Annotated[
         str | None, typer.Option(metavar="URL", help="The database: its schema, and what its data makes plausible.")
@@ -59,7 +60,7 @@ def refute(
 
     if as_json and (sql or test == Path("-")):
         raise UsageError("--json, --sql and --test - would be mixed on standard output: give one of them")
-    first, second = _query(sql_a), _query(sql_b)
+    first, second = read_queries(SQL_A=sql_a, SQL_B=sql_b)
     outcome = look(
         first,
         second,
@@ -90,15 +91,3 @@ def refute(
             typer.echo(witness_sql(outcome.witness), nl=False)
     else:
         typer.echo(refutation_text(outcome), nl=False)
-
-
-def _query(given: str) -> str:
-    """The query, or the content of the file named after an @. Raises UsageError where that cannot be read."""
-    if not given.startswith("@"):
-        return given
-    try:
-        return Path(given[1:]).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{given[1:]}: the query cannot be read ({getattr(error, 'strerror', None) or error})"
-        ) from None

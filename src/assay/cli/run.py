@@ -19,6 +19,7 @@ from assay.cli.options import (
     Cache,
     CacheSize,
     CaseFormat,
+    ComparisonFlags,
     ComparisonTimeout,
     Concurrency,
     DbColumn,
@@ -26,6 +27,7 @@ from assay.cli.options import (
     Encoding,
     GoldColumn,
     Limit,
+    MaxMemory,
     MaxRows,
     Name,
     Overwrite,
@@ -85,44 +87,26 @@ def run(  # one parameter an option
         str | None,
         typer.Option(metavar="URL", help="Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'."),
     ] = None,
+    gold_db: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of gold's queries, where they run on another database than --db.")
+    ] = None,
     output: RunFolder = None,
     metrics: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Metrics, separated by commas. Default: all built-in ones.")
     ] = None,
     limit: Limit = None,
-    columns: Annotated[
-        str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")
-    ] = None,
-    relative_tolerance: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="How far floats may differ, of the larger, below 1. [default: 1e-12]"),
-    ] = None,
-    absolute_tolerance: Annotated[
-        float | None, typer.Option(metavar="SIZE", help="Floats this near to 0 are all 0. [default: 1e-12]")
-    ] = None,
-    extra_columns: Annotated[
-        str | None, typer.Option(metavar="RULE", help="'allowed': more columns than gold's are no mistake.")
-    ] = None,
-    duplicates: Annotated[
-        str | None, typer.Option(metavar="RULE", help="'ignored': how often a row occurs does not count.")
-    ] = None,
-    letter_case: Annotated[
-        str | None, typer.Option("--case", metavar="RULE", help="'ignored': upper and lower case are alike.")
-    ] = None,
-    tolerance: Annotated[
-        float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
-    ] = None,
+    comparing: ComparisonFlags,
     penalty: Annotated[
         list[float] | None,
         typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
     ] = None,
     timeout: Timeout = None,
+    gold_timeout: Annotated[
+        float | None, typer.Option(metavar="S", min=0.001, help="Per gold query, in place of --timeout.")
+    ] = None,
     comparison_timeout: ComparisonTimeout = None,
     max_rows: MaxRows = None,
-    max_memory: Annotated[
-        int | None,
-        typer.Option(metavar="MIB", min=16, help="Memory that the engine may use for a query. [default: 2048]"),
-    ] = None,
+    max_memory: MaxMemory = None,
     workers: Workers = None,
     backend: Backend = None,
     cache: Cache = None,
@@ -228,18 +212,14 @@ def run(  # one parameter an option
         timing_iterations=ves_iterations,
         timing_budget_s=ves_budget,
         db=db,
+        gold_db=gold_db,
         output=None if output is None else str(output),
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
         limit=limit,
-        columns=columns,
-        relative_tolerance=relative_tolerance,
-        absolute_tolerance=absolute_tolerance,
-        extra_columns=extra_columns,
-        duplicates=duplicates,
-        case=letter_case,
-        tolerance=tolerance,
+        **comparing.given(),
         penalties=tuple(penalty) if penalty else None,
         timeout_s=timeout,
+        gold_timeout_s=gold_timeout,
         comparison_timeout_s=comparison_timeout,
         max_rows=max_rows,
         max_memory_mib=max_memory,
@@ -386,6 +366,7 @@ def run_settings(
                 settings.cases,
                 answers,
                 databases=settings.db,
+                gold_databases=settings.gold_db,
                 metrics=settings.metrics,
                 limits=settings.limits(),
                 columns="strict" if settings.columns == "strict" else "any",

@@ -17,6 +17,7 @@ from assay.comparison.near import near_misses
 from assay.comparison.pairing import Pairing
 from assay.comparison.permutation import Mapping, NoPlaces, Side, key_rows
 from assay.comparison.reason import Finding
+from assay.comparison.shapes import Shaped, shape_misses
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
@@ -297,6 +298,8 @@ class _Difference:
                 ordered=self.answer.ordered,
                 budget=self.budget,
             )
+            shapes = Shaped.of(gold, ours), Shaped.of(predicted, theirs)
+            close = (*close, *shape_misses(*shapes, self.options, self.budget))
         return self._described(mapping, partners, close)
 
     def _by_codes(self, cells: int) -> Comparison | None:

@@ -15,8 +15,10 @@ from decimal import Decimal
 from math import isfinite
 
 from assay.comparison.answer import Answer, Segment
+from assay.comparison.budget import Budget
 from assay.comparison.cells import Column, Key, to_columns
 from assay.comparison.compare import compare
+from assay.comparison.shapes import Shaped, shape_misses
 from assay.comparison.tolerance import cluster_numbers
 from assay.model import STRICT, AlignedRow, Cell, Comparison, ComparisonOptions, Leniency, Result, Row
 
@@ -43,6 +45,8 @@ def compare_leniently(
     found = strictly(predicted, answer, base)
     if found.equal or declared == STRICT:
         return found
+    if declared.shape == "any" and (reshaped := _reshaped(found, predicted, answer, loose)) is not None:
+        return reshaped
     wider = predicted.column_count - answer.result.column_count
     if wider < 0 or not answer.result.column_count or (wider > 0 and declared.extra_columns != "allowed"):
         return found
@@ -56,6 +60,34 @@ def compare_leniently(
     if lenient is None:
         return found
     return _as_matched(lenient, predicted, answer, declared)
+
+
+def _reshaped(found: Comparison, predicted: Result, answer: Answer, options: ComparisonOptions) -> Comparison | None:
+    """The match of an answer in another shape; None where there is none, or gold orders or leaves open its rows."""
+    gold = answer.result
+    if answer.ordered or answer.ambiguous:
+        return None
+    boolean = options.boolean_is_integer
+    ours, _ = to_columns(gold.rows, gold.column_count, boolean_is_integer=boolean)
+    theirs, _ = to_columns(predicted.rows, predicted.column_count, boolean_is_integer=boolean)
+    strictly = replace(options, leniency=STRICT)
+    for miss in shape_misses(Shaped.of(gold, ours), Shaped.of(predicted, theirs), strictly, Budget()):
+        rows = len(gold.rows)
+        return replace(
+            found,
+            equal=True,
+            decided=True,
+            provoked=False,
+            column_mapping=(),
+            matched_rows=rows,
+            missing_rows=0,
+            extra_rows=0,
+            aligned=tuple(AlignedRow(state="matched", gold=row) for row in gold.rows[:_SAMPLE]),
+            near_misses=(),
+            lenient=True,
+            reason=f"{miss.detail}; lenient: {options.leniency.said}",
+        )
+    return None
 
 
 def _tolerances(options: ComparisonOptions) -> tuple[ComparisonOptions, ComparisonOptions]:

@@ -12,12 +12,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from itertools import islice, product
 from math import isfinite
 from typing import Literal, TypeAlias
 from uuid import UUID
 
 from assay.model import Cell, CellTypes, Result, Row
+from assay.model.result import Rows
 
 Kind: TypeAlias = Literal["number", "moment", "time", "truth"]
 """What a text may spell besides itself; a moment is a date or a timestamp."""
@@ -103,9 +105,13 @@ def _alike(cell: Cell, *, blank: bool) -> Cell:
     return str(cell) if isinstance(cell, UUID) else cell
 
 
+Reading: TypeAlias = Callable[[Rows], Rows]
+"""What a reading makes of rows: those of a result, or more of the same query."""
+
+
 def readings(
     poor: Result, cells: CellTypes, other: Result, others: CellTypes = "typed", *, boolean_is_integer: bool = False
-) -> Iterator[Result]:
+) -> Iterator[Reading]:
     """The readings of a result whose cells cannot say their type, beside another; at least one, the likeliest first.
 
     Of two results that say nothing of their types, each is read by itself: call it for both, in turn.
@@ -113,7 +119,7 @@ def readings(
     """
     lacks = LACKS[cells]
     if not lacks or not poor.rows:
-        yield poor
+        yield _as_it_is
         return
     ours, theirs = _columns(poor), _columns(other)
     if others == "text" and cells == "text":
@@ -124,16 +130,27 @@ def readings(
         texts = [column for column, kind in zip(theirs, kinds, strict=True) if kind == "text"]
         chosen = [
             _choices(
-                column, lacks & known, texts, kinds[place] if place < len(kinds) else "null", mixed="mixed" in kinds
+                column,
+                lacks & known,
+                texts,
+                kinds[place] if place < len(kinds) else "null",
+                mixed="mixed" in kinds,
             )
             for place, column in enumerate(ours)
         ]
     for choice in islice(product(*chosen), _MOST_READINGS):
         if all(reading == "text" for reading in choice):
-            yield poor
+            yield _as_it_is
         else:
-            read = [_read(column, reading, lacks) for column, reading in zip(ours, choice, strict=True)]
-            yield Result(columns=poor.columns, rows=tuple(zip(*read, strict=True)))
+            yield partial(_read, tuple(_reader(reading, lacks) for reading in choice))
+
+
+def _as_it_is(rows: Rows) -> Rows:
+    return rows
+
+
+def _read(readers: Sequence[Callable[[Cell], Cell]], rows: Rows) -> Rows:
+    return tuple([tuple([read(cell) for read, cell in zip(readers, row, strict=True)]) for row in rows])
 
 
 def _columns(result: Result) -> list[_Column]:
@@ -190,17 +207,19 @@ def _natural(column: _Column) -> _Reading:
     return next((kind for kind in ("number", "moment", "time") if _spells(column, kind)), "text")
 
 
-def _read(column: _Column, reading: _Reading, lacks: frozenset[Kind]) -> _Column:
+def _reader(reading: _Reading, lacks: frozenset[Kind]) -> Callable[[Cell], Cell]:
+    """What makes a cell of what it says. A text that spells nothing stays as it is."""
     if reading == "text":
-        return column
-    if reading == "mixed":
-        spells = [_SPELL[kind] for kind in ("number", "moment", "time") if kind in lacks]
-        return [_first(cell, spells) for cell in column]
-    spell = _SPELL[reading]
-    return [spell(cell) if isinstance(cell, str) and cell else cell for cell in column]
+        return _unread
+    kinds: Sequence[Kind] = ("number", "moment", "time") if reading == "mixed" else (reading,)
+    return partial(_spelt, tuple(_SPELL[kind] for kind in kinds if kind in lacks))
 
 
-def _first(cell: Cell, spells: Sequence[Callable[[str], Cell]]) -> Cell:
-    if not isinstance(cell, str):
+def _unread(cell: Cell) -> Cell:
+    return cell
+
+
+def _spelt(spells: Sequence[Callable[[str], Cell]], cell: Cell) -> Cell:
+    if not isinstance(cell, str) or not cell:
         return cell
     return next((value for spell in spells if (value := spell(cell)) is not None), cell)

@@ -112,12 +112,17 @@ def gold_failure(golds: Sequence[Execution]) -> Failure:
     return blamed(failure, "gold")
 
 
-def without_query(case: Case, prediction: Prediction) -> Failure | None:
-    """Why a metric that executes queries does not apply: gold, or the answer, is a given result. None where it does."""
+def without_query(case: Case, prediction: Prediction, executions: Executions) -> Failure | None:
+    """Why a metric that executes both queries on one database does not apply; None where it does.
+
+    Gold, or the answer, may be a given result, and gold's database another one.
+    """
     if prediction.result is not None:
         message = "it does not apply: the answer is rows, and there is no query to execute"
     elif case.results and not case.golds:
         message = "it does not apply: gold is a given result, and there is no query to execute"
+    elif executions.apart:
+        message = "it does not apply: gold runs on another database than the prediction"
     else:
         return None
     return Failure(stage="score", kind="unscorable", blame="setup", message=message)

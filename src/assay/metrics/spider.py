@@ -57,7 +57,7 @@ class SpiderEx(QueryMetric):
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
         """1 where some gold agrees on every database; None where every gold fails on some database."""
-        if (failure := without_query(case, prediction)) is not None:
+        if (failure := without_query(case, prediction, executions)) is not None:
             return unscored(self.name, failure)
         if not any(gold.succeeded for gold in executions.golds):
             return unscored(self.name, gold_failure(executions.golds))

@@ -48,7 +48,7 @@ class Ves(QueryMetric):
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """0 where the answer is not right; else the time is still to be measured."""
-        if (failure := without_query(case, prediction)) is not None:
+        if (failure := without_query(case, prediction, executions)) is not None:
             return unscored(self.name, failure)
         return _awaiting(self.name, ResultsMatch().score(case, prediction, executions, comparison), executions)
 
@@ -68,7 +68,7 @@ class BirdRves(QueryMetric):
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """0 where the answer is not right; else the time is still to be measured."""
-        if (failure := without_query(case, prediction)) is not None:
+        if (failure := without_query(case, prediction, executions)) is not None:
             return unscored(self.name, failure)
         return _awaiting(self.name, BirdEx().score(case, prediction, executions, comparison), executions)
 

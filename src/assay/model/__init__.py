@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from assay.model.decision import Decision, Exchange, Given
     from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
     from assay.model.diff import (
+        BoardAnswer,
+        BoardCase,
+        BoardDetail,
+        BoardGroup,
         CaseChange,
         CaseSide,
         ChangedCase,
@@ -106,6 +110,10 @@ __all__ = [
     "AlignedRow",
     "Ambiguity",
     "Blame",
+    "BoardAnswer",
+    "BoardCase",
+    "BoardDetail",
+    "BoardGroup",
     "CacheUse",
     "CalibrationBin",
     "Case",

@@ -23,6 +23,9 @@ NearMissKind = Literal[
     "case_or_whitespace_only",
     "scaled",
     "sign",
+    "pivoted",
+    "unpivoted",
+    "totals_row",
 ]
 
 
@@ -53,6 +56,8 @@ class ComparisonOptions:
 
 
 RowState = Literal["matched", "missing", "extra"]
+_SIGNS: dict[RowState, str] = {"matched": "", "missing": "− gold", "extra": "+ predicted"}
+_SHOWN_ROWS, _SHOWN_COLUMNS = 20, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,3 +106,16 @@ class Comparison:
     provoked: bool = False
     """Only the predicted rows exhausted the search: gold's own rows in another order of columns are found."""
     reason: str = ""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the reason, near misses, and a sample of the rows, with a sign where they differ."""
+        from assay.model.notebook import block, table
+
+        told = [f"rows: {self.gold_row_count:,} of gold, {self.predicted_row_count:,} predicted"]
+        told += [f"near miss: {miss.kind.replace('_', ' ')}: {miss.detail}" for miss in self.near_misses]
+        shown = [
+            (_SIGNS[row.state], *((row.predicted if row.gold is None else row.gold) or ())[:_SHOWN_COLUMNS])
+            for row in self.aligned[:_SHOWN_ROWS]
+        ]
+        title = f"{'equal' if self.equal else 'different'}{f': {self.reason}' if self.reason else ''}"
+        return block(title, told, [table((), shown)] if shown else (), mood="good" if self.equal else "bad")

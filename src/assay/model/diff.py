@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.model.evidence import Provenance, RunSettings
+from assay.model.evidence import Provenance, RunSettings, TimeSpread
 from assay.model.gate import GateResult
 from assay.model.rate import Rate
+from assay.model.usage import UsageTotals
 from assay.model.verdict import Strength
 
 _SURENESS: Mapping[Strength, int] = {
@@ -221,6 +222,10 @@ class Standing:
     """The best and worst rank that the data leave: counted from the runs that are significantly better or worse."""
     groups: str
     """Letters: runs that share one cannot be told apart, as in ``ab``."""
+    answer_time: TimeSpread | None = None
+    """What answers took, over all of the run's own cases; None where it is not known."""
+    usage: UsageTotals | None = None
+    """Tokens and cost, over all of the run's own cases; None where no answer states any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +236,61 @@ class StandingPair:
     second: int
     diff: MetricDiff
     """The second run's values less the first's, corrected across all pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardGroup:
+    """The common cases, or those that share a difficulty, a database or a tag, with every run's rates."""
+
+    kind: Literal["overall", "difficulty", "database", "tag"]
+    name: str | None
+    """None: all of them, or those without one."""
+    cases: int
+    rates: tuple[tuple[Rate, ...], ...]
+    """``rates[run][metric]``, in the order of the standings and of `BoardDetail.metrics`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardAnswer:
+    """What one run says of a case."""
+
+    value: float | None
+    """Of the metric that the runs are ranked by; a mean where the question was asked several times."""
+    query: str | None
+    reason: str
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardCase:
+    """A common case with every run's answer, in the order of the standings."""
+
+    case_id: str
+    """In the first standing's run."""
+    question: str
+    golds: tuple[str, ...]
+    database: str | None
+    difficulty: str | None
+    tags: tuple[str, ...]
+    answers: tuple[BoardAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardDetail:
+    """What a leaderboard says beyond the ranking, all over the common cases and in the order of the standings."""
+
+    metrics: tuple[str, ...]
+    """Those that all runs have, the one that they are ranked by first."""
+    groups: tuple[BoardGroup, ...]
+    """All cases first, then by difficulty, database and tag, each kind only where there are several groups."""
+    only_right: tuple[tuple[int, ...], ...]
+    """``only_right[i][j]``: how many cases run i has right and run j wrong. Right is a value of 1."""
+    alone_right: tuple[tuple[str, ...], ...]
+    """For each run the ids of the cases that it alone has right; empty for a run without others."""
+    alone_wrong: tuple[tuple[str, ...], ...]
+    all_right: int
+    none_right: int
+    cases: tuple[BoardCase, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,3 +306,5 @@ class Leaderboard:
     standings: tuple[Standing, ...]
     pairs: tuple[StandingPair, ...]
     notes: tuple[str, ...] = ()
+    detail: BoardDetail | None = None
+    """None where only the ranking was asked for."""

@@ -349,6 +349,8 @@ class RunSettings:
     """Set where the run judges selections instead of queries: ``database`` is then empty."""
     witness: WitnessSettings | None = None
     """How witnesses of the matches were looked for; None: not at all."""
+    gold_database: str | None = None
+    """The database of gold's queries, where they have their own, with passwords masked."""
     suite: str | None = None
     """The suite whose databases answers were tried on too: its folder's name, and a hash of its content."""
     metric_infos: tuple[MetricInfo, ...] = ()

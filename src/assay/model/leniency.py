@@ -11,10 +11,12 @@ from assay.errors import UsageError
 ExtraColumns = Literal["wrong", "allowed"]
 Duplicates = Literal["counted", "ignored"]
 LetterCase = Literal["exact", "ignored"]
+Shape = Literal["gold", "any"]
 _CHOICES = (
     ("extra_columns", get_args(ExtraColumns)),
     ("duplicates", get_args(Duplicates)),
     ("case", get_args(LetterCase)),
+    ("shape", get_args(Shape)),
 )
 
 
@@ -32,6 +34,9 @@ class Leniency:
     """``ignored``: how often a row occurs does not count, nor where it occurs again."""
     case: LetterCase | None = None
     """``ignored``: text is compared without regard to upper and lower case."""
+    shape: Shape | None = None
+    """``any``: a dimension may be across the columns in place of down the rows, or the other way round, and a row of
+    totals may be there or not, where gold asks for no order of rows."""
     tolerance: float | None = None
     """The relative tolerance of numbers, in place of the run's own. It applies where a float takes part."""
 
@@ -57,6 +62,7 @@ class Leniency:
         parts = ["extra columns allowed"] if self.extra_columns == "allowed" else []
         parts += ["duplicates ignored"] if self.duplicates == "ignored" else []
         parts += ["letter case ignored"] if self.case == "ignored" else []
+        parts += ["any shape"] if self.shape == "any" else []
         parts += [f"tolerance {self.tolerance:g}"] if self.tolerance is not None else []
         return ", ".join(parts)
 

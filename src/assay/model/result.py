@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from assay.model.failure import Failure
@@ -128,7 +128,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Caps under which every query runs, gold's and the prediction's alike."""
+    """Caps under which every query runs, gold's and the prediction's alike but for their time."""
 
     timeout_s: float = 30.0
     max_rows: int = 1_000_000
@@ -136,5 +136,14 @@ class Limits:
     """Estimated size of one result in this process."""
     max_memory_bytes: int = 2 * 1024 * 1024 * 1024
     """What the engine itself may allocate while it runs one query."""
+    gold_timeout_s: float | None = None
+    """For gold's queries and what is asked about their ties, in place of ``timeout_s``; None: the same."""
     comparison_timeout_s: float = 60.0
     """For comparing two results, and for each metric's score of one case."""
+
+    @property
+    def of_gold(self) -> Limits:
+        """The limits of gold's queries."""
+        if self.gold_timeout_s is None:
+            return self
+        return replace(self, timeout_s=self.gold_timeout_s, gold_timeout_s=None)

@@ -114,6 +114,17 @@ class Verdict:
     decision: Decision | None = None
     """``decline`` or ``clarify`` where the system did that in place of answering."""
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from assay.model.notebook import block
+
+        told = [f"flags: {', '.join(sorted(self.flags)).replace('_', ' ')}"] if self.flags else []
+        told += [self.ambiguity.text] if self.ambiguity is not None else []
+        if self.outcome == "correct" and self.strength != "none":
+            told.append(f"how sure: {self.strength.replace('_', ' ')}")
+        moods = {"correct": "good", "incorrect": "bad"}
+        return block(f"{self.outcome}: {self.reason}", told, mood=moods.get(self.outcome, "open"))
+
 
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)

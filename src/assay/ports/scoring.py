@@ -53,6 +53,8 @@ class Executions:
     """How the answer fares on the small databases of the run's suite; None where the run has none."""
     schema: DatabaseSchema | None = None
     """What the case's database holds: only for metrics that say ``needs_schema``, and None where it cannot be read."""
+    apart: bool = False
+    """Whether gold was executed on another database than the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from assay.reports.console.leaderboard import plain_leaderboard
 from assay.reports.json.diff import diff_json, leaderboard_json
 from assay.reports.markdown.diff import diff_markdown
 from assay.reports.markdown.leaderboard import leaderboard_markdown
+from assay.reports.text.leaderboard_tables import leaderboard_csv, leaderboard_latex
 
 BothRuns: TypeAlias = Callable[[], tuple[Run, Run]]
 """Loads the two runs that were compared, the baseline first: only a page with every case of both needs them."""
@@ -29,6 +30,18 @@ def _page_of_diff(diff: RunDiff, _: int | None, runs: BothRuns | None) -> bytes:
     return diff_page(diff, *runs())
 
 
+def _workbook_of_board(board: Leaderboard) -> bytes:
+    from assay.reports.excel.leaderboard import leaderboard_xlsx
+
+    return leaderboard_xlsx(board)
+
+
+def _page_of_board(board: Leaderboard) -> bytes:
+    from assay.reports.html.leaderboard import leaderboard_page
+
+    return leaderboard_page(board)
+
+
 # A new format is one line in each of these.
 _DIFFS: Mapping[str, Callable[[RunDiff, int | None, BothRuns | None], bytes]] = {
     "html": _page_of_diff,
@@ -40,6 +53,10 @@ _LEADERBOARDS: Mapping[str, Callable[[Leaderboard], bytes]] = {
     "md": leaderboard_markdown,
     "json": leaderboard_json,
     "txt": lambda board: plain_leaderboard(board).encode(),
+    "csv": leaderboard_csv,
+    "tex": leaderboard_latex,
+    "xlsx": _workbook_of_board,
+    "html": _page_of_board,
 }
 DIFF_FORMATS = tuple(_DIFFS)
 LEADERBOARD_FORMATS = tuple(_LEADERBOARDS)

@@ -184,12 +184,16 @@ def _params(settings: RunSettings) -> Iterator[tuple[str, str]]:
         yield "language", selection.language
         return
     yield "database", settings.database
+    if settings.gold_database is not None:
+        yield "gold_database", settings.gold_database
     yield "columns", settings.columns
     yield "leniency", settings.leniency.said or "none"
     yield "relative_tolerance", f"{settings.relative_tolerance:g}"
     yield "absolute_tolerance", f"{settings.absolute_tolerance:g}"
     yield "timing_iterations", str(settings.timing_iterations)
     yield "limits.timeout_s", f"{limits.timeout_s:g}"
+    if limits.gold_timeout_s is not None:
+        yield "limits.gold_timeout_s", f"{limits.gold_timeout_s:g}"
     yield "limits.max_rows", str(limits.max_rows)
     yield "limits.max_memory_bytes", str(limits.max_memory_bytes)
 

@@ -234,10 +234,10 @@ class Judging:
         packed = None
         if isinstance(self.works, PackedWorks) and not self.job.local_metrics:
             packed = self.works.packed(place)
-        if packed is None:
+        if packed is None or not isinstance(self.works, PackedWorks):
             return _task(self.job, self.works[place], attempt)
-        url = self.works.url(place)
-        return Task(id=place, payload=pack_parts(*packed, url=url, attempt=attempt), database=url)
+        url, gold_url = self.works.url(place), self.works.gold_url(place)
+        return Task(id=place, payload=pack_parts(*packed, url=url, gold_url=gold_url, attempt=attempt), database=url)
 
     def _keep(self, journal: Journal | None, place: int, line: bytes, facts: CaseFacts) -> None:
         self.begin()
@@ -378,6 +378,7 @@ def _task(job: Job, work: Work, attempt: int) -> Task:
         case=work.case,
         prediction=work.prediction,
         url=work.url,
+        gold_url=work.gold_url,
         requests=requests,
         keep_rows=bool(job.local_metrics),
         attempt=attempt,

@@ -36,6 +36,8 @@ class Work:
     case: Case
     prediction: Prediction
     url: DatabaseUrl
+    gold_url: DatabaseUrl | None = None
+    """The database of gold's queries, where that is another one."""
 
 
 Locate: TypeAlias = Callable[[str | None], DatabaseUrl]
@@ -63,18 +65,28 @@ def databases_of(cases: Sequence[Case], locate: Locate) -> dict[str | None, Data
     return found
 
 
-def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: Locate) -> list[Work]:
-    """Combine each case with its answer and its database. Raises InputError, naming a case without a database."""
-    return list(works_of(cases, predictions, databases_of(cases, locate)))
+def plan_work(
+    cases: Sequence[Case], predictions: Sequence[Prediction], locate: Locate, locate_gold: Locate | None = None
+) -> list[Work]:
+    """Combine each case with its answer and its database. Raises InputError, naming a case without a database.
+
+    ``locate_gold`` gives the databases of gold's queries, where they have their own.
+    """
+    golds = None if locate_gold is None else databases_of(cases, locate_gold)
+    return list(works_of(cases, predictions, databases_of(cases, locate), golds))
 
 
 def works_of(
-    cases: Sequence[Case], predictions: Sequence[Prediction], databases: Mapping[str | None, Database]
+    cases: Sequence[Case],
+    predictions: Sequence[Prediction],
+    databases: Mapping[str | None, Database],
+    gold_databases: Mapping[str | None, Database] | None = None,
 ) -> Iterator[Work]:
     """As `plan_work`, one after the other."""
     for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True)):
         url = databases[case.database].url
-        yield Work(index=index, case=case, prediction=_to_judge(case, prediction), url=url)
+        gold_url = None if gold_databases is None else gold_databases[case.database].url
+        yield Work(index=index, case=case, prediction=_to_judge(case, prediction), url=url, gold_url=gold_url)
 
 
 def answered(work: Work, prediction: Prediction) -> Work:
@@ -86,13 +98,14 @@ def _to_judge(case: Case, prediction: Prediction) -> Prediction:
     return completed(case, within_size(prediction))
 
 
-def digest_of(work: Work, basis: str) -> str:
+def digest_of(work: Work, bases: Mapping[str, str]) -> str:
     """A hash of everything that determines a case's evidence besides the run's settings: its content, not its place.
 
-    ``basis`` identifies the database's content and the versions that judge.
+    ``bases`` identify, by URL, each database's content and the versions that judge.
     """
     # The case's place in its file is left out, and so is the database's password.
-    parts = (identity_without_origin(work.case), identity_without_origin(work.prediction), _where(work.url, basis))
+    parts = [identity_without_origin(work.case), identity_without_origin(work.prediction)]
+    parts += [_where(url, bases.get(url.text, "")) for url in (work.url, work.gold_url) if url is not None]
     return blake2b(b"".join(parts), digest_size=12).hexdigest()
 
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from assay.runs.suite_checking import SuiteChecker
 
 
+_GOLDS = 1000
+"""Added to the number of an attempt: what gold's query does in its own time says nothing of a predicted one."""
+
+
 def set_up(settings: WorkerSettings) -> WorkerScorer:
     """Set up one worker: its engines open when first needed."""
     if not settings.plain_queries:
@@ -49,6 +53,7 @@ class WorkerScorer:
         self._settings = settings
         self._metrics = [load_metric(reference) for reference in settings.metrics]
         self._executors: dict[int, Executor] = {}
+        self._gold_executors: dict[int, Executor] = {}
         self._scorers: dict[int, QueryScorer] = {}
         self._awaits_parsers = settings.plain_queries
         self._matches: MatchWorker | None = None
@@ -60,10 +65,12 @@ class WorkerScorer:
         task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
         attempt = task.attempt
         if attempt not in self._executors:
-            for earlier in self._executors.values():
+            for earlier in (*self._executors.values(), *self._gold_executors.values()):
                 earlier.cache.clear()  # all attempts together may use the room of one
             self._executors[attempt] = self._make_executor(attempt)
-            self._scorers[attempt] = self._make_scorer(self._executors[attempt])
+            if self._golds_apart:
+                self._gold_executors[attempt] = self._make_executor(attempt, of_gold=True)
+            self._scorers[attempt] = self._make_scorer(self._executors[attempt], self._gold_executors.get(attempt))
         if isinstance(task, TimingTask):
             return time_pair(self._executors[attempt], task)
         if self._awaits_parsers and not _is_plain(task):
@@ -73,37 +80,46 @@ class WorkerScorer:
         if self._settings.remember:
             return _scored(self._scorers[attempt], task)
         with closing(self._make_executor(attempt)) as executor:
-            return _scored(self._make_scorer(executor), task)
+            if not self._golds_apart:
+                return _scored(self._make_scorer(executor), task)
+            with closing(self._make_executor(attempt, of_gold=True)) as golds:
+                return _scored(self._make_scorer(executor, golds), task)
 
     def _searched(self, task: MatchTask) -> Refutation:
         if self._matches is None:
             from assay.runs.match_worker import MatchWorker  # most runs look for no witnesses
 
-            for executor in self._executors.values():
+            for executor in (*self._executors.values(), *self._gold_executors.values()):
                 executor.cache.clear()  # what judged the cases makes room
             self._matches = MatchWorker(self._settings)
         return self._matches(task)
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
-        for executor in self._executors.values():
+        for executor in (*self._executors.values(), *self._gold_executors.values()):
             executor.close()
         if self._matches is not None:
             self._matches.close()
         if self._checker is not None:
             self._checker.close()
 
-    def _make_executor(self, attempt: int) -> Executor:
+    @property
+    def _golds_apart(self) -> bool:
+        """Whether gold's queries have an executor of their own, with its time limit and its databases."""
+        return self._settings.gold_apart or self._settings.limits.of_gold != self._settings.limits
+
+    def _make_executor(self, attempt: int, *, of_gold: bool = False) -> Executor:
         folder = self._settings.execution_cache
+        limits = self._settings.limits.of_gold if of_gold else self._settings.limits
         return Executor(
             engines=self._settings.engines,
-            limits=self._settings.limits,
-            cache=ByteCache(self._settings.cache_bytes),
-            attempt=attempt,
-            recall=None if folder is None else Recall(folder, self._settings.limits),
+            limits=limits,
+            cache=ByteCache(self._settings.cache_bytes // (2 if self._golds_apart else 1)),
+            attempt=attempt + _GOLDS * of_gold,
+            recall=None if folder is None else Recall(folder, limits),
         )
 
-    def _make_scorer(self, executor: Executor) -> QueryScorer:
+    def _make_scorer(self, executor: Executor, golds: Executor | None = None) -> QueryScorer:
         return QueryScorer(
             executor,
             self._metrics,
@@ -115,6 +131,7 @@ class WorkerScorer:
             diagnoser=_diagnoser(executor) if self._settings.diagnose else None,
             suite=self._suite(),
             schemas=KnownSchemas(executor),
+            gold_executor=golds,
         )
 
     def _suite(self) -> ChecksSuite | None:
@@ -164,8 +181,8 @@ def _is_plain(task: CaseTask) -> bool:
 
 def _scored(scorer: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:
     if not task.keep_rows and not task.head_rows:
-        return encode_evidence(scorer.evidence(task.case, task.prediction, task.url))
-    scored = scorer.score(task.case, task.prediction, task.url, task.requests)
+        return encode_evidence(scorer.evidence(task.case, task.prediction, task.url, task.gold_url))
+    scored = scorer.score(task.case, task.prediction, task.url, task.requests, gold_url=task.gold_url)
     executions = scored.executions if task.keep_rows else _heads(scored.executions, task.head_rows)
     return CaseOutcome(evidence=encode_evidence(scored.evidence), executions=executions)
 

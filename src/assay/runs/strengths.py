@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from time import monotonic
 
-from assay.model import Evidence, Proof, RunSettings, Score, Strength
+from assay.model import Case, DatabaseUrl, Evidence, Prediction, Proof, RunSettings, Score, Strength, Verdict
 from assay.model.witness import AFTER_WITNESSES, Refutation, WitnessSettings
 from assay.ports import Backend, Task, TaskLost
 from assay.runs.plan import Work
@@ -73,6 +73,30 @@ def with_score(evidence: Evidence) -> Evidence:
     return replace(evidence, scores=(*others, score))
 
 
+def is_same_text(case: Case, prediction: Prediction) -> bool:
+    """Whether the answer is a gold's own text: one query, for which nothing need be executed."""
+    return any(one_query(gold, prediction.query or "") for gold in case.golds)
+
+
+def match_task(case: Case, prediction: Prediction, verdict: Verdict, url: DatabaseUrl, wanted: WitnessSettings) -> Task:
+    """The task of looking for a witness, beside the gold first that the answer was judged by."""
+    golds, judged = case.golds, verdict.gold_index or 0
+    payload = MatchTask(
+        golds=(*golds[judged : judged + 1], *golds[:judged], *golds[judged + 1 :]),
+        predicted=prediction.query or "",
+        url=url,
+        options=case.options,
+        witness=wanted,
+    )
+    return Task(id=0, payload=payload, database=url)
+
+
+def with_strength(evidence: Evidence, found: Refutation, wanted: WitnessSettings) -> Evidence:
+    """The evidence of a match with what came of looking for a witness, which is its strength."""
+    verdict = replace(evidence.verdict, strength=strength_of(found))
+    return replace(evidence, verdict=verdict, refutation=replace(found, budget_s=wanted.seconds))
+
+
 @dataclass(slots=True, kw_only=True)
 class Search:
     """Looks for witnesses of a run's matches."""
@@ -95,7 +119,7 @@ class Search:
             work = self.works[place]
             if work.prediction.query is None or self._met_result(place, work):
                 yield place, self._with(place, _GIVEN)
-            elif any(one_query(gold, work.prediction.query or "") for gold in work.case.golds):
+            elif is_same_text(work.case, work.prediction):
                 yield place, self._with(place, SAME_TEXT)
             elif work.case.options.table is not None:
                 yield place, self._with(place, _SEVERAL)
@@ -146,21 +170,10 @@ class Search:
 
     def _task(self, place: int) -> Task:
         work, verdict = self.works[place], self.evidence_of(place).verdict
-        golds, judged = work.case.golds, verdict.gold_index or 0
-        payload = MatchTask(
-            golds=(*golds[judged : judged + 1], *golds[:judged], *golds[judged + 1 :]),
-            predicted=work.prediction.query or "",
-            url=work.url,
-            options=work.case.options,
-            witness=self.wanted,
-        )
-        return Task(id=place, payload=payload, database=work.url)
+        return replace(match_task(work.case, work.prediction, verdict, work.url, self.wanted), id=place)
 
     def _with(self, place: int, found: Refutation) -> Evidence:
-        evidence = self.evidence_of(place)
-        verdict = replace(evidence.verdict, strength=strength_of(found))
-        found = replace(found, budget_s=self.wanted.seconds)
-        return with_score(replace(evidence, verdict=verdict, refutation=found))
+        return with_score(with_strength(self.evidence_of(place), found, self.wanted))
 
     def _say(self, total: int, finished: int) -> None:
         left_s = None if self._until is None else max(0.0, self._until - self.clock())

@@ -53,7 +53,7 @@ class WorkList(Sequence[Work]):
         found = self._digests.get(place)
         if found is None:
             work = self._works[place]
-            found = self._digests[place] = digest_of(work, self._bases.get(work.url.text, ""))
+            found = self._digests[place] = digest_of(work, self._bases)
         return found
 
 
@@ -68,17 +68,20 @@ class PackedWorks(Sequence[Work]):
         self._digests = bytearray()
         self._golds = array("q")
         self._urls: list[DatabaseUrl] = []
+        self._gold_urls: list[DatabaseUrl | None] = []
         self._url_at = array("I")
         self._odd: dict[int, Work] = {}
         """Work with text that is not valid Unicode."""
-        numbers: dict[str, int] = {}
+        numbers: dict[tuple[str, str | None], int] = {}
         for work in works:
-            number = numbers.setdefault(work.url.text, len(numbers))
+            gold_url = work.gold_url
+            number = numbers.setdefault((work.url.text, None if gold_url is None else gold_url.text), len(numbers))
             if number == len(self._urls):
                 self._urls.append(work.url)
+                self._gold_urls.append(gold_url)
             self._url_at.append(number)
             self._golds.append(hash(work.case.golds[:1]))
-            self._digests += bytes.fromhex(digest_of(work, bases.get(work.url.text, "")))
+            self._digests += bytes.fromhex(digest_of(work, bases))
             self._keep(work)
 
     def _keep(self, work: Work) -> None:
@@ -109,7 +112,13 @@ class PackedWorks(Sequence[Work]):
         if packed is None:
             return self._odd[place]
         case, answer = packed
-        return Work(index=place, case=_CASES.decode(case), prediction=_ANSWERS.decode(answer), url=self.url(place))
+        return Work(
+            index=place,
+            case=_CASES.decode(case),
+            prediction=_ANSWERS.decode(answer),
+            url=self.url(place),
+            gold_url=self.gold_url(place),
+        )
 
     def packed(self, place: int) -> tuple[bytes, bytes] | None:
         """Case and answer in MessagePack, as a worker takes them; None for the few that have no such form."""
@@ -121,6 +130,10 @@ class PackedWorks(Sequence[Work]):
     def url(self, place: int) -> DatabaseUrl:
         """The database of the work at that place."""
         return self._urls[self._url_at[place]]
+
+    def gold_url(self, place: int) -> DatabaseUrl | None:
+        """The database of gold's queries of the work at that place, where that is another one."""
+        return self._gold_urls[self._url_at[place]]
 
     def digest(self, place: int) -> str:
         """The work's digest."""

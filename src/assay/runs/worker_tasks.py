@@ -41,6 +41,8 @@ class WorkerSettings:
     """The small databases on which answers are tried too."""
     scratch: ScratchServer | None = None
     """Where witnesses are looked for, of an engine without databases in memory."""
+    gold_apart: bool = False
+    """Whether gold's queries have databases of their own."""
 
 
 @quickly_made
@@ -51,6 +53,8 @@ class CaseTask:
     case: Case
     prediction: Prediction
     url: DatabaseUrl
+    gold_url: DatabaseUrl | None = None
+    """The database of gold's queries, where that is another one."""
     requests: tuple[QueryRequest, ...] = ()
     """The queries that metrics outside the worker need executed."""
     keep_rows: bool = False

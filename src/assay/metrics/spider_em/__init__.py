@@ -56,7 +56,7 @@ class _ExactSetMatch(QueryMetric):
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
         """The best score over the golds. None where the script can read none of them, or no schema is known."""
-        if (failure := without_query(case, prediction)) is not None:
+        if (failure := without_query(case, prediction, executions)) is not None:
             return unscored(self.name, failure)
         if not any(gold.succeeded for gold in executions.golds):
             return unscored(self.name, gold_failure(executions.golds))

@@ -47,7 +47,13 @@ class XlsxReporter:
 
 
 def workbook_of(run: Run, title: str, write: Callable[[Workbook], None]) -> bytes:
-    """A workbook with what ``write`` puts into it."""
+    """A workbook of a run with what ``write`` puts into it."""
+    made = run.provenance
+    return book_of(title, version=made.assay_version, started_at=made.started_at, write=write)
+
+
+def book_of(title: str, *, version: str | None, started_at: str | None, write: Callable[[Workbook], None]) -> bytes:
+    """A workbook with what ``write`` puts into it; ``started_at`` is its date."""
     import xlsxwriter
 
     content = BytesIO()
@@ -61,8 +67,8 @@ def workbook_of(run: Run, title: str, write: Callable[[Workbook], None]) -> byte
         workbook.set_properties(
             {
                 "title": cell_text(title),
-                "author": f"Assay {run.provenance.assay_version}",
-                "created": _started(run.provenance.started_at),
+                "author": f"Assay {version or ''}".rstrip(),
+                "created": _started(started_at),
             }
         )
         write(workbook)

@@ -76,19 +76,20 @@ class Packed:
 
     def _finish(self) -> None:
         if self._begun:
-            self._chunks.append(_pack(self._begun))
+            self._chunks.append(pack(self._begun))
             self._begun = []
 
     def pieces(self, index: Index) -> Iterator[bytes]:
         """The JSON in the page (`Held`): only strings of base64, so that no text of a case can be taken for markup."""
         self._finish()
-        yield b'{"index": "%s", "chunks": [' % _pack(index)
+        yield b'{"index": "%s", "chunks": [' % pack(index)
         for place, chunk in enumerate(self._chunks):
             yield b'%s"%s"' % (b", " if place else b"", chunk)
         yield b"]}"
 
 
-def _pack(value: object) -> bytes:
+def pack(value: object) -> bytes:
+    """A value as JSON, gzipped, in base64: what `page.unpack` reads in a page."""
     # A fixed time: the same run gives the same bytes.
     return b64encode(gzip.compress(_json(value), 6, mtime=0))
 

@@ -130,6 +130,11 @@ def case_document(items: Sequence[Evidence]) -> str:
     return document({"cases": cases}).decode().rstrip("\n")
 
 
+def pair_document(item: Evidence) -> bytes:
+    """One judged pair of queries: ``format`` (``assay-pair``), ``version``, and the fields of a case in a report."""
+    return document({"format": "assay-pair", "version": 1, **_case(item)})
+
+
 def _case(item: Evidence) -> dict[str, object]:
     """The values themselves wherever that is possible, not dicts of them: msgspec writes them ten times as fast."""
     comparison = item.comparison

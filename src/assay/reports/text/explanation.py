@@ -46,7 +46,7 @@ def _lines(item: Evidence) -> Iterator[str]:
         )
         yield f"\nno cause: {why}"
         return
-    yield from _diagnosis(item.diagnosis)
+    yield from diagnosis_lines(item.diagnosis)
 
 
 def _selected(item: Evidence) -> Iterator[str]:
@@ -63,7 +63,8 @@ def _selected(item: Evidence) -> Iterator[str]:
                     yield f"{_MARGIN}{one_line(one.dimension)}: {one_line(', '.join(signed), limit=_LENGTH)}"
 
 
-def _diagnosis(found: Diagnosis) -> Iterator[str]:
+def diagnosis_lines(found: Diagnosis) -> Iterator[str]:
+    """The causes with their evidence and advice, and the repair as a patch."""
     for place, cause in enumerate(found.causes):
         info = CAUSES[cause.kind]
         proved = ", proved by the repair" if cause.proved else ""

@@ -24,6 +24,37 @@ class StandingRow:
     label: str
     figure: Figure
     facts: tuple[Fact, ...]
+    time: str = ""
+    """The median time of an answer; empty where it is not known."""
+    time_s: float | None = None
+    tokens: str = ""
+    """Per answer that states any."""
+    cost: str = ""
+    """In all, in US dollars."""
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateGrid:
+    """Rates of every run: by metric, or the leading metric's by group."""
+
+    key: str
+    """``metrics``, ``difficulty``, ``database``, ``tag``."""
+    title: str
+    columns: tuple[str, ...]
+    cases: tuple[int, ...]
+    """For each column its cases; empty where all columns have all of them."""
+    cells: tuple[tuple[Figure, ...], ...]
+    """``cells[run][column]``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AloneRow:
+    """The cases that one run alone has right, and alone has wrong."""
+
+    label: str
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +93,9 @@ class LeaderboardView:
     pairs: tuple[PairFigure, ...]
     legend: tuple[str, ...]
     """What places, letters and signs mean, and how they were computed: sentences."""
+    grids: tuple[RateGrid, ...] = ()
+    only_right: tuple[tuple[int | None, ...], ...] = ()
+    """``only_right[i][j]``: cases that run i has right and run j wrong; None on the diagonal."""
+    alone: tuple[AloneRow, ...] = ()
+    agreed: str = ""
+    """How many cases all runs have right, and none: a sentence."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.model import Leaderboard, MetricDiff, MetricInfo, Standing, StandingPair
-from assay.reports.text.plain import interval, number, one_line, percent, plural
+from assay.model import Leaderboard, MetricDiff, MetricInfo, Rate, Standing, StandingPair, UsageTotals
+from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
 from assay.reports.views.diff_build import facts_of, label_of, metric_name
 from assay.reports.views.diff_text import p_text, points, points_interval
 from assay.reports.views.figures import Figure
-from assay.reports.views.leaderboard import LeaderboardView, PairFigure, StandingRow
+from assay.reports.views.leaderboard import AloneRow, LeaderboardView, PairFigure, RateGrid, StandingRow
 from assay.runs.metric_infos import info_of
 from assay.stats import clusters_needed, is_significant, least_p_value
 
@@ -32,6 +32,94 @@ def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
         matrix=_matrix(board),
         pairs=tuple(_pair(pair, board) for pair in board.pairs),
         legend=tuple(_legend(board)),
+        grids=tuple(_grids(board)),
+        only_right=_only_right(board),
+        alone=_alone(board),
+        agreed=_agreed(board),
+    )
+
+
+_KINDS = {
+    "difficulty": ("By difficulty", "no difficulty"),
+    "database": ("By database", "no database"),
+    "tag": ("By tag", "no tag"),
+}
+
+
+def _grids(board: Leaderboard) -> Iterable[RateGrid]:
+    detail = board.detail
+    if detail is None:
+        return
+    settings = board.standings[0].run.settings if board.standings else None
+    overall = detail.groups[0]
+    infos = [info_of(name, settings) for name in detail.metrics]
+    shares = [info.reads_as_share(*(line[at].value for line in overall.rates)) for at, info in enumerate(infos)]
+    yield RateGrid(
+        key="metrics",
+        title="Every metric",
+        columns=tuple(map(metric_name, detail.metrics)),
+        cases=(),
+        cells=tuple(
+            tuple(_figure(rate, share=share) for rate, share in zip(line, shares, strict=True))
+            for line in overall.rates
+        ),
+    )
+    for kind, (title, without) in _KINDS.items():
+        groups = [one for one in detail.groups if one.kind == kind]
+        if groups:
+            yield RateGrid(
+                key=kind,
+                title=title,
+                columns=tuple(without if one.name is None else one_line(one.name, limit=40) for one in groups),
+                cases=tuple(one.cases for one in groups),
+                cells=tuple(
+                    tuple(_figure(one.rates[at][0], share=shares[0]) for one in groups)
+                    for at in range(len(board.standings))
+                ),
+            )
+
+
+def _figure(rate: Rate, *, share: bool) -> Figure:
+    whole = float(rate.numerator).is_integer()
+    tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
+    return Figure(
+        rate=rate,
+        text=percent(rate.value, share=share),
+        interval=interval(rate, share=share),
+        tally=tally if rate.n else "no scored case",
+        share=share,
+    )
+
+
+def _only_right(board: Leaderboard) -> tuple[tuple[int | None, ...], ...]:
+    found = () if board.detail is None or len(board.standings) < 2 else board.detail.only_right
+    return tuple(
+        tuple(None if at == other else count for other, count in enumerate(line)) for at, line in enumerate(found)
+    )
+
+
+def _alone(board: Leaderboard) -> tuple[AloneRow, ...]:
+    detail = board.detail
+    if detail is None or len(board.standings) < 2:
+        return ()
+
+    def shown(ids: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(one_line(one, limit=80) for one in ids)
+
+    lines = zip(board.standings, detail.alone_right, detail.alone_wrong, strict=True)
+    return tuple(
+        AloneRow(label=label_of(one.run), right=shown(right), wrong=shown(wrong)) for one, right, wrong in lines
+    )
+
+
+def _agreed(board: Leaderboard) -> str:
+    detail = board.detail
+    if detail is None or len(board.standings) < 2:
+        return ""
+    rest = board.cases - detail.all_right - detail.none_right
+    return (
+        f"All runs have {plural(detail.all_right, 'case')} right, none has {plural(detail.none_right, 'case')}; "
+        f"on {plural(rest, 'case')} they disagree."
     )
 
 
@@ -59,6 +147,13 @@ def _lead(board: Leaderboard) -> str:
         return "There is no run to rank."
     first, metric, higher = board.standings[0], metric_name(board.metric), _info(board).higher_is_better
     best = "highest" if higher else "lowest"
+    if len(board.standings) == 1 and first.rate.value is not None:
+        share = _is_share(board)
+        return (
+            f"One run, {label_of(first.run)}: {metric} "
+            f"{percent(first.rate.value, share=share)} {interval(first.rate, share=share)}".rstrip()
+            + "."
+        )
     if first.rate.value is None:
         return "Nothing to rank: no case is scored in every run."
     share = _is_share(board)
@@ -115,7 +210,31 @@ def _standing(one: Standing, *, binary: bool, share: bool) -> StandingRow:
             share=share,
         ),
         facts=facts_of(one.run),
+        time="" if one.answer_time is None else seconds(one.answer_time.median_s),
+        time_s=None if one.answer_time is None else one.answer_time.median_s,
+        tokens=_tokens(one.usage),
+        cost="" if one.usage is None or one.usage.cost_usd is None else _dollars(one.usage.cost_usd),
+        cost_usd=None if one.usage is None else one.usage.cost_usd,
     )
+
+
+def _tokens(usage: UsageTotals | None) -> str:
+    """Tokens per answer that states them, in all or in and out."""
+    known = tokens_in_all(usage)
+    if usage is None or known is None or not usage.answers_with_tokens:
+        return ""
+    return number(round(known / usage.answers_with_tokens))
+
+
+def tokens_in_all(usage: UsageTotals | None) -> int | None:
+    """The total that the answers state, else what went in and came out; None where they state neither."""
+    if usage is None or usage.total is not None:
+        return None if usage is None else usage.total
+    return None if usage.input is None and usage.output is None else (usage.input or 0) + (usage.output or 0)
+
+
+def _dollars(cost: float) -> str:
+    return f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.2g}"
 
 
 def _matrix(board: Leaderboard) -> tuple[tuple[str | None, ...], ...]:

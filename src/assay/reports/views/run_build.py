@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
+from assay.model import Count, Disagreement, Evidence, Group, Limits, Rate, Run
 from assay.reports.text.gate_table import gate_rows
 from assay.reports.text.plain import (
     interval,
@@ -259,6 +259,7 @@ class _Builder:
             yield f"In {plural(vacuous, 'case')} {said}.{rest}"
         yield from self.open_gold_notes()
         yield from self.doubtful_gold_notes()
+        yield from self.survey.slow_golds.notes()
         yield from joining_notes(provenance.joining)
         if provenance.blank_rows:
             rows = plural(provenance.blank_rows, "blank row")
@@ -414,10 +415,11 @@ class _Builder:
         engines = ", ".join(f"{engine.name} {engine.digest}" for engine in provenance.engine_versions)
         of_queries = (
             ("Database", settings.database),
+            ("Gold's database", settings.gold_database or ""),
             ("Columns", "in gold's order" if settings.columns == "strict" else "in any order, the same for all rows"),
             ("Tolerance", f"relative {settings.relative_tolerance:g}, absolute {settings.absolute_tolerance:g}"),
             ("Leniency", settings.leniency.said or "none"),
-            ("Limits", f"{limits.timeout_s:g} s, {limits.max_rows:,} rows, {_size(limits.max_memory_bytes)} a query"),
+            ("Limits", _limits(limits)),
             ("Engines", engines),
         )
         of_selections = (*selections_build.facts(self.run), ("Libraries", engines))
@@ -450,6 +452,11 @@ def short_name(path: str) -> str:
 def _differing(found: Disagreement) -> int:
     """Cases on which the two differ. Of several answers to one question, each metric may accept a different one."""
     return len({*found.only_first, *found.only_second})
+
+
+def _limits(limits: Limits) -> str:
+    own = "" if limits.gold_timeout_s is None else f" (gold {limits.gold_timeout_s:g} s)"
+    return f"{limits.timeout_s:g} s{own}, {limits.max_rows:,} rows, {_size(limits.max_memory_bytes)} a query"
 
 
 def _size(count: int) -> str:

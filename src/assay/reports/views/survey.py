@@ -11,6 +11,7 @@ from assay.model import Count, Evidence, Execution, MetricInfo, Run
 from assay.reports.text.plain import clipped, distinct, one_line, seconds
 from assay.reports.views.case import rows_and_time
 from assay.reports.views.figures import CaseLink
+from assay.reports.views.gold_times import SlowGolds
 from assay.reports.views.joined import GoldCopies
 from assay.reports.views.repeats import answer_name
 from assay.reports.views.run import SlowRow
@@ -53,7 +54,8 @@ class Survey:
         ids: list[str] = []
         several: list[tuple[int, str]] = []
         """Which answer to its case each is, and its name, where questions were asked several times."""
-        parts = (self.unscored, self.copies, self.values, self.slowest, self.messages)
+        self.slow_golds = SlowGolds(run.settings.limits)
+        parts = (self.unscored, self.copies, self.values, self.slowest, self.messages, self.slow_golds)
         takers: list[Callable[[Any], None]] = [self._take, *(part.take for part in parts)]
         if run.settings.selection is not None:
             takers += [self.terms.take, self.lengths.take]

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from assay.model import CacheUse, TimeBin, TimeSpread
 
@@ -39,7 +39,9 @@ def spreads_of(evidence: Sequence[Judged], told: Sequence[float | None]) -> tupl
     cases counts once.
     """
     answers = [
-        seconds if seconds is not None or not (item.prediction.timings_s or item.prediction.turns) else _latency(item)
+        seconds
+        if seconds is not None or not (item.prediction.timings_s or item.prediction.turns)
+        else latency_of(item.prediction)
         for item, seconds in zip(evidence, told, strict=True)
     ]
     found = (
@@ -98,9 +100,30 @@ def _bins(times: Sequence[float]) -> Iterable[TimeBin]:
         yield TimeBin(low_s=edges[place], high_s=edges[place + 1], count=counts[place])
 
 
-def _latency(item: Judged) -> float | None:
+class Timed(Protocol):
+    """An answer with its times."""
+
+    @property
+    def turns(self) -> Sequence[TimedTurn]: ...
+
+    def timing_s(self, name: str) -> float | None: ...
+
+
+class TimedTurn(Protocol):
+    """The answer to one question of a conversation."""
+
+    @property
+    def latency_s(self) -> float | None: ...
+
+
+def answer_time_of(prediction: Timed) -> float | None:
+    """What an answer took: its system's own total, else the time that was reported or measured otherwise."""
+    told = prediction.timing_s(ANSWER_TIME)
+    return told if told is not None else latency_of(prediction)
+
+
+def latency_of(prediction: Timed) -> float | None:
     """The answer's time, where its system does not report a total."""
-    prediction = item.prediction
     for name in _LATENCIES:
         seconds = prediction.timing_s(name)
         if seconds is not None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError
-from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
+from assay.model import BoardDetail, DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
 from assay.runs.aggregate.rates import rate_of
+from assay.runs.compare.board_detail import detail_of
 from assay.runs.compare.diff import labels_of, run_head
 from assay.runs.compare.metric_differences import PairedColumn, adjusted, compare_column, database_numbers
 from assay.runs.compare.notes import are, counted, differing_databases, settings_differ, versions_note
@@ -31,20 +32,25 @@ def rank(
     metric: str | None = None,
     settings: DiffSettings | None = None,
     labels: Sequence[str] | None = None,
+    detailed: bool = False,
 ) -> Leaderboard:
     """Rank runs, in memory or in folders, by a metric over the cases that all of them have and score, best first.
 
     ``metric`` None: the metric that leads them all (`common_metric`). Every pair is tested, corrected across all pairs.
+    ``detailed``: with `Leaderboard.detail`, also for a single run.
+
     Raises InputError where a folder holds no run, a run lacks the metric, or no case is common to all and scored
     by all; RunError where a run is unfinished or damaged; UsageError for fewer than two runs.
     """
-    if len(runs) < 2:
+    if len(runs) < (1 if detailed else 2):
         raise UsageError(f"a leaderboard needs at least two runs, and there {'is' if runs else 'are'} {len(runs)}")
     with collector_paused():
-        return _rank(read_records(runs, metric=metric), settings or DiffSettings(), labels)
+        return _rank(read_records(runs, metric=metric), settings or DiffSettings(), labels, detailed=detailed)
 
 
-def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[str] | None) -> Leaderboard:
+def _rank(
+    runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[str] | None, *, detailed: bool
+) -> Leaderboard:
     metric = runs[0].headline_metric
     everywhere = _common(runs)
     places = [run.metrics.index(metric) for run in runs]
@@ -86,6 +92,8 @@ def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[s
             rank_low=low,
             rank_high=high,
             groups=letter,
+            answer_time=next((one for one in runs[at].aggregates.times if one.name == "answer"), None),
+            usage=runs[at].aggregates.usage,
         )
         for at, (low, high), letter in zip(order, bounds, letters, strict=True)
     )
@@ -97,7 +105,15 @@ def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[s
         standings=standings,
         pairs=pairs,
         notes=tuple(_notes(runs, scored, len(everywhere), total)),
+        detail=_detail(runs, order, scored, settings) if detailed else None,
     )
+
+
+def _detail(
+    runs: Sequence[RunRecords], order: Sequence[int], scored: Sequence[tuple[CaseRecord, ...]], settings: DiffSettings
+) -> BoardDetail:
+    ranked = [tuple(cases[at] for at in order) for cases in scored]
+    return detail_of([runs[at] for at in order], ranked, confidence=settings.confidence)
 
 
 def _common(runs: Sequence[RunRecords]) -> list[tuple[CaseRecord, ...]]:

@@ -112,7 +112,7 @@ def compare_groups(columns: Sequence[PairedColumn], pairs: Pairs, settings: Diff
     )
     found: list[GroupDiff] = []
     for kind, names in kinds:
-        parts = [(name, numpy.array(places)) for name, places in _partition(names, easiest_first=kind == "difficulty")]
+        parts = [(name, numpy.array(places)) for name, places in partition(names, easiest_first=kind == "difficulty")]
         if len(parts) < 2:
             continue
         by_metric = [
@@ -136,8 +136,8 @@ def compare_groups(columns: Sequence[PairedColumn], pairs: Pairs, settings: Diff
     return tuple(found)
 
 
-def _partition(names: Sequence[tuple[str | None, ...]], *, easiest_first: bool) -> list[tuple[str | None, list[int]]]:
-    """Places of the cases by name."""
+def partition(names: Sequence[tuple[str | None, ...]], *, easiest_first: bool) -> list[tuple[str | None, list[int]]]:
+    """Places of the cases by name, the cases without one last; with ``easiest_first`` difficulties in their order."""
     members: dict[str | None, list[int]] = {}
     for place, own in enumerate(names):
         for name in own:

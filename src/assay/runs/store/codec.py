@@ -33,6 +33,7 @@ _NOT_USED = (
         b'"table":null,',
         b'"results":[],',
         b'"result":null,',
+        b'"shape":null,',
         b'"expects":"answer",',
         b'"conversation":null,',
         b'"turn":null,',
@@ -194,9 +195,13 @@ def pack_task(task: object) -> bytes | object:
         return task
 
 
-def pack_parts(case: bytes, prediction: bytes, *, url: DatabaseUrl, attempt: int) -> bytes:
+def pack_parts(
+    case: bytes, prediction: bytes, *, url: DatabaseUrl, gold_url: DatabaseUrl | None, attempt: int
+) -> bytes:
     """As `pack_task` of a CaseTask, whose case and answer are in that form already."""
     parts = {"case": msgspec.Raw(case), "prediction": msgspec.Raw(prediction), "url": url, "attempt": attempt}
+    if gold_url is not None:
+        parts["gold_url"] = gold_url
     return msgspec.msgpack.encode(parts)
 
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, count
-from typing import Any, ClassVar, TypeAlias, TypeVar, Union, overload
+from typing import Any, TypeAlias, TypeVar, Union, overload
 
 import msgspec
 
@@ -35,9 +35,6 @@ _NONE = -1
 
 class FactList(Sequence[Judged]):
     """What is known of each case: facts or evidence, once it is judged."""
-
-    with_texts: ClassVar[bool] = True
-    """Whether the facts have the texts of questions and queries."""
 
     @abstractmethod
     def put(self, place: int, judged: Judged) -> None:
@@ -116,8 +113,6 @@ class FactColumns(FactList):
 
     It takes some 50 bytes for each case beside its id. `FactReader.read_alone` gives what it takes.
     """
-
-    with_texts = False
 
     def __init__(self, count: int) -> None:
         self.ids: list[str] = [""] * count

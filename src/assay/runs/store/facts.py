@@ -302,7 +302,7 @@ def _whole_decoder() -> msgspec.json.Decoder[_WholeLine]:
 
 
 def decoded(decoder: msgspec.json.Decoder[_Kept], line: bytes) -> _Kept:
-    """What the decoder takes from a line of evidence. Raises RunError where the line does not hold it."""
+    """What a decoder reads in a line of evidence. Raises RunError where the line does not hold it."""
     try:
         return decoder.decode(of_today(line))
     except (msgspec.DecodeError, ValueError) as error:
@@ -311,50 +311,6 @@ def decoded(decoder: msgspec.json.Decoder[_Kept], line: bytes) -> _Kept:
 
 def _hashed(execution: ExecutionFacts) -> ExecutionFacts:
     return ExecutionFacts(hash(execution.query), execution.wall_time_s, execution.failure, execution.earlier_time_s)
-
-
-class RowFacts(msgspec.Struct, frozen=True, gc=False):
-    """What a row of results.parquet has of a line of evidence."""
-
-    class RowCase(msgspec.Struct, frozen=True, gc=False):
-        """Of `assay.model.Case`."""
-
-        id: str
-        question: str
-        database: str | None = None
-        difficulty: str | None = None
-        golds: tuple[str, ...] = ()
-        expects: Decision = "answer"
-        conversation: str | None = None
-        turn: int | None = None
-
-    class RowAnswer(msgspec.Struct, frozen=True, gc=False):
-        """Of `assay.model.Prediction`."""
-
-        query: str | None = None
-        confidence: float | None = None
-        repeat: int = 0
-
-    case: RowCase
-    prediction: RowAnswer
-    verdict: _LineVerdict
-    scores: tuple[ScoreFacts, ...] = ()
-    cause: str | None = None
-
-    @property
-    def reason(self) -> str:
-        """Of the verdict."""
-        return self.verdict.reason
-
-
-def row_of(line: bytes) -> RowFacts:
-    """What a row of results.parquet has of a line of evidence. Raises RunError where the line does not hold it."""
-    return decoded(_row_decoder(), line)
-
-
-@lru_cache(maxsize=1)
-def _row_decoder() -> msgspec.json.Decoder[RowFacts]:
-    return msgspec.json.Decoder(RowFacts)
 
 
 def _with_text_of(execution: ExecutionFacts, texts: Sequence[str | None]) -> ExecutionFacts:

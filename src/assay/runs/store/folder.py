@@ -226,7 +226,8 @@ def save_run(run: Run, folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise RunError(f"{folder} is no empty folder: choose another")
     make_folder(folder)
-    digests = [digest_of(_work_of(index, evidence), "saved") for index, evidence in enumerate(run.evidence)]
+    works = [_work_of(index, evidence) for index, evidence in enumerate(run.evidence)]
+    digests = [digest_of(work, {work.url.text: "saved"}) for work in works]
     begin_folder(folder, run.settings, run.provenance, lint=run.lint)
     with (folder / journal.NAME).open("wb") as file:
         for digest, evidence in zip(digests, run.evidence, strict=True):

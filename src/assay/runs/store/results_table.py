@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from assay.errors import AssayError
-from assay.model import Evidence, Run, Score
-from assay.runs.aggregate.reliability import given_of
+from assay.model import Run
+from assay.runs.aggregate.spread import answer_time_of
 from assay.runs.store import journal
+from assay.runs.store.answer_rows import AnswerRow, rows_of
 from assay.runs.store.codec import encode_value
-from assay.runs.store.fact_table import BareFacts, Judged
-from assay.runs.store.facts import AnswerFacts, CaseName, RowFacts, ScoreFacts, row_of
-from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.store.writing import taking, temporary
 
 RESULT_COLUMNS = {
@@ -36,6 +34,17 @@ RESULT_COLUMNS = {
     "confidence": "DOUBLE",
     "conversation": "VARCHAR",
     "turn": "INTEGER",
+    "tags": "VARCHAR[]",
+    "near_misses": "VARCHAR[]",
+    "gold_rows": "BIGINT",
+    "predicted_rows": "BIGINT",
+    "gold_s": "DOUBLE",
+    "predicted_s": "DOUBLE",
+    "answer_s": "DOUBLE",
+    "input_tokens": "BIGINT",
+    "output_tokens": "BIGINT",
+    "total_tokens": "BIGINT",
+    "cost_usd": "DOUBLE",
 }
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
 MOST_CHARACTERS = 500_000
@@ -78,11 +87,27 @@ def write_parquet(path: Path, run: Run) -> None:
         aside.unlink(missing_ok=True)
 
 
+def with_parquet(run: Run, read: Callable[[Path], Any]) -> Any:
+    """What ``read`` makes of the table of a run, which is a file only as long as that takes."""
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        path = Path(folder) / "results.parquet"
+        write_parquet(path, run)
+        return read(path)
+
+
+def read_pandas(path: Path) -> Any:
+    """The table as a data frame, without pyarrow."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        return connection.read_parquet(str(path)).df()
+
+
 def _rows(run: Run, metrics: Collection[str], *, numbered: bool) -> Iterator[bytes]:
     findings = None if run.lint is None else run.lint.rules_by_case()
-    for judged in _row_sources(run.evidence):
-        row = _row(judged, metrics, numbered=numbered)
-        row["gold_findings"] = None if findings is None else findings.get(judged.case.id, [])
+    for answer in rows_of(run.evidence):
+        row = columns_of(answer, metrics, numbered=numbered)
+        row["gold_findings"] = None if findings is None else findings.get(answer.case.id, [])
         yield encode_value(row) + b"\n"
 
 
@@ -129,35 +154,36 @@ def _convert(portions: Sequence[_Portion], target: Path, columns: Mapping[str, s
             raise OSError(0, str(error).partition("\n")[0]) from error
 
 
-def _row_sources(evidence: Sequence[Evidence]) -> Iterator[Judged | RowFacts]:
-    if isinstance(evidence, LazyEvidence) and evidence.facts is not None:
-        if evidence.facts.with_texts:
-            return iter(evidence.facts)
-        if (line := evidence.line) is not None:
-            return (row_of(line(place)) for place in range(len(evidence)))
-    return iter(evidence)
-
-
-def _row(judged: Judged | RowFacts, metrics: Collection[str], *, numbered: bool) -> dict[str, object]:
-    """The row of an answer; a column that it leaves out is NULL."""
-    case, answer = judged.case, judged.prediction
-    if isinstance(judged, BareFacts) or isinstance(case, CaseName) or isinstance(answer, AnswerFacts):
-        raise AssayError("the facts of a large run have no texts: its rows are read from its lines")
+def columns_of(answer: AnswerRow, metrics: Collection[str], *, numbered: bool) -> dict[str, object]:
+    """The row of an answer by the names of the columns; one that it leaves out is NULL."""
+    case, prediction, verdict = answer.case, answer.prediction, answer.verdict
+    gold, predicted, tokens = answer.gold_execution, answer.predicted_execution, prediction.tokens
     row: dict[str, object] = {
         "case_id": case.id,
         "question": case.question,
         "db_id": case.database,
         "difficulty": case.difficulty,
-        "predicted_sql": answer.query,
+        "predicted_sql": prediction.query,
         "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
-        "outcome": judged.verdict.outcome,
-        "reason": judged.verdict.reason if isinstance(judged, Evidence) else judged.reason,
-        "flags": sorted(judged.verdict.flags),
-        "cause": judged.cause,
-        "strength": judged.verdict.strength if judged.verdict.outcome == "correct" else None,
+        "outcome": verdict.outcome,
+        "reason": verdict.reason,
+        "flags": sorted(verdict.flags),
+        "cause": answer.cause,
+        "strength": verdict.strength if verdict.outcome == "correct" else None,
+        "tags": case.tags,
+        "near_misses": [miss.kind for miss in answer.near_misses],
+        "gold_rows": gold and gold.row_count,
+        "predicted_rows": predicted and predicted.row_count,
+        "gold_s": gold and gold.time_s,
+        "predicted_s": predicted and predicted.time_s,
+        "answer_s": answer_time_of(prediction),
+        "input_tokens": tokens and tokens.input,
+        "output_tokens": tokens and tokens.output,
+        "total_tokens": tokens and tokens.total,
+        "cost_usd": prediction.cost_usd,
         "expects": case.expects,
-        "given": given_of(judged.verdict),
-        "confidence": answer.confidence,
+        "given": verdict.given,
+        "confidence": prediction.confidence,
         "conversation": case.conversation,
         "turn": case.turn,
     }
@@ -165,9 +191,8 @@ def _row(judged: Judged | RowFacts, metrics: Collection[str], *, numbered: bool)
         if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):
             row[name] = _text(value)
     if numbered:
-        row[REPEAT_COLUMN] = answer.repeat + 1
-    scores: Sequence[Score | ScoreFacts] = judged.scores
-    for score in scores:
+        row[REPEAT_COLUMN] = prediction.repeat + 1
+    for score in answer.scores:
         if score.metric in metrics:
             row[score.metric] = score.value
     return row

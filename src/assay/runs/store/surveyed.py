@@ -73,7 +73,13 @@ class SurveyedExecution(msgspec.Struct, frozen=True, gc=False):
     status: str
     failure: Failure | None = None
     wall_time_s: float | None = None
+    earlier_time_s: float | None = None
     row_count: int | None = None
+
+    @property
+    def took_s(self) -> float | None:
+        """As `Execution.took_s`."""
+        return self.earlier_time_s if self.wall_time_s is None else self.wall_time_s
 
 
 class Surveyed(msgspec.Struct, frozen=True, gc=False):

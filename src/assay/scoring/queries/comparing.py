@@ -10,16 +10,17 @@ from assay.comparison.codes.shared import same_lists
 from assay.model import (
     STRICT,
     Case,
+    CellTypes,
     ColumnRule,
     Comparison,
     ComparisonOptions,
-    DatabaseUrl,
     Execution,
     Leniency,
     Result,
 )
 from assay.scoring.queries.given_rows import Read, counted, in_readings, with_counting
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
+from assay.scoring.queries.places import Places
 from assay.scoring.queries.watching import WatchedExecutor
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 from assay.sql import may_be_cut
@@ -29,23 +30,31 @@ class GoldComparer:
     """Compares with what gold answers, by the run's options and what a case and its database say themselves."""
 
     def __init__(
-        self, executor: WatchedExecutor, keeper: Timekeeper, answers: GoldAnswers, options: ComparisonOptions
+        self,
+        executor: WatchedExecutor,
+        keeper: Timekeeper,
+        answers: GoldAnswers,
+        options: ComparisonOptions,
+        *,
+        gold: WatchedExecutor | None = None,
     ) -> None:
+        """``gold`` executes gold's queries, where that is another executor than the predictions'."""
         self._executor = executor
+        self._gold = gold or executor
         self._keeper = keeper
         self._answers = answers
         self._options = options
         self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
 
     def of_own_words(
-        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
+        self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None
     ) -> Comparison | None:
         """The comparison of an answer in gold's own words, which therefore has gold's own rows; else None.
 
         Most answers of a good system are such: nothing is to be found out about them. Where gold may choose among
         rows, its own words are compared like any others.
         """
-        if predicted is None or len(golds) != 1 or case.options.ordered is not None:
+        if at.apart or predicted is None or len(golds) != 1 or case.options.ordered is not None:
             return None
         gold = golds[0]
         if case.options.condition_columns or gold.given is not None:
@@ -54,13 +63,11 @@ class GoldComparer:
             return None
         if gold.query != predicted.query or self._executor.trouble is not None:
             return None
-        if may_be_cut(gold.query, self._executor.dialect(url)):
+        if may_be_cut(gold.query, self._gold.dialect(at.gold)):
             return None
-        return compare_with_itself(gold.result, self.options_for(case, url))
+        return compare_with_itself(gold.result, self.options_for(case, at))
 
-    def best(
-        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
-    ) -> Compared | None:
+    def best(self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None) -> Compared | None:
         """The comparison with the best fitting gold; None where nothing could be compared."""
         best: Compared | None = None
         reads: dict[int, Read] = {}
@@ -71,7 +78,7 @@ class GoldComparer:
                 continue
             if predicted.status == "truncated" and len(predicted.result.rows) < len(execution.result.rows):
                 continue  # the part that was cut off might have matched
-            found = self.one(case, url, index, execution, predicted)
+            found = self.one(case, at, index, execution, predicted)
             if predicted.status == "truncated" and found.comparison.equal:
                 told = replace(found.comparison, equal=False, reason="the prediction returns more rows than gold")
                 found = replace(found, comparison=told)
@@ -83,7 +90,7 @@ class GoldComparer:
     def one(
         self,
         case: Case,
-        url: DatabaseUrl,
+        at: Places,
         index: int,
         execution: Execution,
         predicted: Execution,
@@ -94,46 +101,62 @@ class GoldComparer:
         gold, theirs = execution.result, predicted.result
         if gold is None or theirs is None:
             raise ValueError("only an execution with a result can be compared with")
-        options = self.options_for(case, url)
+        options = self.options_for(case, at)
         if briefly:
             options = replace(options, near_misses=False, sample_rows=0)
         counting = case.counting(index)
         if counting:
             options = replace(options, leniency=with_counting(options.leniency, counting))
-        known = self._known(case, url, execution, gold, theirs)
+        known = self._known(case, at, execution, gold, theirs)
 
         def compare(ours: GoldAnswer, rows: Result) -> Comparison:
             return counted(ours, counting).compare(rows, options, deadline=self._keeper.soon(), described=not briefly)
 
-        if execution.given is None and predicted.given is None:
+        cells = self._cells(at, execution, predicted)
+        if cells == ("typed", "typed") and execution.given is None and predicted.given is None:
             return Compared(comparison=compare(known, theirs), index=index, known=counted(known, counting))
         comparison, known, read = in_readings(
             known,
             theirs,
-            cells=(execution.cells, predicted.cells),
+            cells=cells,
             boolean_is_integer=options.boolean_is_integer,
             compare=compare,
         )
         return Compared(comparison=comparison, index=index, known=known, reads={index: read})
 
-    def _known(self, case: Case, url: DatabaseUrl, execution: Execution, gold: Result, predicted: Result) -> GoldAnswer:
+    def _cells(self, at: Places, gold: Execution, predicted: Execution) -> tuple[CellTypes, CellTypes]:
+        """What the cells of both results can say. An engine without dates has texts in their place, as JSON does; only
+        beside a result of another origin is that to be seen."""
+        if not at.apart and gold.given is None and predicted.given is None:
+            return "typed", "typed"
+        ours, theirs = gold.cells, predicted.cells
+        if gold.given is None and self._gold.dialect(at.gold) in _WITHOUT_DATES:
+            ours = "json"
+        if predicted.given is None and self._executor.dialect(at.predicted) in _WITHOUT_DATES:
+            theirs = "json"
+        return ours, theirs
+
+    def _known(self, case: Case, at: Places, execution: Execution, gold: Result, predicted: Result) -> GoldAnswer:
         """What this gold says the answer is."""
         if case.options.ordered is not None:
             return GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
         if execution.given is not None:
             return GoldAnswer(answer=Answer.bag(gold))
-        if not may_be_cut(execution.query, self._executor.dialect(url)) and same_lists(gold.rows, predicted.rows):
+        if not may_be_cut(execution.query, self._gold.dialect(at.gold)) and same_lists(gold.rows, predicted.rows):
             # The same rows in the same order, and all of them: whether order counts does not matter.
             return GoldAnswer(answer=Answer.bag(gold))
-        return self._answers.of(url, execution, gold)
+        return self._answers.of(at.gold, execution, gold)
 
-    def options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
+    def options_for(self, case: Case, at: Places) -> ComparisonOptions:
         """The run's options, with what the case and its database say themselves."""
         columns = case.options.columns or self._options.columns
         declared = case.options.leniency
         # None stands for the run's own leniency, which nearly every case has: hashing one takes longer than the rest.
         leniency = None if declared == STRICT else declared.over(self._options.leniency)
-        key = (columns, not self._executor.has_boolean_type(url), leniency)
+        has_boolean = self._executor.has_boolean_type(at.predicted)
+        if at.apart:
+            has_boolean = has_boolean and self._gold.has_boolean_type(at.gold)
+        key = (columns, not has_boolean, leniency)
         known = self._variants.get(key)
         if known is None:
             known = self._variants[key] = replace(
@@ -141,15 +164,15 @@ class GoldComparer:
             )
         return known
 
-    def is_right_answer(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], query: str) -> bool:
+    def is_right_answer(self, case: Case, at: Places, golds: Sequence[Execution], query: str) -> bool:
         """Whether a query would be a right answer to the case."""
-        found = self._executor.execute(url, query)
+        found = self._executor.execute(at.predicted, query)
         if found.result is None or found.status == "truncated":
             return False
         fitting = [(index, gold) for index, gold in enumerate(golds) if gold.succeeded and gold.result is not None]
-        return any(self.one(case, url, index, gold, found, briefly=True).comparison.equal for index, gold in fitting)
+        return any(self.one(case, at, index, gold, found, briefly=True).comparison.equal for index, gold in fitting)
 
-    def compares_itself(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
+    def compares_itself(self, case: Case, at: Places, golds: Sequence[Execution]) -> bool:
         """Whether a right answer could have been compared: gold's own rows, in another order of columns if any will do.
 
         If so, the answer itself made the comparison impossible, and must not become unscored by that.
@@ -157,18 +180,22 @@ class GoldComparer:
         gold = next((gold for gold in golds if gold.succeeded and gold.result is not None), None)
         if gold is None or gold.result is None:
             return False
-        options = replace(self.options_for(case, url), near_misses=False, sample_rows=0)
+        options = replace(self.options_for(case, at), near_misses=False, sample_rows=0)
         own = gold.result
         mirrored = own
         if options.columns == "any":
             mirrored = Result(columns=own.columns[::-1], rows=tuple([row[::-1] for row in own.rows]))
-        what = ("gold beside itself", url.text, gold.query or gold.given, case.options)
+        what = ("gold beside itself", at.key, gold.query or gold.given, case.options)
         try:
             return self._keeper.hold(
-                what, lambda: self._known(case, url, gold, own, mirrored).compare(mirrored, options).decided
+                what, lambda: self._known(case, at, gold, own, mirrored).compare(mirrored, options).decided
             )
         except OutOfTimeError:
             return False
+
+
+_WITHOUT_DATES = frozenset({"sqlite"})
+"""Dialects of engines that have no type for dates and times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from assay.model import DatabaseUrl, Diagnosis, Evidence, Execution
+from assay.model import Cause, DatabaseUrl, Diagnosis, Evidence, Execution
 from assay.ports import Diagnoser
 from assay.scoring.queries.comparing import GoldComparer
+from assay.scoring.queries.places import Places
 from assay.scoring.queries.watching import WatchedExecutor
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+
+_OTHER = "Other"
 
 
 class Causes:
@@ -24,10 +27,13 @@ class Causes:
         self._keeper = keeper
         self._comparer = comparer
 
-    def added_to(self, evidence: Evidence, url: DatabaseUrl, golds: Sequence[Execution]) -> Evidence:
+    def added_to(self, evidence: Evidence, at: Places, golds: Sequence[Execution]) -> Evidence:
         """The evidence with its causes, which equal answers to equal golds share, whatever else is scored of them."""
         case, prediction = evidence.case, evidence.prediction
-        key = ("diagnosis", url.text, case.golds, prediction.query, case.options, evidence.verdict)
+        if at.apart and evidence.verdict.failure is None:
+            found = _of_two_databases(evidence)
+            return replace(evidence, diagnosis=found, cause=found.title)
+        key = ("diagnosis", at.key, case.golds, prediction.query, case.options, evidence.verdict)
         known = self._executor.recall(*key)
         if isinstance(known, Diagnosis):
             return replace(evidence, diagnosis=known, cause=known.title)
@@ -35,12 +41,20 @@ class Causes:
             self._diagnoser,
             self._keeper,
             evidence,
-            url,
-            partial(self._comparer.is_right_answer, case, url, golds),
+            at.predicted,
+            partial(self._comparer.is_right_answer, case, at, golds),
         )
         if evidence.diagnosis is not None:
             self._executor.keep(evidence.diagnosis, *key)
         return evidence
+
+
+def _of_two_databases(evidence: Evidence) -> Diagnosis:
+    """The results alone tell: the queries are written for different databases."""
+    near = evidence.comparison.near_misses if evidence.comparison is not None else ()
+    words = "; ".join([evidence.verdict.reason, *(miss.detail for miss in near[:2])])
+    note = "gold runs on another database: only the results are compared, and no clauses"
+    return Diagnosis(causes=(Cause(kind="other", message=words),), notes=(note,), title=_OTHER)
 
 
 def diagnosed(

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import islice
 
 from assay.comparison import Answer, normalised, readings
-from assay.model import Case, CellTypes, Comparison, Execution, Failure, Leniency, Result
+from assay.model import CellTypes, Comparison, Execution, Failure, Leniency, Result
 from assay.model.making import remade
 from assay.model.result import Rows
 from assay.scoring.queries.gold_answers import GoldAnswer
@@ -109,14 +109,14 @@ def _pairs(
     predicted = replace(predicted, rows=alike(predicted.rows))
     gold = known.answer.result
     for ours in readings(gold, gold_cells, predicted, predicted_cells, boolean_is_integer=boolean_is_integer):
-        # Only a given gold is read: it has no ties, so that its rows are all that it says.
-        told = known if ours is gold else replace(known, answer=_again(known.answer, ours))
-        for theirs in readings(predicted, predicted_cells, ours, gold_cells, boolean_is_integer=boolean_is_integer):
-            yield told, theirs
-
-
-def _again(answer: Answer, result: Result) -> Answer:
-    return Answer.strict(result) if answer.ordered else Answer.bag(result)
+        told = replace(
+            known,
+            answer=known.answer.with_rows(ours),
+            others=tuple(other.with_rows(ours) for other in known.others),
+        )
+        seen = told.answer.result
+        for theirs in readings(predicted, predicted_cells, seen, gold_cells, boolean_is_integer=boolean_is_integer):
+            yield told, replace(predicted, rows=theirs(predicted.rows))
 
 
 def read_executions(
@@ -132,8 +132,3 @@ def read_executions(
     if predicted is not None and predicted.given is not None and best is not None and best in reads:
         predicted = remade(predicted, result=reads[best].predicted)
     return tuple(shown), predicted
-
-
-def given_executions(case: Case) -> tuple[Execution, ...]:
-    """The results that the case gives as gold, as executions."""
-    return tuple([result.execution() for result in case.results])

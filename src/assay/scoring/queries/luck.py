@@ -14,12 +14,16 @@ from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.sql import QueryShape, read_shape, same_text, visible_keys
 
 
-def leaves_room(gold: str, prediction: str, rows: int, dialect: str) -> bool:
-    """Whether the texts leave room for luck. A prediction that is gold's own text leaves none."""
+def leaves_room(gold: str, prediction: str, rows: int, dialects: tuple[str, str]) -> bool:
+    """Whether the texts, in the dialects of gold and of the prediction, leave room for luck.
+
+    A prediction that is gold's own text leaves none.
+    """
+    golds, dialect = dialects
     shape = read_shape(prediction, dialect)
-    if not shape.limited and not (rows > 1 and read_shape(gold, dialect).ordered):
+    if not shape.limited and not (rows > 1 and read_shape(gold, golds).ordered):
         return False  # checked first, since it rarely needs parsing
-    return not same_text(gold, prediction, dialect)
+    return golds != dialect or not same_text(gold, prediction, dialect)
 
 
 class Luck:

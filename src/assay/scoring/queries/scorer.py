@@ -17,6 +17,7 @@ from assay.model import (
     DatabaseUrl,
     Evidence,
     Execution,
+    Failure,
     Flag,
     Limits,
     Prediction,
@@ -33,6 +34,7 @@ from assay.scoring.queries.gold_answers import GoldAnswers
 from assay.scoring.queries.heads import without_rows
 from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metric_scores import Scorer
+from assay.scoring.queries.places import Places
 from assay.scoring.queries.requested import RequestedQueries
 from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query, undisputed
@@ -42,7 +44,8 @@ from assay.sql import is_nondeterministic
 
 
 class QueryScorer:
-    """Judges queries on one executor, and keeps in its cache what several cases may need.
+    """Judges queries on one executor, and keeps in its cache what several cases may need. ``gold_executor`` executes
+    gold's, where gold has limits or databases of its own.
 
     Comparing, and each metric's score, may take ``timeout_s`` seconds; all queries of one answer share the time and the
     bytes that ``limits`` give to one. The
@@ -63,6 +66,7 @@ class QueryScorer:
         diagnoser: Diagnoser | None = None,
         suite: ChecksSuite | None = None,
         schemas: Callable[[DatabaseUrl], DatabaseSchema | None] | None = None,
+        gold_executor: CachingExecutor | None = None,
     ) -> None:
         self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
@@ -71,8 +75,9 @@ class QueryScorer:
         self._suite = suite
         self._schemas = schemas if any(getattr(metric, "needs_schema", False) for metric in self._metrics) else None
         self._options = options
-        self._answers = GoldAnswers(self._executor)
-        self._comparer = GoldComparer(self._executor, self._keeper, self._answers, options)
+        self._gold = self._executor if gold_executor is None else WatchedExecutor(gold_executor, self._keeper)
+        self._answers = GoldAnswers(self._gold)
+        self._comparer = GoldComparer(self._executor, self._keeper, self._answers, options, gold=self._gold)
         self._requests = RequestedQueries(self._executor, limits)
         self._causes = None
         if diagnoser is not None:
@@ -80,42 +85,54 @@ class QueryScorer:
         self._brief = all(getattr(metric, "brief", False) for metric in self._metrics)
         self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
 
-    def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
+    def evidence(
+        self, case: Case, prediction: Prediction, url: DatabaseUrl, gold_url: DatabaseUrl | None = None
+    ) -> Evidence:
         """As `score`, without the rows. Cases that pair the same queries on one database are judged once.
 
         Question sets often ask one thing in several wordings, and systems are asked repeatedly.
         """
         if prediction.query is None or not self._repeatable or case.expects != "answer" or prediction.given != "answer":
-            return self.score(case, prediction, url).evidence
-        key = ("verdict", url.text, case.golds, case.results, prediction.query, case.options)
+            return self.score(case, prediction, url, gold_url=gold_url).evidence
+        at = url.text if gold_url is None else (url.text, gold_url.text)
+        key = ("verdict", at, case.golds, case.results, prediction.query, case.options)
         known = self._executor.recall(*key)
         if not isinstance(known, Evidence):
-            evidence = self.score(case, prediction, url).evidence
+            evidence = self.score(case, prediction, url, gold_url=gold_url).evidence
             self._executor.keep(evidence, *key)
             return evidence
         return remade(known, case=case, prediction=prediction)
 
     def score(
-        self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        requests: Sequence[QueryRequest] = (),
+        *,
+        gold_url: DatabaseUrl | None = None,
     ) -> ScoredCase:
-        """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
+        """Everything about one case. ``requests`` are executed beside what the metrics here ask for.
+
+        ``gold_url``: the database of gold's queries, where that is another one.
+        """
         if case.expects != "answer":
             return self._without_answer(case, prediction, url)
         if prediction.answered and prediction.given in ("decline", "clarify"):
             # What is beside a refusal was not given as the answer: neither executed nor scored.
-            scored = self.score(
-                case, remade(prediction, query=None, result=None, decision=prediction.given), url, requests
-            )
+            held_back = remade(prediction, query=None, result=None, decision=prediction.given)
+            scored = self.score(case, held_back, url, requests, gold_url=gold_url)
             evidence = remade(scored.evidence, prediction=prediction)
             return ScoredCase(evidence=evidence, executions=scored.executions)
-        golds = self._gold_executions(case, url)
+        at = Places(predicted=url, gold=url if gold_url is None else gold_url)
+        golds = self._gold_executions(case, at.gold)
         predicted = None
         if prediction.query is not None:
-            predicted = blame(self._executor.execute(url, prediction.query), "predicted")
+            predicted = self._predicted(case, prediction.query, at, golds)
         elif prediction.result is not None:
             predicted = blame(prediction.result.execution(), "predicted")
         suite = (
-            None if self._suite is None else self._suite.check(case, prediction, self._comparer.options_for(case, url))
+            None if self._suite is None else self._suite.check(case, prediction, self._comparer.options_for(case, at))
         )
         schema = None if self._schemas is None else self._schemas(url)
         executed = (*golds, predicted)
@@ -123,17 +140,17 @@ class QueryScorer:
             self._score_case,
             case,
             prediction,
-            url,
+            at,
             requests,
-            found=Executions(golds=golds, predicted=predicted, suite=suite, schema=schema),
+            found=Executions(golds=golds, predicted=predicted, suite=suite, schema=schema, apart=at.apart),
         )
         with nullcontext() if _are_few(golds, predicted) else shared_codes():
             try:
-                if self._brief and not requests and self._ends_at_once(case, prediction, url, executed):
+                if self._brief and not requests and self._ends_at_once(case, prediction, at, executed):
                     comparison, verdict, executions, scores = self._keeper.trust(action)
                 else:
                     # All at once, which saves most of the time that holding each step takes.
-                    what = ("case", url.text, case.id, *case.golds, prediction.query)
+                    what = ("case", at.key, case.id, *case.golds, prediction.query)
                     comparison, verdict, executions, scores = self._keeper.hold_briefly(what, action)
             except OutOfTimeError:
                 comparison, verdict, executions, scores = action()
@@ -159,12 +176,12 @@ class QueryScorer:
             ),
         )
         if self._causes is not None and verdict.outcome == "incorrect":
-            evidence = self._causes.added_to(evidence, url, golds)
+            evidence = self._causes.added_to(evidence, at, golds)
         return ScoredCase(evidence=evidence, executions=executions)
 
     def _gold_executions(self, case: Case, url: DatabaseUrl) -> tuple[Execution, ...]:
         """Gold's queries, executed, and the results that are given as gold."""
-        golds = tuple([blame(self._executor.execute(url, gold), "gold") for gold in case.golds])
+        golds = tuple([blame(self._gold.execute(url, gold), "gold") for gold in case.golds])
         if not case.results and not case.options.condition_columns:
             return golds
         golds += tuple([blame(result.execution(), "gold") for result in case.results])
@@ -179,18 +196,26 @@ class QueryScorer:
         executions = Executions(golds=(), predicted=None, requested={}, suite=None)
         return ScoredCase(evidence=evidence, executions=executions)
 
+    def _predicted(self, case: Case, query: str, at: Places, golds: Sequence[Execution]) -> Execution:
+        """The execution of the predicted query. One in gold's own words has run already, however long gold may take."""
+        if self._gold is not self._executor and not at.apart and query in case.golds:
+            same = golds[case.golds.index(query)]
+            if same.succeeded:
+                return same
+        return blame(self._executor.execute(at.predicted, query), "predicted")
+
     def _ends_at_once(
-        self, case: Case, prediction: Prediction, url: DatabaseUrl, executed: Sequence[Execution | None]
+        self, case: Case, prediction: Prediction, at: Places, executed: Sequence[Execution | None]
     ) -> bool:
         if case.options.leniency != STRICT or self._options.leniency != STRICT:
             return False
-        return ends_at_once(prediction, executed, self._executor.dialect(url))
+        return not at.apart and ends_at_once(prediction, executed, self._executor.dialect(at.predicted))
 
     def _score_case(
         self,
         case: Case,
         prediction: Prediction,
-        url: DatabaseUrl,
+        at: Places,
         requests: Sequence[QueryRequest],
         *,
         found: Executions,
@@ -198,20 +223,22 @@ class QueryScorer:
         """Judge executed queries; each step is held to its time limit."""
         golds, predicted = found.golds, found.predicted
         self._executor.look_out()
+        self._gold.look_out()
         if self._keeper.holds:
-            comparison, verdict, compared = self._verdict(case, prediction, url, golds, predicted)
+            comparison, verdict, met = self._verdict(case, prediction, at, golds, predicted)
         else:
-            comparison, verdict, compared = self._held_verdict(case, prediction, url, golds, predicted)
-        if compared is not None and compared.reads:
-            golds, predicted = read_executions(golds, predicted, compared.reads, compared.index)
-            found = replace(found, golds=golds, predicted=predicted)
-        scorer = Scorer(self._keeper, case, prediction, url)
+            comparison, verdict, met = self._held_verdict(case, prediction, at, golds, predicted)
+        scorer = Scorer(self._keeper, case, prediction, at.predicted)
         asked = [*scorer.requests(self._metrics), *requests]
         if asked and not any(gold.succeeded for gold in golds):
             asked = [request for request in asked if request.candidate]
         executions = found
+        if met is not None and met.reads:
+            golds, predicted = read_executions(golds, predicted, met.reads, met.index)
+            executions = replace(executions, golds=golds, predicted=predicted)
         if asked:
-            executions = replace(found, requested=self._requests.executed(url, asked, predicted))
+            requested = self._requests.executed(at.predicted, asked, predicted)
+            executions = replace(executions, requested=requested)
         scores = tuple([scorer.score(metric, executions, comparison, verdict) for metric in self._metrics])
         return comparison, verdict, executions, scores
 
@@ -226,18 +253,18 @@ class QueryScorer:
         self,
         case: Case,
         prediction: Prediction,
-        url: DatabaseUrl,
+        at: Places,
         golds: Sequence[Execution],
         predicted: Execution | None,
     ) -> tuple[Comparison | None, Verdict, Compared | None]:
         """The comparison and the verdict, or a timeout's failure; metrics that need neither still run."""
         own = case.id if case.results or prediction.result is not None else ""
-        what = ("verdict", url.text, own, case.golds, prediction.query, case.options)
+        what = ("verdict", at.key, own, case.golds, prediction.query, case.options)
         try:
-            return self._keeper.hold(what, lambda: self._verdict(case, prediction, url, golds, predicted))
+            return self._keeper.hold(what, lambda: self._verdict(case, prediction, at, golds, predicted))
         except OutOfTimeError as error:
             comparison = Comparison(equal=False, decided=False, reason=f"comparing the results {error}")
-            if error.kind != "crashed" and self._comparer.compares_itself(case, url, golds):
+            if error.kind != "crashed" and self._comparer.compares_itself(case, at, golds):
                 reason = f"{comparison.reason}; gold beside itself is compared within its limits"
                 comparison = replace(comparison, decided=True, provoked=True, reason=reason)
             finding = Finding(
@@ -245,7 +272,7 @@ class QueryScorer:
                 golds=golds,
                 predicted=predicted,
                 comparison=comparison,
-                trouble=self._executor.trouble,
+                trouble=self._trouble,
             )
             return comparison, finding.verdict(), None
 
@@ -253,34 +280,34 @@ class QueryScorer:
         self,
         case: Case,
         prediction: Prediction,
-        url: DatabaseUrl,
+        at: Places,
         golds: Sequence[Execution],
         predicted: Execution | None,
     ) -> tuple[Comparison | None, Verdict, Compared | None]:
-        own = self._comparer.of_own_words(case, url, golds, predicted)
+        own = self._comparer.of_own_words(case, at, golds, predicted)
         if own is not None and predicted is not None:
-            own = see_vacuity(self._executor, url, golds[0], predicted, own)
-            flags = self._flags(url, golds, None, own)
+            own = self._seen(at, golds[0], predicted, own)
+            flags = self._flags(at, golds, None, own)
             finding = Finding(
                 prediction=prediction, golds=golds, predicted=predicted, comparison=own, index=0, flags=flags
             )
             return own, finding.verdict(), None
         found = None
         if not is_no_query(prediction.query) or any(map(is_no_query, case.golds)):
-            found = self._comparer.best(case, url, golds, predicted)
+            found = self._comparer.best(case, at, golds, predicted)
         comparison, index, known = (None,) * 3 if found is None else (found.comparison, found.index, found.known)
         if comparison is not None and index is not None and predicted is not None:
-            comparison = see_vacuity(self._executor, url, golds[index], predicted, comparison)
-        ambiguity = known.ambiguity if known is not None else self._answers.ambiguity(url, golds)
-        flags = self._flags(url, golds, predicted, comparison)
+            comparison = self._seen(at, golds[index], predicted, comparison)
+        ambiguity = known.ambiguity if known is not None else self._answers.ambiguity(at.gold, golds)
+        flags = self._flags(at, golds, predicted, comparison)
         if ambiguity is not None:
             flags |= {"ambiguous_gold"}
         if known is not None and known.strict_order:
             flags |= {"strict_order"}
         strictly_equal = comparison is not None and comparison.equal and not comparison.lenient
         if comparison is not None and strictly_equal and case.options.ordered is None:
-            flags |= self._luck(url, golds, index, predicted, comparison)
-        trouble = self._executor.trouble
+            flags |= self._luck(at, golds, index, predicted, comparison)
+        trouble = self._trouble
         finding = Finding(
             prediction=prediction,
             golds=golds,
@@ -293,9 +320,18 @@ class QueryScorer:
         )
         return comparison, finding.verdict(), found
 
+    @property
+    def _trouble(self) -> Failure | None:
+        """What kept a query of either side from running."""
+        return self._executor.trouble or self._gold.trouble
+
+    def _seen(self, at: Places, gold: Execution, predicted: Execution, comparison: Comparison) -> Comparison:
+        """The comparison, marked where it matches what both queries computed over no rows."""
+        return see_vacuity((self._gold, at.gold), (self._executor, at.predicted), gold, predicted, comparison)
+
     def _luck(
         self,
-        url: DatabaseUrl,
+        at: Places,
         golds: Sequence[Execution],
         index: int | None,
         predicted: Execution | None,
@@ -307,15 +343,16 @@ class QueryScorer:
             return frozenset()
         if golds[index].given is not None or predicted.given is not None:
             return frozenset()  # only queries leave something open
-        if not leaves_room(golds[index].query, predicted.query, len(gold.rows), self._executor.dialect(url)):
+        dialects = self._gold.dialect(at.gold), self._executor.dialect(at.predicted)
+        if not leaves_room(golds[index].query, predicted.query, len(gold.rows), dialects):
             return frozenset()
-        luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), url)
-        known = self._answers.of(url, golds[index], gold)
+        luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), at.predicted)
+        known = self._answers.of(at.gold, golds[index], gold)
         return luck.flags(known, comparison, predicted.query, predicted.result)
 
     def _flags(
         self,
-        url: DatabaseUrl,
+        at: Places,
         golds: Sequence[Execution],
         predicted: Execution | None,
         comparison: Comparison | None,
@@ -325,9 +362,10 @@ class QueryScorer:
             flags.add("vacuous")
         if comparison is not None and comparison.lenient:
             flags.add("lenient")
-        dialect = self._executor.dialect(url)
+        dialect, golds_dialect = self._executor.dialect(at.predicted), self._gold.dialect(at.gold)
         for execution in golds if predicted is None else (*golds, predicted):
-            if execution.given is None and is_nondeterministic(execution.query, dialect):
+            written = dialect if execution is predicted else golds_dialect
+            if execution.given is None and is_nondeterministic(execution.query, written):
                 flags.add("nondeterministic")
             if execution.status == "truncated":
                 flags.add("truncated")

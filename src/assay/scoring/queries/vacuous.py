@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from assay.model import Comparison, DatabaseUrl, Execution, Row
 from assay.model.making import remade
 from assay.ports import QueryExecutor
 from assay.sql import nothing_probe
 
+Side: TypeAlias = tuple[QueryExecutor, DatabaseUrl]
+"""What executes one side's queries, and on which database."""
+
 
 def see_vacuity(
-    executor: QueryExecutor, url: DatabaseUrl, gold: Execution, predicted: Execution, comparison: Comparison
+    golds: Side, predictions: Side, gold: Execution, predicted: Execution, comparison: Comparison
 ) -> Comparison:
     """The comparison, marked vacuous where it matches one row that both queries computed over no rows.
 
@@ -19,7 +24,7 @@ def see_vacuity(
     """
     if not comparison.equal or comparison.vacuous:
         return comparison
-    if not (_over_nothing(executor, url, gold) and _over_nothing(executor, url, predicted)):
+    if not (_over_nothing(*golds, gold) and _over_nothing(*predictions, predicted)):
         return comparison
     reason = f"{comparison.reason}; both queries computed it over no rows"
     return remade(comparison, vacuous=True, reason=reason)

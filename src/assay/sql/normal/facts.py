@@ -25,7 +25,7 @@ from assay.sql.normal.algebra import (
     over_query,
     over_source,
 )
-from assay.sql.normal.conditions import between_constants, comparison, is_total, rejected
+from assay.sql.normal.conditions import between_constants, comparison, is_total, is_truth, rejected
 from assay.sql.normal.world import NUMBERS, World
 
 _COMMUTATIVE = frozenset({"eq", "ne", "same", "nsame", "add", "mul", "and", "or"})
@@ -157,7 +157,7 @@ class Facts:
                 return comparison(built.op, *built.args)
             if built.op in ("and", "or"):
                 args = tuple(dict.fromkeys(built.args))
-                return args[0] if len(args) == 1 else Call(built.op, args)
+                return args[0] if len(args) == 1 and is_truth(args[0]) else Call(built.op, args)
             if built.op == "coalesce" and built.args and self._is_present(built.args[0]):
                 return built.args[0]
         return built
@@ -207,7 +207,7 @@ class Facts:
             return any(self._is_present(arg) for arg in term.args)
         if term.op == "case":
             return all(self._is_present(arg) for arg in (*term.args[1::2], term.args[-1]))
-        return is_total(term.op) and all(self._is_present(arg) for arg in term.args)
+        return is_total(term, self.world) and all(self._is_present(arg) for arg in term.args)
 
     def _column_present(self, col: Col) -> bool:
         if col.source in self.padded:

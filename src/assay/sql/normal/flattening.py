@@ -87,13 +87,16 @@ def merge_plain_in_left(block: Block) -> Block:
 def merge_grouped(block: Block) -> Block:
     """Filtering and projecting one grouped query is HAVING and SELECT of that query.
 
-    Side conditions: it is the only source, is neither DISTINCT nor cut, and nothing is grouped again.
+    Side conditions: it is the only source, is neither DISTINCT nor cut, nothing is grouped again, and no subquery asks
+    for an aggregate.
     """
     if len(block.sources) != 1 or block.lefts or block.group is not None:
         return block
     source = block.sources[0]
     inner = source.query
     if not isinstance(inner, Block) or inner.group is None or inner.distinct or inner.cuts or inner.windowed:
+        return block
+    if _aggregates_in_subqueries(block, source, inner):
         return block
     merged = replaced(replace(block, sources=(), where=(), lefts=()), _outputs(source, inner.outputs))
     where = tuple(substituted(term, _outputs(source, inner.outputs)) for term in block.where)
@@ -124,9 +127,7 @@ def merge_grouped_among(block: Block, world: World) -> Block:
     if inner.distinct or inner.cuts or inner.windowed:
         return block
     new = _outputs(source, inner.outputs)
-    late = {col for col, term in new.items() if has_aggregate(term)}
-    own = [*block.where, *block.outputs, *(key.term for key in block.order)]
-    if any(isinstance(part, Sub) and columns_of(part) & late for term in own for part in parts_of(term)):
+    if _aggregates_in_subqueries(block, source, inner):
         return block
     moved = replaced(replace(block, sources=others), new)
     return replace(
@@ -137,6 +138,12 @@ def merge_grouped_among(block: Block, world: World) -> Block:
         group=(*keys, *inner.group),
         having=(*inner.having, *(term for term in moved.where if has_aggregate(term))),
     )
+
+
+def _aggregates_in_subqueries(block: Block, source: Source, inner: Block) -> bool:
+    """Whether a subquery of the block names an aggregate of a query in FROM: there it would be taken for its own."""
+    late = {col for col, term in _outputs(source, inner.outputs).items() if has_aggregate(term)}
+    return any(isinstance(part, Sub) and columns_of(part) & late for term in terms_of(block) for part in parts_of(term))
 
 
 def merge_trivial(block: Block) -> Block:
@@ -154,7 +161,7 @@ def merge_trivial(block: Block) -> Block:
     new = _outputs(source, inner.outputs)
     if inner.distinct and sorted(map(repr, block.outputs)) != sorted(map(repr, new)):
         return block
-    if block.order and inner.cuts:
+    if (block.order and inner.cuts) or _aggregates_in_subqueries(block, source, inner):
         return block
     order = tuple(replace(key, term=substituted(key.term, new)) for key in block.order)
     outputs = tuple(substituted(term, new) for term in block.outputs)

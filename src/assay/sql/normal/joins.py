@@ -22,6 +22,8 @@ from assay.sql.normal.algebra import (
 from assay.sql.normal.facts import Facts
 from assay.sql.normal.flattening import replaced
 from assay.sql.normal.keys import Closure, at_most_one, key_columns
+from assay.sql.normal.literals import equated
+from assay.sql.normal.world import NUMBERS
 
 
 def _ids(left: LeftJoin) -> set[int]:
@@ -65,7 +67,7 @@ def left_that_always_matches(block: Block, facts: Facts) -> Block:
             pairs = _reference(child, parent, facts)
             for own, other in pairs:
                 asked = {frozenset((Col(child.id, a), Col(parent.id, b))) for a, b in zip(own, other, strict=True)}
-                given = {frozenset(term.args) for term in left.on if isinstance(term, Call) and term.op == "eq"}
+                given = {frozenset(sides) for term in left.on if (sides := equated(term)) is not None}
                 never_null = all(facts.present(Col(child.id, name)) for name in own)
                 if asked == given and len(given) == len(left.on) and never_null:
                     return replace(
@@ -85,9 +87,25 @@ def _reference(child: Source, parent: Source, facts: Facts) -> list[tuple[tuple[
     found = []
     for own, table, referenced in mine.references:
         columns = referenced or (theirs.keys[0] if theirs.keys else ())
-        if table == theirs.name and len(columns) == len(own) and any(set(key) == set(columns) for key in theirs.keys):
+        if table != theirs.name or len(columns) != len(own) or not any(set(key) == set(columns) for key in theirs.keys):
+            continue
+        if all(
+            _finds_itself(mine.kinds.get(a, ""), theirs.kinds.get(b, ""), facts)
+            for a, b in zip(own, columns, strict=True)
+        ):
             found.append((own, columns))
     return found
+
+
+def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
+    """Whether a comparison finds the one row that a foreign key means.
+
+    Not where a collation decides, which may be another than the key's; nor where texts are referred to as numbers, for
+    '1' and '01' are two texts.
+    """
+    if facts.world.dialect == "sqlite":
+        return "folded" not in (own, referenced) and (referenced in NUMBERS or own == referenced)
+    return own == referenced or (own in NUMBERS and referenced in NUMBERS)
 
 
 def drop_unused_left(block: Block, facts: Facts, *, as_set: bool) -> Block:
@@ -179,20 +197,18 @@ def drop_parent(block: Block, facts: Facts) -> Block:
 
 
 def _parent_dropped(block: Block, parent: Source, pairs: list[tuple[Col, Col]], facts: Facts) -> Block | None:
-    links = [{Call("eq", (a, b)), Call("eq", (b, a))} for a, b in pairs]
-    linked = [any(term in link for term in block.where) for link in links]
+    links = [{term for term in block.where if equated(term) in ((a, b), (b, a))} for a, b in pairs]
+    linked = [bool(link) for link in links]
     same = [facts.world.same_values(a, b) and facts.canonical(a) == facts.canonical(b) for a, b in pairs]
     if not all(one or other for one, other in zip(linked, same, strict=True)):
         return None
-    used = {
-        col for term in _other_terms(block, set().union(*links)) for col in columns_of(term) if col.source == parent.id
-    }
+    direct: set[Term] = set().union(*links)
+    used = {col for term in _other_terms(block, direct) for col in columns_of(term) if col.source == parent.id}
     movable = {b for (a, b), equal in zip(pairs, same, strict=True) if equal}
     if used - movable or any(
         col.source == parent.id for one in facts_sources(block) if one.query for col in query_columns(one.query)
     ):
         return None
-    direct = set().union(*links)
     where = tuple(term for term in block.where if term not in direct)
     present = tuple(Call("notnull", (a,)) for a, _ in pairs)
     rest = replace(block, sources=tuple(one for one in block.sources if one != parent), where=(*where, *present))

@@ -21,6 +21,7 @@ from assay.sql.normal.algebra import (
     left_sources,
 )
 from assay.sql.normal.facts import Facts, Matcher, block_facts
+from assay.sql.normal.literals import equated
 from assay.sql.normal.world import NUMBERS, World
 
 
@@ -110,9 +111,10 @@ class Closure:
     def _convert(self) -> None:
         """A number is determined by the text that it equals, for reading a text as a number has one outcome."""
         for term in self._facts.terms:
-            if not isinstance(term, Call) or term.op != "eq" or self._world.dialect != "sqlite":
+            sides = equated(term)
+            if sides is None or self._world.dialect != "sqlite":
                 continue
-            for one, other in (term.args, term.args[::-1]):
+            for one, other in (sides, sides[::-1]):
                 stored = self._world.is_stored(one) and self._world.is_stored(other)
                 kinds = self._world.kind(one), self._world.kind(other)
                 if stored and kinds[0] == "text" and kinds[1] in NUMBERS and self.determines(one):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-from assay.sql.normal.algebra import Agg, Block, Call, Col, Const, Term
+from assay.sql.normal.algebra import NULL, Call, Col, Combined, Const, Term
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import NUMBERS, World
 
-_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_WHOLE = re.compile(r"-?\d+", re.ASCII)
+_MOST_DIGITS = 15
 _MOST = 2**63
 
 
@@ -47,11 +49,16 @@ def fitted(value: Term, beside: Term, world: World) -> Term:
     stored = world.is_stored(beside)
     if kind in NUMBERS:
         if value.kind == "text":
-            if not stored or not _NUMBER.fullmatch(value.text) or len(value.text) > 15:
+            spelling = _WHOLE if kind == "integer" and world.dialect != "sqlite" else _NUMBER  # DuckDB rounds '1.5'
+            if not stored or not spelling.fullmatch(value.text):
                 return value
+            if len(value.text) > _MOST_DIGITS:
+                raise NotCovered("a number of many digits as a text")
             value = number(value.text)
         return _as_number(value, kind)
-    if kind == "text" and stored and world.dialect == "sqlite" and value.kind == "integer":
+    if kind in ("text", "folded") and stored and world.dialect == "sqlite" and value.kind in ("integer", "real"):
+        if value.kind == "real":
+            raise NotCovered("a column of texts compared with a number that is not whole")
         return Const("text", value.text)
     return value
 
@@ -66,34 +73,55 @@ def _as_number(value: Const, kind: str) -> Const:
     return Const("integer", str(int(as_float))) if as_float == int(as_float) else value
 
 
-def compared(op: str, left: Term, right: Term, world: World) -> Term:
+def compared(op: str, left: Term, right: Term, world: World) -> Call:
     """A comparison, its literals fitted; greater than is less than, turned round."""
-    if world.dialect == "sqlite":
-        _no_mixture(left, right, world)
     left, right = fitted(left, right, world), fitted(right, left, world)
     if op in ("gt", "ge"):
-        return Call("lt" if op == "gt" else "le", (right, left))
-    return Call(op, (left, right))
+        op, left, right = ("lt" if op == "gt" else "le"), right, left
+    made = _converted(left, right, world) if world.dialect == "sqlite" else None
+    if made is None:
+        return Call(op, (left, right))
+    if op not in ("lt", "le") and made[0] > made[1]:
+        made, left, right = made[::-1], right, left
+    return Call(":".join((op, *made)), (left, right))
 
 
-def _no_mixture(left: Term, right: Term, world: World) -> None:
-    """Refuse to compare a text column with a value that a rule may find to be a column of numbers.
+def _converted(left: Term, right: Term, world: World) -> tuple[str, ...] | None:
+    """What SQLite makes of two values before it compares them, a part of the operator; None where it makes nothing.
 
-    SQLite reads a text as a number beside such a column, but not beside MAX or COALESCE of it.
+    It reads a text as a number beside a column of numbers, but not beside COALESCE of it. So a rule that finds a term
+    for another of the same value must not change how the two are compared.
     """
+    if NULL in (left, right):
+        return None
     for one, other in ((left, right), (right, left)):
-        made = _made_of(other, world)
-        simpler = isinstance(made, Agg) or (isinstance(made, Call) and made.op == "coalesce")
-        kinds = world.kind(one), world.kind(made)
-        if simpler and world.is_stored(one) and "text" in kinds and kinds[0] != kinds[1]:
-            raise NotCovered("a column compared with an expression of another type")
+        if world.kind(one) == "folded" and not (
+            (isinstance(other, Const) and world.is_stored(one)) or _same_column(one, other, world)
+        ):
+            raise NotCovered("a comparison that a collation decides")
+    families = world.family(left), world.family(right)
+    if families[0] == families[1] != "":
+        return None
+    for one in (left, right):
+        if isinstance(one, Col) and isinstance(world.sources[one.source].query, Combined):
+            raise NotCovered("a comparison of a set operation's column with a value of another type")
+    if isinstance(left, Const) or isinstance(right, Const):
+        return None
+    return world.affinity(left), world.affinity(right)
 
 
-def _made_of(term: Term, world: World) -> Term:
-    """The expression that a query's column stands for."""
-    while isinstance(term, Col):
-        query = world.sources[term.source].query
-        if not isinstance(query, Block):
-            return term
-        term = query.outputs[int(term.name)]
-    return term
+def _same_column(one: Term, other: Term, world: World) -> bool:
+    """Whether two terms are one column of one stored table, perhaps of two rows."""
+    if not isinstance(one, Col) or not isinstance(other, Col) or one.name != other.name:
+        return False
+    tables = world.sources[one.source].table, world.sources[other.source].table
+    return tables[0] == tables[1] != ""
+
+
+def equated(term: Term) -> tuple[Term, Term] | None:
+    """The two sides of a condition that is an equality, whatever the engine makes of the values before."""
+    if isinstance(term, Call) and term.op == "is" and isinstance(term.args[0], Call):
+        term = term.args[0]
+    if isinstance(term, Call) and term.op.partition(":")[0] == "eq":
+        return term.args[0], term.args[1]
+    return None

@@ -279,7 +279,7 @@ class _Reader(FromReader):
         if any(value for part, value in group.args.items() if part != "expressions"):
             raise NotCovered("GROUPING SETS, CUBE, ROLLUP or GROUP BY ALL")
         found = []
-        for one in group.expressions:
+        for one in (each.unnest() for each in group.expressions):
             if isinstance(one, exp.Tuple | exp.Cube | exp.Rollup | exp.GroupingSets):
                 raise NotCovered("GROUP BY of rows")
             if isinstance(one, exp.Literal) and not one.is_string:
@@ -319,12 +319,14 @@ class _Reader(FromReader):
             start = _whole(offset.expression if isinstance(offset, exp.Offset) else offset)
         if count is not None or start:
             self.world.open_choice = True
+            if not keys and any(_ordered(one.query) for one in block.sources):
+                raise NotCovered("a LIMIT over a query that is ordered")
         return replace(block, order=keys, limit=count, offset=start or 0)
 
     def _key(self, node: exp.Expr, block: Block, aliases: dict[str, Term], level: Scope) -> Key:
         if not isinstance(node, exp.Ordered) or node.args.get("with_fill"):
             raise NotCovered("an ORDER BY with options")
-        inner = node.this
+        inner = node.this.unnest()
         if isinstance(inner, exp.Literal) and not inner.is_string:
             term = _at(block.outputs, inner.name)
         elif isinstance(inner, exp.Column) and not inner.table and inner.name.lower() in aliases:
@@ -339,6 +341,15 @@ def _is_grouped(term: Term, group: tuple[Term, ...]) -> bool:
     if term in group or isinstance(term, Agg | Const | Sub):
         return True
     return isinstance(term, Call) and all(_is_grouped(arg, group) for arg in term.args)
+
+
+def _ordered(query: Query | None) -> bool:
+    """Whether a query in FROM orders rows of which the query round it takes some."""
+    if not isinstance(query, Block):
+        return False
+    return (bool(query.order) and not query.cuts) or (
+        query.group is None and any(_ordered(one.query) for one in query.sources)
+    )
 
 
 def _cells(row: exp.Expr) -> list[exp.Expr]:

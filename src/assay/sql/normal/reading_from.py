@@ -69,11 +69,17 @@ class FromReader:
                 raise NotCovered("a comma before an outer join")
             bare = bare or kind == "CROSS"
             right = self._item(join.this, scope)
+            if side in ("RIGHT", "FULL") and late:
+                # What the inner joins before it ask is asked of their rows alone, not of the rows that it adds.
+                found, late = self._settled(found, late, scope), []
             if side or join.args.get("using") or method or self.world.dialect != "sqlite" or not join.args.get("on"):
                 found = self._join(found, right, join, side, scope)
             else:
                 late.append(join.args["on"])
                 found = self._join(found, right, exp.Join(this=join.this), side, scope)
+        return self._settled(found, late, scope)
+
+    def _settled(self, found: From, late: list[exp.Expr], scope: Scope) -> From:
         level = Scope(self.world, found.entries, scope.parent, ctes=scope.ctes)
         for on in late:
             found.where = (*found.where, *self.terms(level).conjuncts(on))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from assay.sql.normal.algebra import FALSE, NULL, ONE, TRUE, Agg, Call, Const, Sub, Term
+from assay.sql.normal.algebra import FALSE, NULL, ONE, TRUE, Agg, Call, Const, Sub, Term, columns_of
 from assay.sql.normal.literals import compared, negated, number
 from assay.sql.normal.scope import Scope
 from assay.sql.normal.stopping import NotCovered
@@ -104,6 +104,25 @@ _NAMED = frozenset(
 )
 
 
+_ROW_NUMBERS = frozenset({"rowid", "oid", "_rowid_"})
+"""SQLite's names for a row's number, in double quotes too."""
+_CHAINED = (
+    exp.EQ,
+    exp.NEQ,
+    exp.LT,
+    exp.LTE,
+    exp.GT,
+    exp.GTE,
+    exp.Is,
+    exp.In,
+    exp.Like,
+    exp.ILike,
+    exp.Glob,
+    exp.Between,
+)
+"""Operators that engines bind as tightly as one another, and the parser does not."""
+
+
 class TermReader:
     """Reads the expressions of one level; ``query`` reads a subquery in it."""
 
@@ -116,6 +135,8 @@ class TermReader:
     def read(self, node: exp.Expr) -> Term:
         """The term of an expression. Raises NotCovered with the construct that no rule speaks of."""
         kind = type(node)
+        if isinstance(node, _CHAINED):
+            _no_chain(node)
         if kind in _COMPARISONS:
             return self._comparison(node)
         if kind in _ARITHMETIC:
@@ -140,9 +161,6 @@ class TermReader:
 
     def _comparison(self, node: exp.Expr) -> Term:
         left, right = node.this, node.args["expression"]
-        for side in (left, right):
-            if isinstance(side, exp.Binary) and type(side) in _COMPARISONS:
-                raise NotCovered("a chain of comparisons")
         op = _COMPARISONS[type(node)]
         if isinstance(right, exp.Any | exp.All):
             return self._quantified(op, left, right)
@@ -189,14 +207,21 @@ class TermReader:
             inner = inner.expressions[0]
         if isinstance(inner, exp.Order | exp.Limit | exp.IgnoreNulls | exp.RespectNulls | exp.HavingMax):
             raise NotCovered("an ordered aggregate")
-        return Agg(op, (self.read(inner),), distinct)
+        value = self.read(inner)
+        own = {col for entry in self.scope.entries for _, term in entry.columns for col in columns_of(term)}
+        if (used := columns_of(value)) and not used & own:
+            raise NotCovered("an aggregate of an outer query's columns")
+        return Agg(op, (value,), distinct)
 
     def _function(self, node: exp.Expr) -> Term:
-        op, args = node.key, []
+        op, args, left_out = node.key, [], False
         for name in node.arg_types:
             value = node.args.get(name)
             if value is None or value is False or value == []:
+                left_out = True
                 continue
+            if left_out:  # SUBSTRING(x FOR 2) is not SUBSTRING(x, 2)
+                op += f":{name}"
             for one in value if isinstance(value, list) else [value]:
                 if isinstance(one, exp.Var | exp.DataType):
                     op += f":{name}={one.sql().lower()}"
@@ -248,6 +273,8 @@ class TermReader:
         if found is not None:
             return found
         identifier = node.this
+        if node.name.lower() in _ROW_NUMBERS:
+            raise NotCovered("the number of a row")
         if self._quotes_are_text and not node.table and isinstance(identifier, exp.Identifier) and identifier.quoted:
             return Const("text", node.name)
         raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
@@ -334,12 +361,13 @@ class TermReader:
     def _read_glob(self, node: exp.Glob) -> Term:
         return self._matched("glob", node)
 
-    def _matched(self, op: str, node: exp.Binary) -> Term:
+    def _matched(self, op: str, node: exp.Binary) -> Call:
         if isinstance(node.expression, exp.Any | exp.All) or node.args.get("negate"):
             raise NotCovered("LIKE with ANY or ALL")
         value, pattern = self.read(node.this), self.read(node.expression)
+        escaped = isinstance(node.parent, exp.Escape)  # its letter is no other's
         folds = op == "ilike" or (op == "like" and self.world.dialect == "sqlite")
-        if folds and isinstance(pattern, Const) and pattern.text.isascii():
+        if folds and not escaped and isinstance(pattern, Const) and pattern.text.isascii():
             pattern = Const(pattern.kind, pattern.text.lower())
         return Call(op, (value, pattern))
 
@@ -378,6 +406,13 @@ class TermReader:
 
     def _read_select(self, node: exp.Select) -> Term:
         return Sub("scalar", self._query(node, self.scope))
+
+
+def _no_chain(node: exp.Expr) -> None:
+    """Refuse `a = b IN (c)` and its like: engines read it from left to right, the parser does not."""
+    for part in ("this", "expression", "low", "high"):
+        if isinstance(node.args.get(part), (*_CHAINED, exp.Not, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape)):
+            raise NotCovered("a chain of comparisons")
 
 
 def _timeless(call: Call) -> Call:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from assay.model import DatabaseSchema, TableSchema
 from assay.sql.normal.algebra import (
+    NULL,
     Agg,
     Block,
     Call,
@@ -25,6 +26,12 @@ from assay.sql.normal.algebra import (
 from assay.sql.schema_names import type_family
 
 NUMBERS = frozenset({"integer", "real", "numeric"})
+_EXACT = re.compile(r"(integer|text|bool(ean)?|date|time|datetime|timestamp|uuid|blob|bytea)\b|(decimal|numeric)\(")
+"""Kinds of which equal values are one value in all respects: not so texts that a collation folds, or 1.0 and 1.00."""
+_TEXT_FUNCTIONS = frozenset(["lower", "upper", "substring", "trim", "replace", "concat2", "timetostr", "fn:strftime"])
+_NUMBER_FUNCTIONS = frozenset(
+    ["add", "sub", "mul", "div", "mod", "neg", "abs", "round", "length", "sign", "floor", "ceil", "fn:julianday"]
+)
 _FOLDING = frozenset({"mysql", "mariadb", "tsql", "singlestore", "doris", "starrocks", "tidb"})
 _NOCASE = re.compile(r'(?:"([^"]+)"|`([^`]+)`|\[([^\]]+)\]|(\w+))[^,]*?\bcollate\b', re.IGNORECASE)
 
@@ -159,9 +166,52 @@ class World:
             return self.kind(term.args[0]) if term.op in ("min", "max") else "any"
         if isinstance(term, Sub):
             return self.output_kind(term.query, 0) if term.kind == "scalar" else "any"
-        if isinstance(term, Call) and term.op in ("eq", "ne", "lt", "le", "and", "or", "not", "isnull", "notnull"):
-            return "boolean"
+        if isinstance(term, Call):
+            return self._call_kind(term)
         return "any"
+
+    def _call_kind(self, term: Call) -> str:
+        if term.op in ("eq", "ne", "lt", "le", "and", "or", "not", "isnull", "notnull"):
+            return "boolean"
+        if term.op in _TEXT_FUNCTIONS:
+            return "folded" if self.dialect in _FOLDING else "text"
+        if term.op.startswith("cast:"):
+            folded = self.kind(term.args[0]) == "folded"
+            if self.dialect != "sqlite":
+                return "folded" if folded else "any"
+            kind = _kind(term.op.removeprefix("cast:"), self.dialect, folded=folded)
+            return kind if kind in ("integer", "real", "text", "folded") else "any"
+        return "any"
+
+    def family(self, term: Term) -> str:
+        """Whether all values of a term are numbers, or texts; empty where that is not known."""
+        if isinstance(term, Call):
+            if term.op in _NUMBER_FUNCTIONS:
+                return "number"
+            if term.op in ("coalesce", "nullif", "case"):
+                parts = (*term.args[1::2], term.args[-1]) if term.op == "case" else term.args
+                found = {self.family(part) for part in parts if part != NULL}
+                return found.pop() if len(found) == 1 else ""
+        if isinstance(term, Agg) and term.op in ("sum", "avg", "count"):
+            return "number"
+        if isinstance(term, Col):
+            query = self.sources[term.source].query
+            if isinstance(query, Block):
+                return self.family(query.outputs[int(term.name)])
+        if isinstance(term, Sub):
+            inner = term.query
+            return self.family(inner.outputs[0]) if term.kind == "scalar" and isinstance(inner, Block) else ""
+        kind = self.kind(term)
+        if kind in NUMBERS or (kind == "boolean" and self.dialect == "sqlite"):
+            return "number"
+        return "text" if kind in ("text", "folded") else ""
+
+    def affinity(self, term: Term) -> str:
+        """SQLite's affinity of a term: of a stored column, through queries, and of CAST; empty for none."""
+        if not self.is_stored(term):
+            return ""
+        kind = self.kind(term)
+        return "number" if kind in NUMBERS else "text" if kind in ("text", "folded") else ""
 
     def output_kind(self, query: Query, place: int) -> str:
         """What values an output of a query has."""
@@ -175,11 +225,18 @@ class World:
         else:
             found = {self.kind(row[place]) for row in query.rows}
         found.discard("null")
+        if "folded" in found:
+            return "folded"
         return found.pop() if len(found) == 1 else "any"
 
     def is_stored(self, term: Term) -> bool:
-        """Whether a term is a stored column, whose type an engine heeds when it compares."""
-        while isinstance(term, Col):
+        """Whether a term is a stored column, whose type an engine heeds when it compares; CAST has one, too."""
+        while isinstance(term, Col | Sub):
+            if isinstance(term, Sub):
+                if term.kind != "scalar" or not isinstance(term.query, Block):
+                    return False
+                term = term.query.outputs[0]
+                continue
             source = self.sources[term.source]
             if source.table:
                 return True
@@ -192,15 +249,16 @@ class World:
             if not isinstance(source.query, Block):
                 return False
             term = source.query.outputs[int(term.name)]
-        return False
+        return isinstance(term, Call) and term.op.startswith("cast:") and self.dialect == "sqlite"
 
     def same_values(self, one: Term, other: Term) -> bool:
         """Whether equal values of the two are one value, told apart by nothing that a query can do."""
         first, second = self.kind(one), self.kind(other)
-        if first in ("any", "folded", "null") or second in ("any", "folded", "null"):
-            return False
-        exact = {"integer", "numeric"}
-        return first == second or (self.dialect == "sqlite" and first in exact and second in exact)
+        if first == second == "real":  # 0.0 is equal to -0.0, and as a text another
+            return any(isinstance(term, Const) and float(term.text) != 0 for term in (one, other))
+        if self.dialect == "sqlite" and {first, second} <= {"integer", "numeric"}:
+            return True
+        return first == second and _EXACT.match(first) is not None
 
     def all_sources(self, block: Block) -> Iterator[Source]:
         """The block's sources, those of left joins too."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
 
@@ -34,7 +35,7 @@ from assay.sql.normal.algebra import (
 from assay.sql.normal.conditions import conjunction
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
-from assay.witness.proof.solver import NO, YES, Encoder, Value, solver
+from assay.witness.proof.solver import NO, YES, Encoder, Value, solver, text_point
 from assay.witness.proof.symbols import Row, Tables, aggregated, same
 
 MOST_JOINED = 70
@@ -190,6 +191,7 @@ class Evaluator:
             values = []
             for row, member in zip(rows, members, strict=True):
                 encoder = self._encoder({**base, **row.columns}, None)
+                _known_aggregate(agg, self.world)
                 values.append((member, encoder.value(agg.args[0]) if agg.args else (NO, z3.RealVal(1))))
             return aggregated(agg, values)
 
@@ -218,6 +220,17 @@ class Evaluator:
             return z3.Or(*(row.there for row in self.rows(term.query, env)))
 
         return Encoder(self.world, self.tables.texts, column, other, exists)
+
+
+def _known_aggregate(agg: Agg, world: World) -> None:
+    """Refuse sums of what may be texts, and what a collation decides."""
+    kinds = [world.kind(arg) for arg in agg.args]
+    if agg.op in ("sum", "avg") and any(
+        world.family(arg) != "number" or kind == "numeric" for arg, kind in zip(agg.args, kinds, strict=True)
+    ):
+        raise NotCovered(f"{agg.op.upper()} of what may be no number in the bounded check")
+    if "folded" in kinds and (agg.distinct or agg.op in ("min", "max")):
+        raise NotCovered("an aggregate that a collation decides")
 
 
 def _query(source: Source) -> Query:
@@ -332,7 +345,8 @@ def _cell(model: Any, cell: Value, kind: str, tables: Tables) -> object:
     number = float(value.as_fraction()) if z3.is_rational_value(value) else 0.0
     if kind == "text":
         place = int(number // 1000) - 1
-        exact = number == 1000 * (place + 1) and 0 <= place < len(tables.texts)
+        inside = 0 <= place < len(tables.texts)
+        exact = inside and value.as_fraction() == Fraction(text_point(place))
         before = tables.texts[place] if 0 <= place < len(tables.texts) else ""
         return before if exact else f"{before} {number:g}"
     return int(number) if number == int(number) else number

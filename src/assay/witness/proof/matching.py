@@ -50,7 +50,11 @@ class Matching(BagMatching):
         deep = depth(query)
         for known_kind, known_deep, known, term in self._tokens:
             alike = known_kind == kind and known_deep == deep
-            if alike and self.pairing(known, query, facts, as_set=as_set, aligned=True) is not None:
+            if not alike or self.pairing(known, query, facts, as_set=as_set, aligned=True) is None:
+                continue
+            # Where a LIMIT leaves a choice open, the first must allow no more than the second, either.
+            choice = self.world.open_choice
+            if not choice or self.pairing(query, known, facts, as_set=as_set, aligned=True) is not None:
                 return term
         own = {source.id for source in self._inside(query)}
         outside = tuple(sorted((col for col in query_columns(query) if col.source not in own), key=repr))

@@ -14,12 +14,13 @@ from typing import Any
 import z3
 
 from assay.sql.normal.algebra import Agg, Block, Call, Col, Const, Sub, Term, parts_of
-from assay.sql.normal.conditions import holds
+from assay.sql.normal.conditions import holds, is_truth
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import NUMBERS, World
 
 MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
+_BEYOND = 2**63
 Value = tuple[Any, Any]
 """Whether it is NULL, and what it is otherwise."""
 
@@ -60,31 +61,31 @@ class Encoder:
         if isinstance(term, Sub) and term.kind == "exists":
             return self.exists(term)
         if not isinstance(term, Call):
-            null, value = self.value(term)
-            return z3.And(z3.Not(null), value != 0)
+            return self._truth_of_value(term, wanted=True)
         if term.op in ("and", "or"):
             parts = [self.truth(arg) for arg in term.args]
             return z3.And(*parts) if term.op == "and" else z3.Or(*parts)
         if term.op == "not":
-            return z3.Not(self.truth(term.args[0])) if isinstance(term.args[0], Sub) else self._false(term.args[0])
+            return (
+                z3.Not(self.truth(term.args[0]))
+                if isinstance(term.args[0], Sub)
+                else self._truth_of_value(term.args[0], wanted=False)
+            )
         if term.op in ("isnull", "notnull"):
             null = self.value(term.args[0])[0]
             return null if term.op == "isnull" else z3.Not(null)
         if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
             return self._comparison(term)
         if term.op in ("is", "isnot"):
-            return self._is(term)
-        null, value = self.value(term)
-        return z3.And(z3.Not(null), value != 0)
+            return self._truth_of_value(term.args[0], wanted=term.op == "is")
+        return self._truth_of_value(term, wanted=True)
 
-    def _is(self, term: Call) -> Any:
-        inner = term.args[0]
-        null, value = self.value(inner)
-        return z3.And(z3.Not(null), value != 0 if term.op == "is" else value == 0)
-
-    def _false(self, term: Term) -> Any:
+    def _truth_of_value(self, term: Term, *, wanted: bool) -> Any:
+        """Whether a value counts as true, or as false: a number that is not nought; of a text nothing is known."""
         null, value = self.value(term)
-        return z3.And(z3.Not(null), value == 0)
+        if not _is_number(term, self.world):
+            value = self._unknown(Call("truth", (term,)))[1]
+        return z3.And(z3.Not(null), value != 0 if wanted else value == 0)
 
     def _comparison(self, term: Call) -> Any:
         if not self._comparable(*term.args):
@@ -107,7 +108,7 @@ class Encoder:
         if term.kind == "null":
             return YES, z3.RealVal(0)
         if term.kind == "text":
-            return NO, z3.RealVal(1000 * (1 + self.texts.index(term.text)))
+            return NO, z3.RealVal(text_point(self.texts.index(term.text)))
         return NO, z3.RealVal(term.text if "e" not in term.text else float(term.text))
 
     def _sum(self, term: Call) -> Value:
@@ -115,7 +116,14 @@ class Encoder:
         null = z3.Or(*(one for one, _ in values))
         if term.op == "neg":
             return null, -values[0][1]
-        return null, values[0][1] + values[1][1] if term.op == "add" else values[0][1] - values[1][1]
+        total = values[0][1] + values[1][1] if term.op == "add" else values[0][1] - values[1][1]
+        if self.world.dialect != "sqlite":
+            return null, total
+        # Beyond 64 bits the sum of whole numbers becomes a floating-point number: one that large, and no more is known.
+        rounded = self._unknown(Call(f"beyond {term.op}", term.args))[1]
+        large = z3.If(rounded >= _BEYOND, rounded, _BEYOND)
+        small = z3.If(rounded <= -_BEYOND, rounded, -_BEYOND)
+        return null, z3.If(z3.And(total < _BEYOND, total >= -_BEYOND), total, z3.If(total > 0, large, small))
 
     def _case(self, term: Call) -> Value:
         kinds = {family(arg, self.world) for arg in (*term.args[1::2], term.args[-1])} - {"null"}
@@ -181,11 +189,26 @@ def _common(kinds: list[str]) -> str:
 
 def _is_whole(term: Term, world: World) -> bool:
     """Whether a term is a sum of whole numbers: of others, an engine's sum is not the real one."""
-    if isinstance(term, Call):
-        return term.op in ("add", "sub", "neg") and all(
-            _is_whole(arg, world) if isinstance(arg, Call) else world.kind(arg) == "integer" for arg in term.args
-        )
-    return False
+    if not isinstance(term, Call) or term.op not in ("add", "sub", "neg"):
+        return False
+    nested = world.dialect != "sqlite"  # there a part of it may be no whole number any more
+    return all(
+        (nested and _is_whole(arg, world)) if isinstance(arg, Call) else world.kind(arg) == "integer"
+        for arg in term.args
+    )
+
+
+def _is_number(term: Term, world: World) -> bool:
+    """Whether a term's values are numbers, or true and false. A NUMERIC column of SQLite's may hold a date's text."""
+    if is_truth(term) or (isinstance(term, Const) and term.kind in ("integer", "real", "boolean", "null")):
+        return True
+    mixed = any(isinstance(part, Col) and world.kind(part) == "numeric" for part in parts_of(term))
+    return not mixed and (world.family(term) == "number" or world.kind(term) == "boolean")
+
+
+def text_point(place: int) -> str:
+    """The point of the line that stands for a text literal: none where a literal number stands."""
+    return f"{7000 * (1 + place) + 1}/7"
 
 
 def texts_of(terms: Sequence[Term]) -> list[str]:

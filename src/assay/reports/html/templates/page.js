@@ -78,5 +78,5 @@ const page = (() => {
     beside.focus();
     return copied;
   };
-  return { make, count, plural, load, copies, copyButton };
+  return { make, unpack, count, plural, load, copies, copyButton };
 })();

@@ -1,0 +1,86 @@
+"""One pair of queries with all that can be found out about it: verdict, rows, causes, another database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.api.arguments import check_options
+from assay.api.inputs import check_databases
+from assay.api.single import read_outcome
+from assay.api.workers import make_pool
+from assay.engines.pool.pool import WorkerPool
+from assay.errors import AssayError, InputError, UsageError
+from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
+from assay.model.witness import Refutation, WitnessSettings
+from assay.ports import Executions, Task, TaskDone
+from assay.reports.text.pair import HEAD_ROWS
+from assay.runs.strengths import SAME_TEXT, is_same_text, match_task, with_strength
+from assay.runs.worker_tasks import CaseTask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExaminedPair:
+    """A judged pair with the first rows of its results."""
+
+    evidence: Evidence
+    executions: Executions
+
+
+def examine_pair(
+    predicted_sql: str,
+    gold_sql: str | Sequence[str],
+    *,
+    database: str,
+    comparison: ComparisonOptions | None = None,
+    ordered: bool | None = None,
+    limits: Limits | None = None,
+    witness: WitnessSettings | None = None,
+) -> ExaminedPair:
+    """Judge a pair as a run judges a case, with the causes of a wrong answer, and with ``witness`` another database.
+
+    Of a right answer a witness says how sure the match is, and becomes its strength; of a wrong one it is a small
+    database that parts the two, and changes nothing. The workers live for this call alone.
+
+    Raises UsageError for options out of range or no gold, InputError for a URL without an engine, and DatabaseError for
+    a database that cannot be read. Failures of the queries are part of the verdict.
+    """
+    comparison = comparison or ComparisonOptions()
+    check_options(
+        comparison.columns,
+        relative_tolerance=comparison.relative_tolerance,
+        absolute_tolerance=comparison.absolute_tolerance,
+    )
+    golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
+    if not golds:
+        raise UsageError("there is no gold: give at least one query that is right")
+    url = DatabaseUrl.parse(database)
+    if url.is_template:
+        raise InputError(f"{url} is a template: name one database")
+    check_databases([url], {})
+    case = Case(id="0", question="", golds=golds, options=CaseOptions(ordered=ordered))
+    task = CaseTask(case=case, prediction=Prediction(case_id="0", query=predicted_sql), url=url, head_rows=HEAD_ROWS)
+    with make_pool(comparison, limits or Limits(), (), 1, diagnose=True) as pool:
+        (outcome,) = pool.run([[Task(id=0, payload=task, database=url)]])
+        evidence, executions = read_outcome(outcome)
+        if witness is not None and evidence.outcome != "unscored":
+            evidence = _searched(evidence, url, witness, pool)
+    return ExaminedPair(evidence=evidence, executions=executions)
+
+
+def _searched(evidence: Evidence, url: DatabaseUrl, witness: WitnessSettings, pool: WorkerPool) -> Evidence:
+    """The evidence with what came of looking for another database. A query that fails has none to be tried on."""
+    execution = evidence.predicted_execution
+    if evidence.prediction.query is None or execution is None or not execution.succeeded:
+        return evidence
+    if is_same_text(evidence.case, evidence.prediction):
+        found = SAME_TEXT
+    else:
+        task = match_task(evidence.case, evidence.prediction, evidence.verdict, url, witness)
+        (outcome,) = pool.run([[task]])
+        if not isinstance(outcome, TaskDone) or not isinstance(outcome.outcome, Refutation):
+            raise AssayError(f"looking for a witness failed: {getattr(outcome, 'message', 'no outcome')}")
+        found = outcome.outcome
+    if evidence.outcome == "correct":
+        return with_strength(evidence, found, witness)
+    return replace(evidence, refutation=found)

@@ -1,0 +1,104 @@
+"""`assay check`: one pair of queries, judged and explained."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import (
+    AsJson,
+    ComparisonFlags,
+    ComparisonTimeout,
+    DenodoConfig,
+    MaxMemory,
+    MaxRows,
+    Password,
+    Timeout,
+    Token,
+    User,
+)
+from assay.cli.query_texts import read_queries
+from assay.cli.witness_options import WitnessFlags
+from assay.errors import UsageError
+from assay.settings import RunFileSettings
+
+INCORRECT, UNSCORED = 1, 2
+
+
+def check(
+    sql_predicted: Annotated[
+        str, typer.Argument(metavar="SQL_PREDICTED", help="The query to judge, @FILE, or - for standard input.")
+    ],
+    sql_gold: Annotated[
+        list[str], typer.Argument(metavar="SQL_GOLD...", help="The query that is right, or several, any of which is.")
+    ],
+    *,
+    db: Annotated[str | None, typer.Option(metavar="URL", help="The database, such as sqlite:///shop.sqlite.")] = None,
+    ordered: Annotated[
+        bool | None,
+        typer.Option("--ordered/--unordered", help="Row order counts, or not. [default: as gold's text asks for it]"),
+    ] = None,
+    comparing: ComparisonFlags,
+    timeout: Timeout = None,
+    comparison_timeout: ComparisonTimeout = None,
+    max_rows: MaxRows = None,
+    max_memory: MaxMemory = None,
+    witnesses: WitnessFlags,
+    user: User = None,
+    password: Password = None,
+    token: Token = None,
+    config: DenodoConfig = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge one query by another on a database: the verdict, the rows that differ, the cause, and a repair.
+
+    Example:  assay check 'SELECT name FROM customers' @gold.sql --db sqlite:///shop.sqlite
+
+    How sure is a match, and what would part the two:  assay check @a.sql @gold.sql --db sqlite:///shop.sqlite --witness
+
+    Exit status: 0 correct, 1 incorrect, 2 cannot be judged (gold fails, a cap cut a result) or unusable input.
+    """
+    from assay.api.pairs import examine_pair
+    from assay.cli.access import Access
+    from assay.model import ComparisonOptions
+
+    if db is None:
+        raise UsageError("--db must be given: the database on which both queries are executed")
+    texts = {f"SQL_GOLD {number}" if len(sql_gold) > 1 else "SQL_GOLD": one for number, one in enumerate(sql_gold, 1)}
+    predicted, *golds = read_queries(SQL_PREDICTED=sql_predicted, **texts)
+    settings = RunFileSettings(
+        **comparing.given(),
+        timeout_s=timeout,
+        comparison_timeout_s=comparison_timeout,
+        max_rows=max_rows,
+        max_memory_mib=max_memory,
+    )
+    witness = witnesses.gathered(None)
+    if db.startswith("denodo+"):
+        access = Access.gathered(user=user, password=password, token=token, needed=True)
+        db = access.denodo_database(db, config) if db.startswith("denodo+http") else db
+    columns = {} if settings.columns is None else {"columns": settings.columns}
+    examined = examine_pair(
+        predicted,
+        golds,
+        database=db,
+        comparison=ComparisonOptions(leniency=settings.leniency(), **settings.tolerances(), **columns),  # type: ignore[arg-type]
+        ordered=ordered,
+        limits=settings.limits(),
+        witness=witness,
+    )
+    if as_json:
+        from assay.reports.json.run import pair_document
+
+        sys.stdout.buffer.write(pair_document(examined.evidence))
+    else:
+        from assay.reports.text.examined import examined_text
+
+        sys.stdout.write(examined_text(examined.evidence, examined.executions))
+    sys.stdout.flush()
+    if examined.evidence.outcome == "unscored":
+        typer.echo("assay: the pair cannot be judged", err=True)
+    if status := {"incorrect": INCORRECT, "unscored": UNSCORED}.get(examined.evidence.outcome):
+        raise typer.Exit(status)

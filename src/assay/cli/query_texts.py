@@ -1,0 +1,47 @@
+"""Queries as arguments: the text itself, a file's content, or standard input."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from assay.errors import UsageError
+
+
+def read_queries(**given: str) -> list[str]:
+    """Each query: its text, the content of the file named after an @, or for ``-`` what standard input holds.
+
+    The names of the arguments are those that a message uses. Raises UsageError for what cannot be read, for standard
+    input given twice, and for the name of an existing file without its @.
+    """
+    if list(given.values()).count("-") > 1:
+        raise UsageError(
+            f"{' and '.join(name for name, one in given.items() if one == '-')} are both -: "
+            "standard input holds one query"
+        )
+    return [_read(name, one) for name, one in given.items()]
+
+
+def _read(name: str, given: str) -> str:
+    if given == "-":
+        try:
+            return sys.stdin.buffer.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{name}: standard input is not UTF-8 ({error})") from None
+    if not given.startswith("@"):
+        if len(given.split()) == 1 and _is_file(given):
+            raise UsageError(f"{name} is {given}, which is a file: write @{given} for the query in it")
+        return given
+    try:
+        return Path(given[1:]).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{name} is {given}: the query cannot be read ({getattr(error, 'strerror', None) or error})"
+        ) from None
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a character that no path can have
+        return False

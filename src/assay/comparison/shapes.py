@@ -1,0 +1,292 @@
+"""The same answer in another shape: a dimension across the heads, a measure in each row, a row of totals more or less.
+
+A wide table has a row for each key and a column for each head; the long one has a row for each key and head, with the
+head in a column of its own. They say the same where a bijection between the wide table's columns and the values of that
+column makes every cell agree, by the verdict's rules for cells. Where the columns' names spell those values, it must be
+that bijection; where they do not, any that fits will do, since names are no part of an answer. Row order is not looked
+at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import islice
+from math import fsum, isfinite
+
+from assay.comparison.budget import Budget, BudgetSpent
+from assay.comparison.cells import Column, Key
+from assay.comparison.near_pair import WORK
+from assay.comparison.permutation import NoPlaces, Side
+from assay.comparison.tolerance import is_number, numbers_equal
+from assay.comparison.tolerant_mapping import find_agreement
+from assay.model import ComparisonOptions, NearMiss, Result
+
+_MOST_CELLS = 20_000
+"""With more cells on both sides together, shapes are not looked for."""
+_MOST_HEADS = 200
+_MOST_TRIED = 24
+"""So many ways to tell keys, heads and values apart are tried."""
+_TOTAL = re.compile(r"total|^(?:all|sum|overall|any|\*|-|)$", re.IGNORECASE)
+"""What a row of totals says in place of a name."""
+_NUMBERED = re.compile(r"c\d+")
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A result's columns of keys with their names; the names are empty where the source has none."""
+
+    columns: Sequence[Column]
+    names: Sequence[str]
+    rows: int
+
+    @classmethod
+    def of(cls, result: Result, columns: Sequence[Column]) -> Shaped:
+        """The shape of a result with these columns of keys. Names that only number the columns are none."""
+        names = result.columns if len(result.columns) == len(columns) else ()
+        named = not all(map(_NUMBERED.fullmatch, names))
+        return cls(columns=columns, names=names if named else (), rows=len(result.rows))
+
+
+def shape_misses(gold: Shaped, predicted: Shaped, options: ComparisonOptions, budget: Budget) -> Iterator[NearMiss]:
+    """The one shape in which the prediction says what gold says, if there is one."""
+    cells = len(gold.columns) * gold.rows + len(predicted.columns) * predicted.rows
+    if cells > _MOST_CELLS or not (gold.rows and predicted.rows and gold.columns and predicted.columns):
+        return
+    try:
+        yield from islice(_misses(gold, predicted, options, budget), 1)
+    except BudgetSpent:
+        return
+
+
+def _misses(gold: Shaped, predicted: Shaped, options: ComparisonOptions, budget: Budget) -> Iterator[NearMiss]:
+    look = _Look(options, budget)
+    if (heads := look.heads(predicted, gold)) is not None:
+        words = f"the same cells, across {heads} columns where gold has them down the rows"
+        yield NearMiss(kind="pivoted", detail=words)
+    if (heads := look.heads(gold, predicted)) is not None:
+        words = f"the same cells, down the rows where gold has a column for each of {heads}"
+        yield NearMiss(kind="unpivoted", detail=words)
+    for more, less, said in (
+        (predicted, gold, "gold's rows are there, and one more that adds them up"),
+        (gold, predicted, "all of gold's rows but the one that adds the others up"),
+    ):
+        if look.has_totals(more, less):
+            yield NearMiss(kind="totals_row", detail=said)
+
+
+class _Look:
+    """Looks for one shape in another, within a budget."""
+
+    def __init__(self, options: ComparisonOptions, budget: Budget) -> None:
+        self._options = replace(options, columns="strict")
+        self._free = options
+        self._budget = budget
+
+    def heads(self, wide: Shaped, long: Shaped) -> int | None:
+        """How many columns of the wide table stand for values of the long one; None where they are not one answer."""
+        keys = len(long.columns) - 2
+        heads = len(wide.columns) - max(keys, 0)
+        if not 2 <= heads <= _MOST_HEADS or long.rows > wide.rows * heads:
+            return None
+        if keys == -1:
+            return heads if wide.rows == 1 and self._is_one_row(wide, long) else None
+        for roles in islice(_roles(wide, long, heads), _MOST_TRIED):
+            self._budget.check_clock()
+            if self._agrees(wide, long, roles):
+                return heads
+        return None
+
+    def _is_one_row(self, wide: Shaped, long: Shaped) -> bool:
+        """Whether the one column of the long table has the cells of the wide one's only row."""
+        cells = [column[0] for column in wide.columns]
+        return len(cells) == long.rows and self._same([cells], [list(long.columns[0])])
+
+    def _agrees(self, wide: Shaped, long: Shaped, roles: _Roles) -> bool:
+        """Whether the wide table, taken apart, is the long one."""
+        spread = [place for place in range(len(wide.columns)) if place not in roles.theirs]
+        heads = list(dict.fromkeys(long.columns[roles.head]))
+        if len(heads) != len(spread):
+            return False
+        named = _by_name([wide.names[place] for place in spread] if wide.names else [], heads)
+        found = named or self._by_cells(wide, long, roles, spread, heads)
+        if found is None:
+            return False
+        rows: list[list[Key]] = []
+        for at in range(wide.rows):
+            for place, name in zip(spread, found, strict=True):
+                rows.append([*(wide.columns[key][at] for key in roles.theirs), name, wide.columns[place][at]])
+        if len(rows) > long.rows:  # what the long table does not have, the wide one has as NULL
+            rows = [row for row in rows if row[-1] is not None]
+        if len(rows) != long.rows:
+            return False
+        apart = [list(column) for column in zip(*rows, strict=True)]
+        return self._same(apart, [long.columns[place] for place in (*roles.own, roles.head, roles.value)])
+
+    def _by_cells(
+        self, wide: Shaped, long: Shaped, roles: _Roles, spread: Sequence[int], heads: Sequence[Key]
+    ) -> list[Key] | None:
+        """The head of each spread column by what stands under it; None where no bijection makes the cells agree."""
+        by_head: dict[Key, dict[tuple[Key, ...], Key]] = {name: {} for name in heads}
+        for at in range(long.rows):
+            key = tuple(long.columns[place][at] for place in roles.own)
+            under = by_head[long.columns[roles.head][at]]
+            if key in under:
+                return None  # two rows of one key and head have no place in a wide table
+            under[key] = long.columns[roles.value][at]
+        keys = [tuple(wide.columns[place][at] for place in roles.theirs) for at in range(wide.rows)]
+        fitting = [
+            [
+                number
+                for number, name in enumerate(heads)
+                if all(self._alike(cell, by_head[name].get(key)) for key, cell in zip(keys, wide.columns[place]))  # noqa: B905
+            ]
+            for place in spread
+        ]
+        matched = _matching(fitting, len(heads))
+        return None if matched is None else [heads[number] for number in matched]
+
+    def has_totals(self, more: Shaped, less: Shaped) -> bool:
+        """Whether a table is another one and a row that adds up the others."""
+        if more.rows != less.rows + 1 or less.rows < 2 or len(more.columns) != len(less.columns):
+            return False
+        for row in islice(self._total_rows(more), 4):
+            rest = [[cell for at, cell in enumerate(column) if at != row] for column in more.columns]
+            if self._same(rest, less.columns, free=True):
+                return True
+        return False
+
+    def _total_rows(self, table: Shaped) -> Iterator[int]:
+        """The rows that may be of totals: a number is the sum of the others, and what is no number says so.
+
+        What is neither, such as an average, is let pass where another cell is NULL or says that it is a total.
+        """
+        columns = [_numbers(column) for column in table.columns]
+        sums = [None if numbers is None else fsum(numbers) for numbers in columns]
+        for row in range(table.rows):
+            added = marked = other = 0
+            for column, numbers, total in zip(table.columns, columns, sums, strict=True):
+                cell = column[row]
+                if cell is None or (isinstance(cell, str) and _TOTAL.search(cell)):
+                    marked += 1
+                elif numbers is None or total is None:
+                    break
+                elif numbers[row] != 0 and self._alike(total - numbers[row], numbers[row]):
+                    added += 1
+                else:
+                    other += 1
+            else:
+                if added and (marked or not other):
+                    yield row
+
+    def _alike(self, one: Key, two: Key) -> bool:
+        if one == two:
+            return True
+        return is_number(one) and is_number(two) and numbers_equal(one, two, self._options)
+
+    def _same(self, one: Sequence[Column], two: Sequence[Column], *, free: bool = False) -> bool:
+        """Whether two tables have the same rows, in any order."""
+        sides = [Side(columns=list(each), places=NoPlaces(len(each[0]))) for each in (one, two)]
+        options = self._free if free else self._options
+        return find_agreement(sides[0], sides[1], options, self._budget.part(WORK)) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """Which column of the long table is the head and which the value, and the columns of the keys in both."""
+
+    head: int
+    value: int
+    own: Sequence[int]
+    theirs: Sequence[int]
+
+
+def _roles(wide: Shaped, long: Shaped, heads: int) -> Iterator[_Roles]:
+    """The roles that the columns may have: a key has no more values in the long table than in the wide one."""
+    distinct = [set(column) for column in long.columns]
+    there = [set(column) for column in wide.columns]
+    for head in range(len(long.columns)):
+        if len(distinct[head]) != heads:
+            continue
+        for value in reversed(range(len(long.columns))):
+            if value == head:
+                continue
+            own = [place for place in range(len(long.columns)) if place not in (head, value)]
+            for theirs in _keys([distinct[place] for place in own], there, ()):
+                yield _Roles(head, value, own, theirs)
+
+
+def _keys(wanted: Sequence[set[Key]], there: Sequence[set[Key]], taken: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The choices of a column for each key, those with the same values first."""
+    if len(taken) == len(wanted):
+        yield taken
+        return
+    keys = wanted[len(taken)]
+    fitting = [at for at, found in enumerate(there) if at not in taken and found >= keys]
+    for at in sorted(fitting, key=lambda at: len(there[at])):
+        yield from _keys(wanted, there, (*taken, at))
+
+
+def _by_name(names: Sequence[str], heads: Sequence[Key]) -> list[Key] | None:
+    """The head that each name spells, or holds; None where the names do not tell all of them apart."""
+    spelt = [_plain(str(head)) for head in heads]
+    said = [_plain(name) for name in names]
+    if not all(spelt) or len(set(spelt)) != len(heads):
+        return None
+    places = {text: number for number, text in enumerate(spelt)}
+    if set(said) == set(spelt):
+        return [heads[places[text]] for text in said]
+    found = []
+    for text in said:
+        within = [number for number, spelling in enumerate(spelt) if spelling in text]
+        if len(within) != 1:
+            return None
+        found.append(within[0])
+    return [heads[number] for number in found] if len(set(found)) == len(heads) else None
+
+
+def _plain(text: str) -> str:
+    return _SEPARATORS.sub("", text).casefold()
+
+
+def _matching(fitting: Sequence[Sequence[int]], count: int) -> list[int] | None:
+    """A choice of a different number for each list; None where there is none."""
+    taken: list[int | None] = [None] * count
+
+    def place(at: int, seen: set[int]) -> bool:
+        for number in fitting[at]:
+            if number in seen:
+                continue
+            seen.add(number)
+            other = taken[number]
+            if other is None or place(other, seen):
+                taken[number] = at
+                return True
+        return False
+
+    if not all(place(at, set()) for at in range(len(fitting))):
+        return None
+    found = {at: number for number, at in enumerate(taken) if at is not None}
+    return [found[at] for at in range(len(fitting))]
+
+
+def _numbers(column: Column) -> list[float] | None:
+    """A column of numbers as floats, NULL as 0; None where it holds something else, or nothing."""
+    found: list[float] = []
+    for key in column:
+        if key is None:
+            found.append(0.0)
+            continue
+        if not isinstance(key, (int, float, Decimal)):
+            return None
+        try:
+            value = float(key)
+        except OverflowError:
+            return None
+        if not isfinite(value):
+            return None
+        found.append(value)
+    return found if any(key is not None for key in column) else None

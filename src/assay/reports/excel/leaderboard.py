@@ -1,0 +1,88 @@
+"""A leaderboard as a workbook: the sections of every format, each rate by group, and every case beside every run."""
+
+from __future__ import annotations
+
+from assay.model import Leaderboard
+from assay.reports.excel.page import Page
+from assay.reports.excel.run import book_of
+from assay.reports.excel.tables import names_in, write_sections
+from assay.reports.sections.leaderboard import leaderboard_sections
+from assay.reports.views.diff_build import label_of
+from assay.reports.views.leaderboard import LeaderboardView
+from assay.reports.views.leaderboard_build import view_of_leaderboard
+
+_WIDEST_RUN = 14
+_MOST_CASES = 1_000_000
+"""A sheet of Excel ends soon after."""
+
+
+def leaderboard_xlsx(board: Leaderboard) -> bytes:
+    """The whole workbook: Leaderboard, Rates and Cases."""
+    from xlsxwriter import Workbook
+
+    view = view_of_leaderboard(board)
+    made = board.standings[0].run.provenance if board.standings else None
+
+    def write(book: Workbook) -> None:
+        pages = [Page(book, name, centred=True) for name in ("Leaderboard", "Rates", "Cases")]
+        _ranking(pages[0], view)
+        _rates(pages[1], board)
+        _cases(pages[2], board)
+
+    return book_of(view.title, version=None if made is None else made.assay_version, started_at=None, write=write)
+
+
+def _ranking(page: Page, view: LeaderboardView) -> None:
+    sections = leaderboard_sections(view)
+    page.prepare([view.metric, *names_in(sections)])
+    page.text(0, 0, view.title, "title")
+    for row, text in enumerate((view.lead, view.cases, *view.notes), start=1):
+        page.text(row, 0, text, "note")
+    write_sections(page, 3 + len(view.notes), sections)
+
+
+def _rates(page: Page, board: Leaderboard) -> None:
+    titles = ("Run", "By", "Group", "Metric", "Cases", "Value", "Low", "High", "n", "Unscored")
+    page.prepare([label_of(one.run) for one in board.standings])
+    page.head(0, titles, numbers=range(4, len(titles)))
+    row = 1
+    for group in () if board.detail is None else board.detail.groups:
+        for one, rates in zip(board.standings, group.rates, strict=True):
+            for metric, rate in zip(board.detail.metrics, rates, strict=True):  # type: ignore[union-attr]
+                texts = (
+                    label_of(one.run),
+                    group.kind,
+                    group.name or ("all" if group.kind == "overall" else "none"),
+                    metric,
+                )
+                for column, text in enumerate(texts):
+                    page.text(row, column, text)
+                page.number(row, 4, group.cases, "count")
+                for column, value in enumerate((rate.value, rate.low, rate.high), start=5):
+                    page.number(row, column, value, "number")
+                page.number(row, 8, rate.n, "count")
+                page.number(row, 9, rate.unscored, "count")
+                row += 1
+    page.sheet.freeze_panes(1, 0)
+    if row > 1:
+        page.sheet.autofilter(0, 0, row - 1, len(titles) - 1)
+
+
+def _cases(page: Page, board: Leaderboard) -> None:
+    labels = [label_of(one.run) for one in board.standings]
+    titles = ("Case", "Question", "Database", "Difficulty", *labels)
+    page.prepare([])
+    page.sheet.set_column(1, 1, 60)
+    page.sheet.set_column(4, 3 + len(labels), _WIDEST_RUN)
+    page.head(0, titles, numbers=range(4, len(titles)))
+    cases = () if board.detail is None else board.detail.cases[:_MOST_CASES]
+    for row, case in enumerate(cases, start=1):
+        for column, text in enumerate((case.case_id, case.question, case.database, case.difficulty)):
+            page.text(row, column, text)
+        for column, answer in enumerate(case.answers, start=4):
+            page.number(row, column, answer.value, "yes_no" if answer.value in (0.0, 1.0) else "number")
+    page.sheet.freeze_panes(1, 1)
+    if cases:
+        page.sheet.autofilter(0, 0, len(cases), len(titles) - 1)
+        for column in range(4, 4 + len(labels)):
+            page.colour_yes_no(1, len(cases), column)

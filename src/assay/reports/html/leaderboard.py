@@ -1,0 +1,104 @@
+"""A leaderboard as one HTML page: ranking, rates by group, disagreements, and every case beside every run.
+
+Without scripts all tables are there, and of the cases those on which the runs disagree; with them tables are sorted by
+a click, systems chosen, and every case found and opened.
+"""
+
+from __future__ import annotations
+
+from assay.model import BoardCase, BoardDetail, Leaderboard
+from assay.reports.html.data import pack
+from assay.reports.html.page import STYLES, page
+from assay.reports.sections.leaderboard import leaderboard_sections
+from assay.reports.sections.values import sections_for
+from assay.reports.text.plain import clipped, one_line
+from assay.reports.views.leaderboard import LeaderboardView
+from assay.reports.views.leaderboard_build import view_of_leaderboard
+
+_SCRIPTS = ("page.js", "leaderboard.js")
+_STATIC = 100
+"""Cases that a page without scripts shows."""
+_QUESTION, _QUERY, _REASON = 2000, 4000, 300
+
+
+def leaderboard_page(
+    board: Leaderboard, *, run_links: tuple[str, ...] = (), diff_link: str = "", home: str = ""
+) -> bytes:
+    """The whole page, UTF-8. ``run_links`` are addresses of the runs' own pages, in the order of the standings.
+
+    ``diff_link`` is that of a comparison, with ``{first}`` and ``{second}`` for two places among the standings, and
+    ``home`` that of the list of runs; empty where the page stands alone.
+    """
+    view = view_of_leaderboard(board)
+    detail = board.detail
+    packed = b'{"board": "%s"}' % pack(_data(view, detail, run_links, diff_link)) if detail is not None else b"{}"
+    context = {
+        "view": view,
+        "sections": sections_for(leaderboard_sections(view), "page"),
+        "scales": {},
+        "disputed": _disputed(detail),
+        "labels": [row.label for row in view.standings],
+        "run_links": run_links,
+        "home": home,
+    }
+    return b"".join(
+        page("leaderboard.html", context, data=[packed], scripts=_SCRIPTS, styles=(*STYLES, "leaderboard.css"))
+    )
+
+
+def _disputed(detail: BoardDetail | None) -> list[tuple[str, str, list[str]]]:
+    """Cases on which the runs differ, those that part them most evenly first, with a mark for each run."""
+    if detail is None or len(detail.alone_right) < 2:
+        return []
+
+    def evenness(case: BoardCase) -> int:
+        right = sum(_is_right(answer.value) for answer in case.answers)
+        return min(right, len(case.answers) - right)
+
+    cases = sorted((case for case in detail.cases if evenness(case)), key=lambda case: -evenness(case))
+    return [
+        (
+            one_line(case.case_id, limit=80),
+            one_line(case.question, limit=160),
+            ["✓" if _is_right(answer.value) else "✗" for answer in case.answers],
+        )
+        for case in cases[:_STATIC]
+    ]
+
+
+def _is_right(value: float | None) -> bool:
+    return value is not None and value >= 1.0
+
+
+def _data(view: LeaderboardView, detail: BoardDetail, run_links: tuple[str, ...], diff_link: str) -> dict[str, object]:
+    """What the script needs. Texts that many answers share, such as reasons, are there once."""
+    texts: dict[str, int] = {}
+
+    def text(content: str | None) -> int:
+        return -1 if content is None else texts.setdefault(content, len(texts))
+
+    cases = [
+        {
+            "id": one_line(case.case_id, limit=80),
+            "question": clipped(case.question, limit=_QUESTION),
+            "golds": [text(clipped(gold, limit=_QUERY)) for gold in case.golds],
+            "facets": [
+                text(one_line(case.database, limit=80)) if case.database else -1,
+                text(one_line(case.difficulty, limit=80)) if case.difficulty else -1,
+            ],
+            "tags": [text(one_line(tag, limit=60)) for tag in case.tags],
+            "values": [None if answer.value is None else round(answer.value, 4) for answer in case.answers],
+            "queries": [text(None if one.query is None else clipped(one.query, limit=_QUERY)) for one in case.answers],
+            "reasons": [text(one_line(answer.reason, limit=_REASON)) for answer in case.answers],
+            "causes": [text(one_line(answer.cause, limit=80)) if answer.cause else -1 for answer in case.answers],
+        }
+        for case in detail.cases
+    ]
+    return {
+        "metric": view.metric,
+        "labels": [row.label for row in view.standings],
+        "runs": list(run_links),
+        "diff": diff_link,
+        "texts": list(texts),
+        "cases": cases,
+    }

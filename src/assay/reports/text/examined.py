@@ -1,0 +1,36 @@
+"""One judged pair with all that was found out about it, as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import indent
+
+from assay.model import Evidence
+from assay.ports import Executions
+from assay.reports.text.explanation import diagnosis_lines
+from assay.reports.text.pair import pair_text
+from assay.reports.text.plain import visible, words
+from assay.reports.text.refutation import refutation_text, witness_sql
+
+_MARGIN = "    "
+
+
+def examined_text(item: Evidence, executions: Executions) -> str:
+    """The verdict, the reason, both queries and results, causes with the repair, and what parts the two elsewhere.
+
+    Nothing in it steers a terminal.
+    """
+    return visible("\n".join(_lines(item, executions))).rstrip("\n") + "\n"
+
+
+def _lines(item: Evidence, executions: Executions) -> Iterator[str]:
+    yield f"{item.outcome.upper()}: {pair_text(item, executions)}"
+    if item.diagnosis is not None:
+        yield from diagnosis_lines(item.diagnosis)
+    if item.refutation is None:
+        return
+    if item.outcome == "correct":
+        yield f"\nhow sure: {words(item.verdict.strength)}"
+    yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), _MARGIN)}"
+    if item.refutation.witness is not None:
+        yield f"\nSQL that makes this database:\n{indent(witness_sql(item.refutation.witness).rstrip(), _MARGIN)}"

@@ -1,0 +1,98 @@
+"""A leaderboard as tables for other programs: CSV with a line for each rate, and LaTeX for a paper."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+from assay.model import Leaderboard
+from assay.reports.text.plain import one_line
+from assay.reports.views.diff_build import label_of
+from assay.reports.views.leaderboard import LeaderboardView, RateGrid
+from assay.reports.views.leaderboard_build import tokens_in_all, view_of_leaderboard
+
+CSV_COLUMNS = (
+    *("run", "place", "possible_low", "possible_high", "letters", "kind", "group", "metric", "cases", "n", "value"),
+    *("low", "high", "unscored", "answer_s", "total_tokens", "cost_usd"),
+)
+_MOST_METRICS = 6
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    **{one: f"\\{one}" for one in "&%$#_{}"},
+}
+
+
+def leaderboard_csv(board: Leaderboard) -> bytes:
+    """A line for each run, group of cases and metric, with a head (`CSV_COLUMNS`). Shares, not percent; UTF-8."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    detail = board.detail
+    for at, one in enumerate(board.standings):
+        usage, time = one.usage, one.answer_time
+        head = (label_of(one.run), one.rank, one.rank_low, one.rank_high, one.groups)
+        cost = (
+            None if time is None else time.median_s,
+            tokens_in_all(usage),
+            None if usage is None else usage.cost_usd,
+        )
+        if detail is None:
+            rate = one.rate
+            numbers = (board.cases, rate.n, rate.value, rate.low, rate.high, rate.unscored)
+            writer.writerow([*head, "overall", None, board.metric, *numbers, *cost])
+            continue
+        for group in detail.groups:
+            for metric, rate in zip(detail.metrics, group.rates[at], strict=True):
+                numbers = (group.cases, rate.n, rate.value, rate.low, rate.high, rate.unscored)
+                name = None if group.name is None else one_line(group.name)
+                writer.writerow([*head, group.kind, name, metric, *numbers, *cost])
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def leaderboard_latex(board: Leaderboard) -> bytes:
+    """A table for a paper, with the package booktabs: places, letters, the metrics, and the rates by difficulty."""
+    view = view_of_leaderboard(board)
+    return ("\n".join(_latex(view)) + "\n").encode("utf-8", "backslashreplace")
+
+
+def latex_text(text: str) -> str:
+    """Text that LaTeX prints as it is, on one line."""
+    return "".join(_SPECIAL.get(one, one) for one in one_line(text))
+
+
+def _latex(view: LeaderboardView) -> list[str]:
+    by_key = {grid.key: grid for grid in view.grids}
+    grids: list[tuple[RateGrid, range]] = []
+    if "metrics" in by_key:  # the leading one stands with its interval
+        grids.append((by_key["metrics"], range(1, min(_MOST_METRICS, len(by_key["metrics"].columns)))))
+    if "difficulty" in by_key:
+        grids.append((by_key["difficulty"], range(len(by_key["difficulty"].columns))))
+    heads = ["", "Run", "", latex_text(view.metric), f"{latex_text(view.confidence)} interval"]
+    heads += [latex_text(grid.columns[at]) for grid, places in grids for at in places]
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        rf"\begin{{tabular}}{{rllr@{{\hspace{{0.5em}}}}l{'r' * (len(heads) - 5)}}}",
+        r"\toprule",
+        " & ".join(heads) + r" \\",
+        r"\midrule",
+    ]
+    for place, row in enumerate(view.standings):
+        cells = [latex_text(row.possible.replace("-", "–")), latex_text(row.label), f"${_letters(row.letters)}$"]
+        cells += [latex_text(row.figure.text), latex_text(row.figure.interval)]
+        cells += [latex_text(grid.cells[place][at].text) for grid, places in grids for at in places]
+        lines.append(" & ".join(cells) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    note = f"{view.title}. {view.cases} {' '.join(view.legend)}"
+    return [*lines, *(f"% {line}" for line in re.findall(r".{1,110}(?:\s|$)", one_line(note)))]
+
+
+def _letters(letters: str) -> str:
+    """Letters as a superscript; none without any."""
+    return rf"^{{\mathrm{{{latex_text(letters)}}}}}" if letters else "{}"

@@ -1,0 +1,96 @@
+"""What a leaderboard says beyond the ranking: every metric by group, and on which cases the runs disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from assay.model import BoardAnswer, BoardCase, BoardDetail, BoardGroup, Rate
+from assay.runs.aggregate.rates import rate_of
+from assay.runs.compare.metric_differences import partition
+from assay.runs.difficulties import spelled_once
+from assay.runs.store.compared_cases import CaseRecord, RunRecords
+
+Common = Sequence[tuple[CaseRecord, ...]]
+"""The cases that all runs have, a record for each run."""
+_RIGHT = 1.0
+
+
+def detail_of(runs: Sequence[RunRecords], common: Common, *, confidence: float) -> BoardDetail:
+    """The detail of runs in the order of their standings, over the cases that all of them have and score."""
+    headline = runs[0].headline_metric
+    shared = [name for name in runs[0].metrics if all(name in run.metrics for run in runs)]
+    metrics = (headline, *(name for name in shared if name != headline))
+    places = [[run.metrics.index(name) for name in metrics] for run in runs]
+    right = [[(cases[at].values[own[0]] or 0.0) >= _RIGHT for cases in common] for at, own in enumerate(places)]
+    ids = [cases[0].case_id for cases in common]
+    counts = [sum(one[place] for one in right) for place in range(len(common))]
+    several = len(runs) > 1
+    return BoardDetail(
+        metrics=metrics,
+        groups=tuple(_groups(runs, common, metrics, places, confidence)),
+        only_right=tuple(
+            tuple(sum(ours and not theirs for ours, theirs in zip(mine, other, strict=True)) for other in right)
+            for mine in right
+        ),
+        alone_right=tuple(
+            tuple(ids[at] for at, count in enumerate(counts) if several and count == 1 and mine[at]) for mine in right
+        ),
+        alone_wrong=tuple(
+            tuple(ids[at] for at, count in enumerate(counts) if several and count == len(runs) - 1 and not mine[at])
+            for mine in right
+        ),
+        all_right=counts.count(len(runs)),
+        none_right=counts.count(0),
+        cases=tuple(_case(cases, [own[0] for own in places]) for cases in common),
+    )
+
+
+def _groups(
+    runs: Sequence[RunRecords],
+    common: Common,
+    metrics: Sequence[str],
+    places: Sequence[Sequence[int]],
+    confidence: float,
+) -> Iterator[BoardGroup]:
+    def rates(members: Sequence[int]) -> tuple[tuple[Rate, ...], ...]:
+        return tuple(
+            tuple(
+                rate_of(
+                    [common[member][at].values[place] for member in members],
+                    binary=name not in run.graded and run.repeats == 1,
+                    confidence=confidence,
+                )
+                for name, place in zip(metrics, own, strict=True)
+            )
+            for at, (run, own) in enumerate(zip(runs, places, strict=True))
+        )
+
+    yield BoardGroup(kind="overall", name=None, cases=len(common), rates=rates(range(len(common))))
+    first = [cases[0] for cases in common]
+    kinds: tuple[tuple[Literal["difficulty", "database", "tag"], list[tuple[str | None, ...]]], ...] = (
+        ("difficulty", [(name,) for name in spelled_once(case.difficulty for case in first)]),
+        ("database", [(case.content.database,) for case in first]),
+        ("tag", [tuple(dict.fromkeys(case.tags)) or (None,) for case in first]),
+    )
+    for kind, names in kinds:
+        parts = partition(names, easiest_first=kind == "difficulty")
+        if len(parts) > 1:
+            for name, members in parts:
+                yield BoardGroup(kind=kind, name=name, cases=len(members), rates=rates(members))
+
+
+def _case(cases: Sequence[CaseRecord], places: Sequence[int]) -> BoardCase:
+    first = cases[0]
+    return BoardCase(
+        case_id=first.case_id,
+        question=first.content.question,
+        golds=tuple(str(gold) for gold in first.content.golds),
+        database=first.content.database,
+        difficulty=first.difficulty,
+        tags=first.tags,
+        answers=tuple(
+            BoardAnswer(value=case.values[place], query=case.query, reason=case.reason, cause=case.cause)
+            for case, place in zip(cases, places, strict=True)
+        ),
+    )

@@ -1,0 +1,120 @@
+"""`assay check`, as a user runs it: one pair, judged as a run judges it, with all that is known of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import assay
+import commands
+from assay.cli.query_texts import read_queries
+
+GOLD = "SELECT name FROM t WHERE age >= 21"
+DB = ("--db", "sqlite:///t.sqlite")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with sqlite3.connect(tmp_path / "t.sqlite") as connection:
+        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", [(1, "Ann", 20), (2, "Bob", 21), (3, "C\x1b[2J", 22)])
+    connection.close()
+    return tmp_path
+
+
+def _check(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
+    return commands.run(["check", *arguments], env=environment, cwd=folder)
+
+
+def test_a_wrong_query_is_shown_with_rows_cause_and_repair(folder: Path) -> None:
+    """Status 1; the row that differs is marked, and nothing in a cell steers the terminal."""
+    shown = _check(folder, "SELECT name FROM t WHERE age > 21", GOLD, *DB)
+    assert shown.returncode == 1, shown.stderr
+    first, *lines = shown.stdout.splitlines()
+    assert first.startswith("INCORRECT: ")
+    assert any(line.strip() == "- Bob" for line in lines), shown.stdout
+    assert any(line.startswith("cause: ") for line in lines)
+    assert "repair, executed and judged right:" in lines
+    assert "\x1b" not in shown.stdout
+    assert shown.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("predicted", "golds", "flags", "outcome"),
+    [
+        ("SELECT name FROM t WHERE age > 20", [GOLD], {}, "correct"),
+        ("SELECT name, age FROM t WHERE age > 20", [GOLD], {"--extra-columns": "allowed"}, "correct"),
+        ("SELECT 1.0000001", ["SELECT 1.0"], {"--relative-tolerance": "1e-6"}, "correct"),
+        ("SELECT 1, 2", ["SELECT 2, 1"], {"--columns": "strict"}, "incorrect"),
+        ("SELECT id FROM t ORDER BY id DESC", ["SELECT id FROM t ORDER BY id"], {"--unordered": ""}, "correct"),
+        ("SELECT 2", ["SELECT 1", "SELECT 2"], {}, "correct"),
+        ("SELECT x FROM t", [GOLD], {}, "incorrect"),
+        ("SELECT name FROM t", ["SELECT x FROM t"], {}, "unscored"),
+    ],
+)
+def test_outcome_and_status(
+    folder: Path, predicted: str, golds: list[str], flags: dict[str, str], outcome: str
+) -> None:
+    """0 correct, 1 incorrect, 2 not to be judged; without flags the verdict is that of the library's call."""
+    given = [part for pair in flags.items() for part in pair if part]
+    shown = _check(folder, predicted, *golds, *DB, *given, "--json")
+    document = json.loads(shown.stdout)
+    assert (document["format"], document["verdict"]["outcome"]) == ("assay-pair", outcome)
+    assert shown.returncode == {"correct": 0, "incorrect": 1, "unscored": 2}[outcome]
+    if not flags:
+        assert (
+            assay.check(predicted, golds, database=f"sqlite:///{folder / 't.sqlite'}").reason
+            == (document["verdict"]["reason"])
+        )
+
+
+def test_witnesses_say_how_sure_a_match_is_and_what_parts_a_wrong_pair(folder: Path) -> None:
+    """A match by chance is refuted and stays correct; of a wrong answer there is a small database, and the cause."""
+    chance = _check(folder, "SELECT name FROM t WHERE id >= 2", GOLD, *DB, "--witness")
+    assert chance.returncode == 0, chance.stderr
+    assert "how sure: " in chance.stdout
+    assert "SQL that makes this database:" in chance.stdout
+    wrong = json.loads(_check(folder, "SELECT name FROM t", GOLD, *DB, "--witness", "--json").stdout)
+    assert (wrong["verdict"]["outcome"], wrong["verdict"]["strength"]) == ("incorrect", "refuted")
+    assert wrong["refutation"]["witness"]["statements"]
+    assert wrong["diagnosis"]["causes"]
+    same = json.loads(_check(folder, f"{GOLD};", GOLD, *DB, "--witness", "--json").stdout)
+    assert same["verdict"]["strength"] == "same_text"
+
+
+def test_queries_from_files_and_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """@FILE and -, with a byte order mark or without."""
+    (folder / "gold.sql").write_text(f"\ufeff{GOLD};\n", encoding="utf-8")
+    assert _check(folder, GOLD, "@gold.sql", *DB).returncode == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"\ufeff{GOLD}".encode())))
+    assert read_queries(SQL_PREDICTED="-", SQL_GOLD=f"@{folder / 'gold.sql'}") == [GOLD, f"{GOLD};\n"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((GOLD, GOLD), "--db must be given"),
+        (("-", "-", *DB), "standard input holds one query"),
+        (("@absent.sql", GOLD, *DB), "SQL_PREDICTED is @absent.sql"),
+        (("t.sqlite", GOLD, *DB), "write @t.sqlite"),
+        ((GOLD, *DB), "SQL_GOLD"),
+        ((GOLD, GOLD, "--db", "sqlite:///absent.sqlite"), "absent.sqlite"),
+        ((GOLD, GOLD, "--db", "sqlit:///t.sqlite"), "sqlite"),
+        ((GOLD, GOLD, "--db", "sqlite:///{db_id}.sqlite"), "name one database"),
+        ((GOLD, GOLD, *DB, "--columns", "any-order"), "write 'any' or 'strict'"),
+        ((GOLD, GOLD, *DB, "--duplicates", "gone"), "write 'counted' or 'ignored'"),
+        ((GOLD, GOLD, *DB, "--witness-time", "1s"), "add --witness"),
+    ],
+)
+def test_unusable_input(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    """Status 2, nothing on standard output, and what to do."""
+    shown = _check(folder, *arguments)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert said in shown.stderr

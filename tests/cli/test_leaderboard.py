@@ -1,0 +1,148 @@
+"""`assay leaderboard`, as a user runs it: every format says the same of the same runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import assay
+import commands
+
+RIGHT = {"one": {0, 1, 2, 3}, "two": {0, 1, 4}, "three": {0}}
+HOSTILE = "x_%&#<b>$\\^~{}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs over six cases on two databases, one over other cases, and one that is not finished."""
+    folder = tmp_path_factory.mktemp("board")
+    for name in ("a", "b"):
+        connection = sqlite3.connect(folder / f"{name}.sqlite")
+        connection.execute("CREATE TABLE t (n)")
+        connection.close()
+    questions = [
+        {
+            "id": f"q{at}",
+            "question": f"number {at}? {HOSTILE}",
+            "db_id": "ab"[at % 2],
+            "gold_sql": f"SELECT {at}",
+            "difficulty": ("easy", "hard")[at // 3],
+            "tags": [HOSTILE],
+        }
+        for at in range(6)
+    ]
+    sets = {"dev.jsonl": questions, "small.jsonl": [{**one, "gold_sql": "SELECT 9"} for one in questions[:2]]}
+    for name, rows in sets.items():
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, right in [*RIGHT.items(), ("other", {0})]:
+        cases = folder / ("small.jsonl" if name == "other" else "dev.jsonl")
+        answers = [
+            assay.Prediction(case_id=f"q{at}", query=f"SELECT {at if at in right else -1}", cost_usd=0.25)
+            for at in range(2 if name == "other" else 6)
+        ]
+        assay.evaluate(
+            cases,
+            answers,
+            databases=f"sqlite:///{folder}/{{db_id}}.sqlite",
+            metrics=["match", "bird_ex"],
+            workers=1,
+            output=folder / "runs" / name,
+            name=f"{name} {HOSTILE}" if name == "two" else None,
+        )
+    (folder / "runs" / "begun").mkdir()
+    head = json.loads((folder / "runs" / "one" / "run.json").read_bytes())
+    (folder / "runs" / "begun" / "run.json").write_text(
+        json.dumps({**head, "status": "running", "order": [], "aggregates": None})
+    )
+    return folder
+
+
+def _leaderboard(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
+    return commands.run(["leaderboard", *arguments], env=environment, cwd=folder)
+
+
+def test_a_folder_is_ranked_and_what_is_left_out_is_told(folder: Path) -> None:
+    """The runs over the question set that most share; the unfinished one and the one over other cases are named."""
+    shown = _leaderboard(folder, "runs")
+    assert shown.returncode == 0, shown.stderr
+    assert "runs/begun: not finished" in shown.stderr
+    assert "left out, over small.jsonl (2 cases): runs/other" in shown.stderr
+    ranking = shown.stdout.partition("Ranking")[2].splitlines()[2:5]
+    assert [line.split()[3] for line in ranking] == ["one", "two", "three"]
+    for title in ("Every metric", "By difficulty: match", "By database: match", "Who alone is right", "cost"):
+        assert title in shown.stdout
+    assert "All runs have 1 case right, none has 1 case; on 4 cases they disagree." in shown.stdout
+    alone = _leaderboard(folder, "runs", "--cases", "small")
+    assert alone.stdout.startswith("1 run by match\nOne run, other: match 0.0 %")
+
+
+def test_every_format_has_the_rates_of_the_json(folder: Path) -> None:
+    """CSV and the workbook have each rate, LaTeX and Markdown the leading ones, and none a text that is markup."""
+    formats = ("html", "md", "csv", "latex", "xlsx", "json")
+    runs = [f"runs/{name}" for name in RIGHT]
+    targets = [part for name in formats for part in (f"--{name}", f"out/board.{name}")]
+    shown = _leaderboard(folder, *runs, *targets)
+    assert shown.returncode == 0, shown.stderr
+    made = {name: (folder / "out" / f"board.{name}").read_bytes() for name in formats}
+    board = json.loads(made["json"])
+    detail = board["detail"]
+    assert detail["only_right"] == [[0, 2, 3], [1, 0, 2], [0, 0, 0]]
+    assert (detail["alone_right"], detail["alone_wrong"]) == ([["q2", "q3"], ["q4"], []], [[], [], ["q1"]])
+    assert [[answer["value"] for answer in case["answers"]] for case in detail["cases"]] == [
+        [float(at in right) for right in RIGHT.values()] for at in range(6)
+    ]
+    rows = list(csv.DictReader(io.StringIO(made["csv"].decode())))
+    told = {(row["run"], row["kind"], row["group"], row["metric"]): row["value"] for row in rows}
+    labels = [one["run"]["label"] for one in board["standings"]]
+    for group in detail["groups"]:
+        for label, rates in zip(labels, group["rates"], strict=True):
+            for metric, rate in zip(detail["metrics"], rates, strict=True):
+                assert float(told[label, group["kind"], group["name"] or "", metric]) == rate["value"]
+    assert len(told) == sum(len(group["rates"]) * len(detail["metrics"]) for group in detail["groups"])
+    assert {row["cost_usd"] for row in rows} == {"1.5"}
+    latex = made["latex"].decode()
+    assert r"two x\_\%\&\#\textless{}b\textgreater{}\$\textbackslash{}\textasciicircum{}\textasciitilde{}\{\}" in latex
+    body = latex.partition(r"\midrule")[2].partition(r"\bottomrule")[0]
+    assert {line.count(" & ") for line in body.strip().splitlines()} == {latex.splitlines()[3].count(" & ")}
+    assert [re.findall(r"\d+\.\d", line)[0] for line in body.strip().splitlines()] == ["66.7", "50.0", "16.7"]
+    page = made["html"].decode()
+    assert "<b>$" not in page
+    assert page.count("<script") == 2
+    with zipfile.ZipFile(io.BytesIO(made["xlsx"])) as book:
+        assert [name for name in book.namelist() if "worksheets/sheet" in name] == [
+            f"xl/worksheets/sheet{number}.xml" for number in (1, 2, 3)
+        ]
+
+
+def test_a_run_named_twice_counts_once(folder: Path) -> None:
+    board = json.loads(_leaderboard(folder, "runs/one", "runs/../runs/one", "runs/two", "--json", "-").stdout)
+    assert [one["run"]["label"].split()[0] for one in board["standings"]] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere",), "nowhere"),
+        (("runs/one", "runs/other"), "no case is common"),
+        (("runs/one", "--metric", "mtch"), "has no metric 'mtch'"),
+        (("runs", "--cases", "dve*"), "there is dev.jsonl, small.jsonl"),
+        (("runs/one", "--cases", "dev"), "leave it out"),
+        (("runs/begun",), "not finished"),
+        (("runs", "--csv", "-", "--md", "-"), "give all but one a file"),
+    ],
+)
+def test_unusable_input(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    """Status 2, and what to do."""
+    shown = _leaderboard(folder, *arguments)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert said in shown.stderr

@@ -1,0 +1,136 @@
+"""`assay sql`, as a user runs it: the tables of finished and unfinished runs, and nothing besides them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import assay
+import commands
+from assay.runs.store.run_tables import TABLES
+
+NAMES = ("right", "wrong", "failing")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs ``a`` and ``below/b``, of which the second is not finished: its last case is not judged yet."""
+    folder = tmp_path_factory.mktemp("sql")
+    connection = sqlite3.connect(folder / "t.sqlite")
+    connection.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)")
+    connection.close()
+    cases = [assay.Case(id=name, question=f"{name}?", golds=("SELECT a FROM t",), tags=("x",)) for name in NAMES]
+    queries = ("SELECT a FROM t", "SELECT a FROM t WHERE a = 1", "SELECT b FROM t")
+    answers = [assay.Prediction(case_id=name, query=query) for name, query in zip(NAMES, queries, strict=True)]
+    databases = f"sqlite:///{folder / 't.sqlite'}"
+    assay.evaluate(
+        cases, answers, databases=databases, metrics=["match", "bird_ex"], workers=1, output=folder / "a", tags=["n"]
+    )
+    other = folder / "below" / "b"
+    shutil.copytree(folder / "a", other)
+    head = json.loads((other / "run.json").read_bytes())
+    (other / "run.json").write_text(json.dumps({**head, "status": "running", "order": [], "aggregates": None}))
+    lines = (other / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (other / "journal.jsonl").write_bytes(b"".join(lines[:2]) + lines[2][:40])
+    (other / "results.parquet").unlink()
+    return folder
+
+
+def _sql(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
+    return commands.run(["sql", *arguments], env=environment, cwd=folder)
+
+
+def _rows(folder: Path, *arguments: str) -> list[list[object]]:
+    shown = _sql(folder, *arguments, "--json")
+    assert shown.returncode == 0, shown.stderr
+    rows: list[list[object]] = json.loads(shown.stdout)["rows"]
+    return rows
+
+
+def test_a_table_on_the_terminal_and_as_csv(folder: Path) -> None:
+    query = "SELECT case_id, match, tags FROM cases ORDER BY match DESC, case_id"
+    shown = _sql(folder, "a", query)
+    assert shown.stdout.splitlines()[:3] == [
+        "case_id  match  tags",
+        "-------  -----  -----",
+        'right      1.0  ["x"]',
+    ]
+    rows = list(csv.reader(io.StringIO(_sql(folder, "a", query, "--csv").stdout)))
+    assert rows == [["case_id", "match", "tags"], *([name, *rest] for name, *rest in rows[1:])]
+    assert rows[1] == ["right", "1.0", '["x"]']
+
+
+def test_several_runs_and_one_that_is_not_finished(folder: Path) -> None:
+    """A folder stands for its runs; a run given twice is there once; the unfinished one has what was judged."""
+    rows = _rows(folder, ".", "a", "SELECT run, count(*), count(match) FROM cases GROUP BY 1 ORDER BY 1")
+    assert rows == [["a", 3, 3], ["below/b", 2, 2]]
+    runs = _rows(folder, "a", "below/b", "SELECT run, status, cases, tags, headline_metric FROM runs ORDER BY run")
+    assert runs == [["a", "finished", 3, ["n"], "match"], ["b", "running", None, ["n"], "match"]]
+
+
+def test_every_table_says_what_the_evidence_says(folder: Path) -> None:
+    """Scores, near misses, failures and causes of each answer, joined to its case."""
+    found = {
+        name: _rows(folder, "a", f"SELECT * FROM {name} ORDER BY ALL")
+        for name in ("scores", "near_misses", "failures", "causes")
+    }
+    evidence = assay.load_run(folder / "a").evidence
+    assert len(found["scores"]) == sum(len(item.scores) for item in evidence) == 6
+    misses = [[item.case.id, miss.kind] for item in evidence if item.comparison for miss in item.comparison.near_misses]
+    assert [[row[1], row[3]] for row in found["near_misses"]] == misses != []
+    assert [row[1:5] for row in found["failures"]] == [["failing", 1, "system", "error"]]
+    causes = {item.case.id: len(item.diagnosis.causes) for item in evidence if item.diagnosis}
+    assert {row[1]: row[3] for row in found["causes"]} == causes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("a", "SELECT caus FROM cases"), "'cause'"),
+        (("a", "SELECT 1 FROM score"), '"scores"'),
+        (("a", "SELECT 1; SELECT 2"), "write one"),
+        (("a", "COPY cases TO 'x.csv'"), "only read"),
+        (("a", "ATTACH 'x.duckdb'"), "only read"),
+        (("a", "SELECT * FROM read_text('t.sqlite')"), "disabled"),
+        (("a", "SELECT * FROM 'a/results.parquet'"), "results.parquet"),
+        (("a", "SELECT * FROM folders"), "folders"),
+        (("a", ""), "write one"),
+        (("nowhere", "SELECT 1"), "nowhere"),
+        (("SELECT 1 FROM cases",), "assay sql RUN"),
+        (("a", "@absent.sql"), "absent.sql"),
+        (("a", "SELECT 1", "--csv", "--json"), "give one of them"),
+    ],
+)
+def test_unusable_input_and_what_reaches_outside(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    """Status 2, with what is nearest; no file is read, and none is written."""
+    before = sorted(folder.rglob("*"))
+    shown = _sql(folder, *arguments)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert said in shown.stderr
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_the_tables_are_listed_and_documented(folder: Path) -> None:
+    """By the verb without a query, and in the documents; a metric is a column of cases."""
+    shown = _rows(folder, "a")
+    assert {(table, column): kind for table, column, kind in shown} == {
+        (table, column): kind
+        for table, columns in TABLES.items()
+        for column, kind in (columns | ({"match": "DOUBLE", "bird_ex": "DOUBLE"} if table == "cases" else {})).items()  # type: ignore[operator]
+    }
+    text = (Path(__file__).parents[2] / "docs" / "sql.md").read_text("utf-8")
+    told = {
+        name: re.findall(r"`(\w+)`", row) for name, row in re.findall(r"^\| `(\w+)` \| [^|]+ \| (.*) \|$", text, re.M)
+    }
+    del told["cases"]
+    assert told == {name: list(columns) for name, columns in TABLES.items() if name != "cases"}

@@ -1,0 +1,135 @@
+"""The same answer in another shape is a near miss of its own, and no match unless that is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.comparison import Answer, compare, compare_leniently
+from assay.model import Cell, ComparisonOptions, Leniency, Result
+
+SHAPES = {"pivoted", "unpivoted", "totals_row"}
+Table = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+
+
+def misses(gold: Table, predicted: Table) -> set[str]:
+    """The shapes among the near misses of a comparison that must not be a match."""
+    found = compare(_result(predicted), _result(gold))
+    assert not found.equal
+    return {miss.kind for miss in found.near_misses} & SHAPES
+
+
+def declared(gold: Table, predicted: Table, *, ordered: bool = False) -> bool:
+    """Whether they match where any shape is declared to be right."""
+    answer = Answer.strict(_result(gold)) if ordered else Answer.bag(_result(gold))
+    found = compare_leniently(_result(predicted), answer, ComparisonOptions(leniency=Leniency(shape="any")))
+    assert found.lenient == found.equal
+    return found.equal
+
+
+def _result(table: Table) -> Result:
+    return Result.of(table[1], columns=table[0])
+
+
+LONG: Table = (
+    ("city", "year", "sales"),
+    [("Porto", 2023, 5), ("Porto", 2024, 7.5), ("Faro", 2023, 1), ("Faro", 2024, 2)],
+)
+WIDE: Table = (("city", "2024", "2023"), [("Faro", 2, 1), ("Porto", 7.5, 5)])
+
+
+def test_a_dimension_across_the_heads_is_told_both_ways_round() -> None:
+    assert misses(LONG, WIDE) == {"pivoted"}
+    assert misses(WIDE, LONG) == {"unpivoted"}
+    assert declared(LONG, WIDE)
+    assert declared(WIDE, LONG)
+    assert not declared(LONG, WIDE, ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [
+        # names that hold the values, or say nothing of them
+        (LONG, (("sales_2023", "town", "sales_2024"), [(1, "Faro", 2), (5, "Porto", 7.5)])),
+        (LONG, (("c0", "c1", "c2"), [("Faro", 2, 1), ("Porto", 7.5, 5)])),
+        # what the long table does not have is NULL in the wide one
+        ((LONG[0], LONG[1][:3]), (("city", "2023", "2024"), [("Porto", 5, 7.5), ("Faro", 1, None)])),
+        # no key, and two keys
+        ((("status", "n"), [("open", 3), ("closed", 4)]), (("open", "closed"), [(3, 4)])),
+        (
+            (("a", "b", "m", "v"), [(1, 1, "x", 5), (1, 1, "y", 6), (1, 2, "x", 7), (1, 2, "y", 8)]),
+            (("b", "y", "x", "a"), [(1, 6, 5, 1), (2, 8, 7, 1)]),
+        ),
+        # a row for each measure, with its name or without
+        ((("least", "most"), [(1, 9)]), (("measure", "value"), [("most", 9), ("least", 1)])),
+        ((("least", "most"), [(1, 9)]), (("value",), [(9,), (1,)])),
+    ],
+)
+def test_the_same_cells_in_another_shape_are_found(gold: Table, predicted: Table) -> None:
+    assert misses(gold, predicted) in ({"pivoted"}, {"unpivoted"})
+    assert misses(predicted, gold) in ({"pivoted"}, {"unpivoted"})
+    assert declared(gold, predicted)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [
+        (LONG, (("city", "2023", "2024"), [("Faro", 2, 1), ("Porto", 7.5, 5)])),  # under each other's heads
+        (LONG, (("city", "a", "b"), [("Faro", 2, 1), ("Porto", 5, 7.5)])),  # no bijection fits both rows
+        (LONG, (("city", "2024", "2023"), [("Faro", 2, 1), ("Porto", 7.5, 6)])),
+        (LONG, (("city", "2024", "2023"), [("Faro", 2, 1), ("Braga", 7.5, 5)])),
+        (LONG, (("city", "2024", "2023"), [("Faro", 2, 1)])),
+        (LONG, (("city", "2024", "2023"), [("Faro", 2, 1), ("Porto", 7.5, 5), ("Porto", 7.5, 5)])),
+        ((("status", "n"), [("open", 3), ("closed", 4)]), (("open", "closed"), [(4, 3)])),
+        ((("a", "b"), [(1, 2)]), (("c", "d"), [(1, 2), (3, 4)])),
+    ],
+)
+def test_cells_that_do_not_agree_are_no_other_shape(gold: Table, predicted: Table) -> None:
+    assert not misses(gold, predicted)
+    assert not misses(predicted, gold)
+    assert not declared(gold, predicted)
+
+
+PLAIN: Table = (("city", "sales", "mean"), [("Porto", 5, 2.5), ("Faro", 7, 3.5)])
+
+
+@pytest.mark.parametrize(
+    "row", [(None, 12, None), ("Total", 12, 3.0), ("GRAND TOTAL", 12, 6.0), ("", 12, 3), ("All", 12, 6)]
+)
+def test_a_row_that_adds_up_the_others_is_a_row_of_totals(row: Sequence[Cell]) -> None:
+    more = (PLAIN[0], [*PLAIN[1], row])
+    turned = (("s", "m", "c"), [(row[1], row[2], row[0]), (7, 3.5, "Faro"), (5, 2.5, "Porto")])
+    assert misses(PLAIN, more) == misses(more, PLAIN) == misses(PLAIN, turned) == {"totals_row"}
+    assert declared(PLAIN, more)
+    assert declared(more, PLAIN)
+
+
+@pytest.mark.parametrize(
+    "row", [("Braga", 12, 3.0), (None, 13, None), ("Total", 0, 0), ("Braga", 12, None), (None, None, None)]
+)
+def test_a_row_that_is_something_else_is_none(row: Sequence[Cell]) -> None:
+    assert not declared(PLAIN, (PLAIN[0], [*PLAIN[1], row]))
+    years: Table = (("year", "sales"), [(2023, 5), (2024, 7)])
+    assert not declared(years, (years[0], [*years[1], (2025, 12)]))
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_a_random_table_is_found_in_its_other_shape_and_not_with_a_changed_cell(data: st.DataObject) -> None:
+    keys = data.draw(st.lists(st.integers(0, 50), min_size=2, max_size=4, unique=True))
+    heads = data.draw(st.lists(st.sampled_from(["Q1", "Q2", "Q3", "Q4", "Q5"]), min_size=2, max_size=4, unique=True))
+    number = st.integers(100, 10_000) | st.floats(0.5, 99.5)
+    cells = {(key, head): data.draw(number) for key in keys for head in heads}
+    long = [(key, head, cell) for (key, head), cell in cells.items()]
+    order = data.draw(st.permutations(heads))
+    named = data.draw(st.booleans())
+    wide = [(key, *(cells[key, head] for head in order)) for key in data.draw(st.permutations(keys))]
+    heading = ("k", *(order if named else [f"c{n}" for n in range(len(order))]))
+    gold: Table = (("k", "q", "n"), long)
+    assert misses(gold, (heading, wide)) == {"pivoted"}
+    at = data.draw(st.integers(0, len(wide) - 1))
+    wrong = [row if place != at else (*row[:-1], -1) for place, row in enumerate(wide)]
+    assert not misses(gold, (heading, wrong))

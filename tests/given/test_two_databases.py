@@ -1,0 +1,125 @@
+"""Gold with a time limit of its own, and on a database of its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import assay
+from assay.errors import DatabaseError, UsageError
+from assay.model import Case, Execution, Limits
+from assay.reports.views.gold_times import SlowGolds
+
+SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT MAX(i) FROM n"
+ENDLESS = SLOW.format(10**12)
+
+
+@pytest.fixture
+def databases(tmp_path: Path) -> tuple[str, str]:
+    """The same rows in SQLite, which has neither dates nor truth values, and in DuckDB."""
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE t (id INTEGER, name TEXT, day TEXT, open INTEGER, price REAL)")
+        connection.executemany(
+            "INSERT INTO t VALUES (?, ?, ?, ?, ?)",
+            [(1, "a", "2024-01-31", 1, 2.5), (2, "b", "2024-02-01", 0, 2.5), (3, "c", None, None, 1.0)],
+        )
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as duck:
+        duck.execute("CREATE TABLE t (id INTEGER, name VARCHAR, day DATE, open BOOLEAN, price DECIMAL(8, 2))")
+        duck.execute(
+            "INSERT INTO t VALUES (1, 'a', '2024-01-31', true, 2.5), (2, 'b', '2024-02-01', false, 2.5), "
+            "(3, 'c', NULL, NULL, 1)"
+        )
+    return f"sqlite:///{tmp_path}/{{db_id}}.sqlite", f"duckdb:///{tmp_path}/{{db_id}}.duckdb"
+
+
+def test_each_side_runs_on_its_own_database_and_in_its_own_dialect(databases: tuple[str, str], tmp_path: Path) -> None:
+    lite, duck = databases
+    golds = {
+        "all": "SELECT * FROM t",
+        "dialect": "SELECT strftime(day, '%Y') AS y FROM t WHERE day IS NOT NULL ORDER BY id",
+        "order": "SELECT id FROM t ORDER BY id",
+        "ties": "SELECT name FROM t ORDER BY price DESC LIMIT 1",
+        "wrong": "SELECT id FROM t",
+    }
+    answers = {
+        "all": "SELECT * FROM t",
+        "dialect": "SELECT strftime('%Y', day) FROM t WHERE day IS NOT NULL ORDER BY id",
+        "order": "SELECT id FROM t ORDER BY id DESC",
+        "ties": "SELECT name FROM t ORDER BY price DESC, id DESC LIMIT 1",
+        "wrong": "SELECT id + 1 FROM t",
+    }
+    expected = {"all": "correct", "dialect": "correct", "order": "incorrect", "ties": "correct", "wrong": "incorrect"}
+    cases = [Case(id=name, question="?", database="shop", golds=(gold,)) for name, gold in golds.items()]
+    run = assay.evaluate(
+        cases, answers, databases=lite, gold_databases=duck, metrics=["match", "ves"], output=tmp_path / "run"
+    )
+    assert {one.case.id: one.outcome for one in run.evidence} == expected
+    assert {one.score("ves").value for one in run.evidence} == {None}  # type: ignore[union-attr]
+    assert run.record.settings.gold_database == duck
+    assert len({print_.digest for print_ in run.record.provenance.inputs}) == 2
+    # Of a gold without ties, whose answer has some, the engine may choose another row.
+    again = [replace(case, golds=(answers[case.id],)) for case in cases if case.id != "ties"]
+    expected.pop("ties")
+    golds.pop("ties")
+    turned = assay.evaluate(again, golds, databases=duck, gold_databases=lite, metrics=["match"])
+    assert {one.case.id: one.outcome for one in turned.evidence} == expected
+
+
+def test_golds_database_is_checked_and_what_needs_one_database_is_refused(databases: tuple[str, str]) -> None:
+    lite, duck = databases
+    cases = [Case(id="a", question="?", database="shop", golds=("SELECT 1",))]
+    with pytest.raises(DatabaseError, match="shoq"):
+        assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck.replace("{db_id}", "shoq"))
+    with pytest.raises(UsageError, match="--gold-db"):
+        assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck, witness=True)
+
+
+def test_gold_has_its_own_time_and_an_answer_in_its_words_needs_none(databases: tuple[str, str]) -> None:
+    lite, _ = databases
+    limits = Limits(timeout_s=0.05, gold_timeout_s=60.0)
+    slow = SLOW.format(1_500_000)
+    cases = [
+        Case(id="same words", question="?", database="shop", golds=(slow,)),
+        Case(id="quick", question="?", database="shop", golds=(slow,)),
+        Case(id="endless answer", question="?", database="shop", golds=("SELECT 1",)),
+    ]
+    answers = {"same words": slow, "quick": "SELECT 1500000", "endless answer": ENDLESS}
+    run = assay.evaluate(cases, answers, databases=lite, limits=limits, metrics=["match"])
+    assert [one.outcome for one in run.evidence] == ["correct", "correct", "incorrect"]
+    assert run.evidence[2].verdict.failure.kind == "timeout"  # type: ignore[union-attr]
+    short = assay.evaluate(
+        [Case(id="endless gold", question="?", database="shop", golds=(ENDLESS,))],
+        {"endless gold": "SELECT 1"},
+        databases=lite,
+        limits=Limits(gold_timeout_s=0.05),
+        metrics=["match"],
+    )
+    assert short.evidence[0].outcome == "unscored"
+    assert short.evidence[0].verdict.failure.blame == "gold"  # type: ignore[union-attr]
+
+
+def test_golds_near_their_limit_are_noted() -> None:
+    from assay.model import Evidence, Prediction, Verdict
+
+    def item(name: str, execution: Execution) -> Evidence:
+        return Evidence(
+            case=Case(id=name, question="?"),
+            prediction=Prediction(case_id=name),
+            verdict=Verdict(outcome="correct", reason=""),
+            gold_executions=(execution,),
+        )
+
+    slow = SlowGolds(Limits(timeout_s=1.0, gold_timeout_s=40.0))
+    slow.take(item("quick", Execution(query="", status="rows", wall_time_s=19.0)))
+    slow.take(item("near", Execution(query="", status="rows", wall_time_s=39.0)))
+    slow.take(item("kept", Execution(query="", status="rows", earlier_time_s=21.0)))
+    slow.take(item("out", Execution(query="", status="timeout", wall_time_s=40.0)))
+    out, near = slow.notes()
+    assert "gold ran out of its 40.0 s (out): --gold-timeout" in out
+    assert "2 cases gold took half of its 40.0 s or more, at most 39.0 s (near, kept)" in near
+    assert list(SlowGolds(Limits()).notes()) == []
