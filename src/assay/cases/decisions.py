@@ -44,9 +44,13 @@ class Expectations:
         self._answerable = (named,) if named else _named(columns, _ANSWERABLE)
         self._impossible = () if named else _named(columns, _IMPOSSIBLE)
         self._in_words = named is not None
+        self._any = bool(self._expects or self._answerable or self._impossible)
 
     def of(self, record: Record, golds: tuple[str, ...]) -> tuple[Decision, tuple[str, ...]]:
         """What is right to do, and the golds without EHRSQL's ``null``. Raises UnusableValue where columns disagree."""
+        null = bool(golds) and is_null_word(golds[0]) and all(map(is_null_word, golds))
+        if not null and not self._any:
+            return "answer", golds  # as nearly all questions are
         said: dict[str, Decision] = {}
         for column in self._expects:
             if (found := decision_of(_value(record, column), column)) is not None:
@@ -58,7 +62,6 @@ class Expectations:
                     said[column] = word
                 elif (truth := truth_of(value, column)) is not None:
                     said[column] = "answer" if truth is yes else "decline"
-        null = bool(golds) and all(map(is_null_word, golds))
         if null:
             said["gold"] = "decline"
         # What asks for clarification has no answer as it stands: both may be said of one question.
