@@ -76,7 +76,7 @@ def test_a_callable_may_skip_a_case(city: pytest.Pytester) -> None:
     [
         ("return 'SELECT 1'", "*assay_predict gives str: give a callable*"),
         ("async def predict(case): return 'SELECT 1'\nreturn predict", "*assay_predict gives is async*"),
-        ("return lambda case: 7", "*with int: give text, or None*"),
+        ("return lambda case: 7", "*with int: give text, rows, or None*"),
     ],
 )
 def test_a_callable_that_is_none(city: pytest.Pytester, body: str, told: str) -> None:
