@@ -18,6 +18,7 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
 from assay.model.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
 from assay.ports import Task, TaskDone, TaskLost
+from assay.reports.text.explanation import explanation_of
 from assay.runs.match_worker import MatchWorker
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
@@ -464,3 +465,32 @@ def test_a_comparison_names_the_matches_that_lost_strength(folder: Path) -> None
     assert [one.candidate.case_id for one in found.record.changes if one.lost_strength] == ["refuted"]
     assert not [one for one in assay.diff(run, before).record.changes if one.lost_strength]
     assert not [one for one in assay.diff(run, run).record.changes if one.lost_strength]
+
+
+# Repairs of wrong answers
+
+
+def test_a_repair_that_another_database_parts_from_gold_is_no_full_one(database: str) -> None:
+    """Gold's clause makes the answer right on the data alone; on other data it needs a second."""
+    pairs = {
+        "full": ("SELECT name FROM pet WHERE age > 4", "SELECT name FROM pet WHERE age > 1"),
+        "by luck": ("SELECT age FROM pet WHERE kind = 'cat'", "SELECT DISTINCT age FROM pet WHERE kind = 'dog'"),
+    }
+    cases = [Case(id=name, question="?", golds=(gold,)) for name, (gold, _) in pairs.items()]
+    answers = {name: answer for name, (_, answer) in pairs.items()}
+    run = evaluate(cases, answers, databases=database, metrics=["match"], workers=1, witness=ASKED)
+    found = {item.case.id: item for item in run.evidence}
+    assert {item.outcome for item in found.values()} == {"incorrect"}
+    repairs = {name: item.diagnosis.repair for name, item in found.items() if item.diagnosis is not None}
+    full, by_luck = repairs["full"], repairs["by luck"]
+    assert full is not None
+    assert by_luck is not None
+    assert (full.strength, full.elsewhere) in [("same_text", ""), ("proved", "")]
+    assert by_luck.strength in ("conditional", "refuted")
+    assert "differs where the prediction drops repetitions" in by_luck.elsewhere
+    assert "but not everywhere: they differ" in explanation_of(found["by luck"])
+    assert "but not everywhere" not in explanation_of(found["full"])
+    assert {item.refutation for item in found.values()} == {None}
+    again = evaluate(cases, answers, databases=database, metrics=["match"], workers=1)
+    untried = [item.diagnosis.repair for item in again.evidence if item.diagnosis is not None]
+    assert [one.strength for one in untried if one is not None] == ["none", "none"]

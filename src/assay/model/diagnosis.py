@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.model.verdict import Strength
+
 CauseKind = Literal[
     "attribute_mismatch",
     "attribute_redundancy",
@@ -101,6 +103,10 @@ class Repair:
     steps: tuple[RepairStep, ...]
     query: str
     """The repaired prediction. It was executed and judged right; a selection was judged again."""
+    strength: Strength = "none"
+    """What other databases say of the repaired query, as of a match; ``none``: nobody looked."""
+    elsewhere: str = ""
+    """Where another database parts the repaired query from gold, in a sentence: more than this repair is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from assay.runs.store.folder import (
     relabel,
 )
 from assay.runs.store.journal import Journal
-from assay.runs.strengths import awaits_search, lacks_score
+from assay.runs.strengths import awaits_search, has_untried_repair, lacks_score
 from assay.runs.timing import awaits_timing
 from assay.sdmx.gc_pause import collector_paused
 
@@ -130,7 +130,9 @@ def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run 
     facts = judging.facts()
     if any(map(awaits_timing, facts)) or stored.settings.penalties != job.settings.penalties:
         return None
-    if any(lacks_score(one, job.settings) or (job.witness and awaits_search(one, job.witness)) for one in facts):
+    if any(lacks_score(one, job.settings) for one in facts):
+        return None
+    if job.witness and any(awaits_search(one, job.witness) or has_untried_repair(one) for one in facts):
         return None
     lint = read_lint(folder)
     if job.lint not in (None, lint):

@@ -21,7 +21,7 @@ from assay.runs.store.fact_table import FactColumns, FactList, FactObjects, Judg
 from assay.runs.store.facts import CaseFacts, FactReader
 from assay.runs.store.journal import Finished, Journal, damaged
 from assay.runs.store.kept_lines import LazyEvidence
-from assay.runs.strengths import Search, awaits_search, lacks_score, with_score
+from assay.runs.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
 from assay.runs.work_lists import PackedWorks, WorkList
@@ -299,7 +299,8 @@ class Judging:
         if journal is not None:
             journal.flush()  # the search reads these lines
         if wanted is not None and self.pool is not None:
-            waiting = [place for place, one in enumerate(facts) if awaits_search(one, wanted)]
+            repairs = frozenset(place for place, one in enumerate(facts) if has_untried_repair(one))
+            waiting = [place for place, one in enumerate(facts) if place in repairs or awaits_search(one, wanted)]
             with winding_up(self._wind_up) as interruption:
                 search = Search(
                     works=self.works,
@@ -308,6 +309,7 @@ class Judging:
                     evidence_of=self._evidence_of,
                     tell=self._told_of_search,
                     ended=lambda: self._ending,
+                    repairs=repairs,
                 )
                 for place, evidence in search.strengthened(waiting):
                     self._strengthen(journal, place, evidence)

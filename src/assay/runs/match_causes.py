@@ -12,6 +12,7 @@ from assay.model.witness import Refutation
 from assay.runs.known_schemas import KnownSchemas
 from assay.runs.witness_worker import WitnessTask, WitnessWorker
 from assay.scoring.queries.possible_answers import read_answers
+from assay.witness.clock import Clock
 
 _LOOKED_AGAIN = 0.1
 """With this part of the pair's computing a repaired query is held against gold on other databases."""
@@ -46,11 +47,17 @@ class MatchCauses:
     def _is_right(
         self, found: Refutation, task: WitnessTask, url: DatabaseUrl, options: ComparisonOptions
     ) -> Callable[[str], bool]:
-        """Whether a query gives gold's result on the witness, and nothing else that is found quickly parts them."""
+        """Whether a query gives gold's result on the witness, and nothing else that is found quickly parts them.
+
+        All such queries together may take what the pair itself may.
+        """
         witness = found.witness
         assert witness is not None
+        clock = Clock(task.seconds)
 
         def is_right(query: str) -> bool:
+            if clock.is_over:
+                return False
             trial = self._worker.made_again(witness)
             result = None if trial is None else trial.execute(query).result
             if trial is None or result is None:

@@ -56,6 +56,12 @@ def awaits_search(judged: Judged, wanted: WitnessSettings) -> bool:
     return undecided and found.budget_s is not None and found.budget_s < wanted.seconds
 
 
+def has_untried_repair(judged: Judged) -> bool:
+    """Whether a wrong answer's repair was right on the run's database, and tried on no other."""
+    repair = None if judged.verdict.outcome != "incorrect" or judged.diagnosis is None else judged.diagnosis.repair
+    return repair is not None and repair.strength == "none"
+
+
 def lacks_score(judged: Judged, settings: RunSettings) -> bool:
     """Whether the line was written before anybody asked for witnesses."""
     return AFTER_WITNESSES in settings.metrics and judged.score(AFTER_WITNESSES) is None
@@ -97,9 +103,19 @@ def with_strength(evidence: Evidence, found: Refutation, wanted: WitnessSettings
     return replace(evidence, verdict=verdict, refutation=replace(found, budget_s=wanted.seconds))
 
 
+def with_tried_repair(evidence: Evidence, found: Refutation) -> Evidence:
+    """The evidence of a wrong answer with what came of looking for a witness that parts its repair from gold."""
+    diagnosis = evidence.diagnosis
+    if diagnosis is None or diagnosis.repair is None:
+        return evidence
+    told = found.reason + (f"; differs where {found.causes[0].message}" if found.causes else "")
+    repair = replace(diagnosis.repair, strength=strength_of(found), elsewhere=told if found.differs else "")
+    return replace(evidence, diagnosis=replace(diagnosis, repair=repair))
+
+
 @dataclass(slots=True, kw_only=True)
 class Search:
-    """Looks for witnesses of a run's matches."""
+    """Looks for witnesses of a run's matches, and of the repairs that would make others match."""
 
     works: Sequence[Work]
     wanted: WitnessSettings
@@ -108,6 +124,8 @@ class Search:
     tell: Callable[[Progress], None]
     ended: Callable[[], bool]
     """Whether the user asked to stop."""
+    repairs: frozenset[int] = frozenset()
+    """The places whose answer is wrong: its repair is tried in its place."""
     clock: Callable[[], float] = monotonic
     _until: float | None = None
 
@@ -117,14 +135,15 @@ class Search:
         order: list[tuple[str, int]] = []
         for place in places:
             work = self.works[place]
-            if work.prediction.query is None or self._met_result(place, work):
+            prediction = self._held_against_gold(place)
+            if prediction.query is None or self._met_result(place, work):
                 yield place, self._with(place, _GIVEN)
-            elif is_same_text(work.case, work.prediction):
+            elif is_same_text(work.case, prediction):
                 yield place, self._with(place, SAME_TEXT)
             elif work.case.options.table is not None:
                 yield place, self._with(place, _SEVERAL)
             else:
-                alike = pairs.setdefault(_key(work), array("q"))
+                alike = pairs.setdefault(_key(work, prediction), array("q"))
                 if not alike:
                     order.append((work.url.text, place))
                 alike.append(place)
@@ -170,9 +189,20 @@ class Search:
 
     def _task(self, place: int) -> Task:
         work, verdict = self.works[place], self.evidence_of(place).verdict
-        return replace(match_task(work.case, work.prediction, verdict, work.url, self.wanted), id=place)
+        prediction = self._held_against_gold(place)
+        return replace(match_task(work.case, prediction, verdict, work.url, self.wanted), id=place)
+
+    def _held_against_gold(self, place: int) -> Prediction:
+        """The answer, or a wrong one repaired."""
+        prediction = self.works[place].prediction
+        diagnosis = self.evidence_of(place).diagnosis if place in self.repairs else None
+        if diagnosis is None or diagnosis.repair is None:
+            return prediction
+        return replace(prediction, query=diagnosis.repair.query)
 
     def _with(self, place: int, found: Refutation) -> Evidence:
+        if place in self.repairs:
+            return with_tried_repair(self.evidence_of(place), found)
         return with_score(with_strength(self.evidence_of(place), found, self.wanted))
 
     def _say(self, total: int, finished: int) -> None:
@@ -180,8 +210,8 @@ class Search:
         self.tell(Progress(stage="witnesses", total=total, finished=finished, noun="pairs", most_left_s=left_s))
 
 
-def _key(work: Work) -> bytes:
+def _key(work: Work, prediction: Prediction) -> bytes:
     """What tells a pair from others: texts would take much room in a large run."""
     found = blake2b(digest_size=16)
-    found.update(encode_value([work.url.text, work.case.golds, work.prediction.query, work.case.options]))
+    found.update(encode_value([work.url.text, work.case.golds, prediction.query, work.case.options]))
     return found.digest()

@@ -116,15 +116,26 @@ class Maker:
         self, table: PlanTable, pools: Sequence[Pool], size: int, database: Sequence[Sequence[Row]], real: Sequence[Row]
     ) -> list[Row]:
         rows: list[Row] = []
-        taken: list[set[object]] = [set() for _ in table.unique]
+        taken: list[tuple[tuple[int, ...], set[object]]] = [(places, set()) for places in table.unique]
+        parents = [
+            [row for row in database[link.table] if all(row[place] is not None for place in link.others)]
+            if link.table < len(database)
+            else None
+            for link in table.links
+        ]
         for _ in range(size):
             for attempt in range(_TRIES):
-                row = self._row(table, pools, rows, database, real, attempt)
+                row = self._row(table, pools, rows, parents, real, attempt)
                 if row is None:
                     continue
-                keys = [_key(row, places) for places in table.unique]
-                if all(key is None or key not in seen for key, seen in zip(keys, taken, strict=True)):
-                    for key, seen in zip(keys, taken, strict=True):
+                keys = []
+                for places, seen in taken:
+                    key = row[places[0]] if len(places) == 1 else _key(row, places)
+                    if key is not None and key in seen:
+                        break
+                    keys.append(key)
+                else:
+                    for key, (_, seen) in zip(keys, taken, strict=True):
                         seen.add(key)
                     rows.append(tuple(row))
                     break
@@ -135,10 +146,11 @@ class Maker:
         table: PlanTable,
         pools: Sequence[Pool],
         rows: Sequence[Row],
-        database: Sequence[Sequence[Row]],
+        parents: Sequence[Sequence[Row] | None],
         real: Sequence[Row],
         attempt: int,
     ) -> list[Cell] | None:
+        """``parents`` are for each link the rows that may be referred to; None where these come later."""
         rng, style = self._rng, self._style
         near = rows and rng.random() < style.near
         if near:
@@ -156,8 +168,8 @@ class Maker:
                     changed.add(_pick(rng, places))
         for place in changed:
             row[place] = self._cell(table, pools, place, len(rows), attempt)
-        for link in table.links:
-            if link.table < len(database) and not self._refer(row, link, database[link.table], table, changed):
+        for link, fitting in zip(table.links, parents, strict=True):
+            if fitting is not None and not self._refer(row, link, fitting, table, changed):
                 return None
         for first, second in table.dependencies:
             if row[first] is not None:
@@ -186,16 +198,17 @@ class Maker:
             values = tuple(few)
         return _pick(rng, values)
 
-    def _refer(self, row: list[Cell], link: Link, parents: Sequence[Row], table: PlanTable, changed: set[int]) -> bool:
+    def _refer(self, row: list[Cell], link: Link, fitting: Sequence[Row], table: PlanTable, changed: set[int]) -> bool:
         """Make the row refer to one of the parents, or to none where it may. False where it must and cannot."""
         rng = self._rng
-        if changed.isdisjoint(link.columns) and None not in [row[place] for place in link.columns]:
-            wanted = tuple(row[place] for place in link.columns)
-            if any(tuple(parent[place] for place in link.others) == wanted for parent in parents):
+        own = [row[place] for place in link.columns]
+        if None in own:
+            if rng.random() < 0.8:
                 return True
-        if any(row[place] is None for place in link.columns) and rng.random() < 0.8:
-            return True
-        fitting = [parent for parent in parents if all(parent[place] is not None for place in link.others)]
+        elif changed.isdisjoint(link.columns):
+            for parent in fitting:
+                if [parent[place] for place in link.others] == own:
+                    return True
         if not fitting:
             free = [place for place in link.columns if not table.columns[place].never_null]
             if not free:

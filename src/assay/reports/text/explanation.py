@@ -85,4 +85,6 @@ def _repair(repair: Repair, *, selection: bool) -> Iterator[str]:
             if text:
                 place = f"{step.clause}: " if selection else ""
                 yield f"{_MARGIN}{sign} {place}{one_line(text, limit=_LENGTH)}"
+    if repair.elsewhere:
+        yield f"{_MARGIN}but not everywhere: {one_line(repair.elsewhere, limit=_LENGTH)}"
     yield f"gives:\n{indent(repair.query.strip(), _MARGIN)}"

@@ -42,6 +42,8 @@ def repair_lines(found: Diagnosis) -> tuple[str, ...]:
             lines.append(f"right with {after} in place of {before}")
         else:
             lines.append(f"right with {after}" if after else f"right without {before}")
+    if found.repair.elsewhere:
+        return (*lines, f"but not everywhere: {one_line(found.repair.elsewhere, limit=_LENGTH)}")
     return tuple(lines) if len(lines) == 1 else tuple(f"{place}. {line}" for place, line in enumerate(lines, 1))
 
 

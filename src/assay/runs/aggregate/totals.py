@@ -335,7 +335,8 @@ def counts_of(evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterabl
 def _mended_alone(item: Judged) -> Sequence[str]:
     """The primary cause, where a repair of one clause made the answer right."""
     found = item.diagnosis
-    alone = found is not None and found.repair is not None and len(found.repair.steps) == 1
+    repair = None if found is None else found.repair
+    alone = repair is not None and len(repair.steps) == 1 and repair.strength != "refuted"
     return _one(item.cause) if alone else ()
 
 

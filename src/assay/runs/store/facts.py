@@ -104,6 +104,7 @@ class RepairFacts(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.Repair`."""
 
     steps: tuple[StepFacts, ...] = ()
+    strength: Strength = "none"
 
 
 class CausePlace(msgspec.Struct, frozen=True, gc=False):
