@@ -138,3 +138,17 @@ def test_answerable_beside_the_question_is_said_of_the_question() -> None:
     (case,) = read_cases(table, FieldNames())
     (answer,) = read_predictions(table, FieldNames()).predictions
     assert (case.expects, answer.given) == ("decline", "answer")
+
+
+def test_columns_of_other_names_are_named() -> None:
+    asked = {"id": "1", "question": "q", "sql": None, "answerable": True, "meta": {"kind": "infeasible"}}
+    (case,) = read_cases(document_table(Path("dev.json"), [asked]), FieldNames(answerable="meta.kind"))
+    assert case.expects == "decline"
+    said = {"id": "1", "sql": "SELECT 1", "decision": "approve", "did": {"refuse": True}, "score": "0.5"}
+    fields = FieldNames(decision="did.refuse", confidence="score")
+    (answer,) = read_predictions(document_table(Path("p.json"), [said]), fields).predictions
+    assert (answer.given, answer.confidence) == ("decline", 0.5)
+    with pytest.raises(CaseFileError, match='did you mean "score"'):
+        read_predictions(document_table(Path("p.json"), [said]), FieldNames(confidence="scores"))
+    with pytest.raises(CaseFileError, match="expected true or false"):
+        read_cases(document_table(Path("dev.json"), [asked | {"kind": "odd"}]), FieldNames(answerable="kind"))

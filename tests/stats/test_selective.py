@@ -32,7 +32,7 @@ def mean_risk(order: list[bool]) -> float:
 
 
 @given(PAIRS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_area_is_the_mean_over_every_order_of_answers_that_are_equally_sure(
     pairs: list[tuple[float, bool]],
 ) -> None:
@@ -56,7 +56,7 @@ def test_the_least_area_is_the_least_over_every_order(right: list[bool]) -> None
 
 
 @given(PAIRS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_each_threshold_keeps_the_answers_that_are_at_least_so_sure(pairs: list[tuple[float, bool]]) -> None:
     points = by_threshold(*split(pairs))
     assert [point.threshold for point in points] == sorted({one for one, _ in pairs}, reverse=True)
@@ -67,7 +67,7 @@ def test_each_threshold_keeps_the_answers_that_are_at_least_so_sure(pairs: list[
 
 
 @given(PAIRS, st.integers(1, 7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_calibration_error_weighs_each_bin_by_its_answers(pairs: list[tuple[float, bool]], count: int) -> None:
     bins = calibration_bins(*split(pairs), bins=count)
     assert len(bins) == count

@@ -179,7 +179,7 @@ def _others(runs: Sequence[tuple[str, Run]], cases: Sequence[Case]) -> dict[str,
             if own is None or item.prediction.repeat or own.question != item.case.question:
                 continue
             fits += 1
-            if item.prediction.query:
+            if item.prediction.query and item.prediction.given == "answer":
                 found[own.id].append(OtherAnswer(run=name, query=item.prediction.query))
         if not fits:
             raise InputError(f"{name} has none of the {len(cases):,} cases: give runs over the same question set")
@@ -276,7 +276,7 @@ def _gaps(
     """What could not be applied, and why, the same reason once."""
     needs = {rule.about.name: rule.about.needs for rule in catalogue()}
     by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
-    without = [case.id for case in loaded if not case.gold_count]
+    without = [case.id for case in loaded if not case.gold_count and case.expects == "answer"]
     if without:
         by_reason["gold", "the case has no gold query"] = without
     if database is None:

@@ -64,7 +64,7 @@ def _no_schema(_: str | None) -> str:
 def _case(evidence: Evidence, schema_of: SchemaOf, dialect: str | None) -> CaseQueries:
     case = evidence.case
     query = evidence.prediction.query
-    if query is None or not query.strip():
+    if query is None or evidence.prediction.given != "answer" or case.expects != "answer":
         return CaseQueries(case_id=case.id, pairs=(), has_query=False, repeat=evidence.prediction.repeat)
     question = "\n".join(text for text in (case.question, case.context) if text) or None
     pairs = tuple(

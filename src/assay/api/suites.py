@@ -206,7 +206,7 @@ def _answers(runs: Sequence[tuple[str, Run]], cases: Sequence[Case]) -> dict[str
                 others.append(own.id)
                 continue
             fits += 1
-            if item.prediction.query:
+            if item.prediction.query and item.prediction.given == "answer":
                 found.setdefault(own.id, {})[item.prediction.query] = None
         if not fits and not others:
             raise InputError(f"{name} has none of the {len(cases):,} cases: give runs over the same question set")

@@ -136,7 +136,9 @@ class Conversations:
 
     def place_of(self, record: Record) -> Place:
         """The place of a record's case; nothing where it stands alone."""
-        name = name_of(record.values.get(self._conversation), "the conversation") if self.says else None
+        if not self.says:
+            return _ALONE
+        name = name_of(record.values.get(self._conversation), "the conversation")
         if name is None:
             return _ALONE
         turn = self._places[name][record.place]

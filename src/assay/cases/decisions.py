@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Final, TypeVar
 
 from assay.cases.fields import normal
-from assay.cases.records import Record, Table, kind_of
+from assay.cases.records import Record, kind_of
 from assay.cases.values import UnusableValue, is_absent, usable
 from assay.model import Decision
 from assay.model.decision import DECISION_WORDS, decision_said, is_null_word
@@ -38,28 +38,30 @@ Placed = Callable[[Record, str, Callable[[object], T]], T]
 class Expectations:
     """The columns of a question set that say what is right to do with each question."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._expects = _named(columns, _EXPECTS)
-        self._answerable = _named(columns, _ANSWERABLE)
-        self._impossible = _named(columns, _IMPOSSIBLE)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """All that are read."""
-        return (*self._expects, *self._answerable, *self._impossible)
+    def __init__(self, columns: Sequence[str], *, named: str | None = None) -> None:
+        """``named``: the column that says it, in place of the known ones."""
+        self._expects = () if named else _named(columns, _EXPECTS)
+        self._answerable = (named,) if named else _named(columns, _ANSWERABLE)
+        self._impossible = () if named else _named(columns, _IMPOSSIBLE)
+        self._in_words = named is not None
+        self._any = bool(self._expects or self._answerable or self._impossible)
 
     def of(self, record: Record, golds: tuple[str, ...]) -> tuple[Decision, tuple[str, ...]]:
         """What is right to do, and the golds without EHRSQL's ``null``. Raises UnusableValue where columns disagree."""
+        null = bool(golds) and is_null_word(golds[0]) and all(map(is_null_word, golds))
+        if not null and not self._any:
+            return "answer", golds  # as nearly all questions are
         said: dict[str, Decision] = {}
         for column in self._expects:
             if (found := decision_of(_value(record, column), column)) is not None:
                 said[column] = found
         for columns, yes in ((self._answerable, True), (self._impossible, False)):
             for column in columns:
-                truth = truth_of(_value(record, column), column)
-                if truth is not None:
+                value = _value(record, column)
+                if self._in_words and isinstance(value, str) and (word := decision_said(value)) is not None:
+                    said[column] = word
+                elif (truth := truth_of(value, column)) is not None:
                     said[column] = "answer" if truth is yes else "decline"
-        null = bool(golds) and all(map(is_null_word, golds))
         if null:
             said["gold"] = "decline"
         # What asks for clarification has no answer as it stands: both may be said of one question.
@@ -75,13 +77,14 @@ class Expectations:
 class Decisions:
     """The columns beside a prediction that say what the system did, and how sure it is."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._decides = _named(columns, _DECIDES)
-        self._declines = _named(columns, _DECLINES)
-        self._answerable = _named(columns, _ANSWERABLE)
-        self._clarifies = _named(columns, _CLARIFIES)
-        self._confidence = _named(columns, _CONFIDENCE)
-        self._log = _named(columns, _LOG_PROBABILITY)
+    def __init__(self, columns: Sequence[str], *, decision: str | None = None, confidence: str | None = None) -> None:
+        """``decision`` and ``confidence``: the columns that say it, in place of the known ones."""
+        self._decides = (decision,) if decision else _named(columns, _DECIDES)
+        self._declines = () if decision else _named(columns, _DECLINES)
+        self._answerable = () if decision else _named(columns, _ANSWERABLE)
+        self._clarifies = () if decision else _named(columns, _CLARIFIES)
+        self._confidence = (confidence,) if confidence else _named(columns, _CONFIDENCE)
+        self._log = () if confidence else _named(columns, _LOG_PROBABILITY)
         self.any = bool(
             self._decides or self._declines or self._answerable or self._clarifies or self._confidence or self._log
         )
@@ -186,7 +189,7 @@ def _value(record: Record, column: str) -> object:
     return usable(record.values.get(column))
 
 
-def said_of(table: Table) -> Decisions | None:
+def said_of(columns: Sequence[str], *, decision: str | None, confidence: str | None) -> Decisions | None:
     """The decisions that a table of predictions states; None where it has no column for them."""
-    found = Decisions(table.columns)
+    found = Decisions(columns, decision=decision, confidence=confidence)
     return found if found.any else None

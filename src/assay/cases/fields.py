@@ -20,7 +20,20 @@ from typing import Literal
 from assay.errors import CaseFileError
 
 Field = Literal[
-    "id", "question", "gold", "result", "database", "difficulty", "tags", "context", "prediction", "rows", "options"
+    "id",
+    "question",
+    "gold",
+    "result",
+    "database",
+    "difficulty",
+    "tags",
+    "context",
+    "prediction",
+    "rows",
+    "options",
+    "answerable",
+    "decision",
+    "confidence",
 ]
 
 POSITION = "@position"
@@ -78,6 +91,9 @@ ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
         ("instructions",),
         ("full_instructions",),
     ),
+    "answerable": (("answerable",),),
+    "decision": (("decision",),),
+    "confidence": (("confidence",),),
     "options": (
         ("case_options",),
         ("options",),
@@ -111,6 +127,9 @@ _WHAT: Mapping[Field, str] = {
     "prediction": "the predicted query",
     "rows": "the predicted rows",
     "options": "the options of the case",
+    "answerable": "whether the question has an answer",
+    "decision": "the system's decision",
+    "confidence": "how sure the system is",
 }
 
 _SEPARATORS = re.compile(r"[\s_\-]+")

@@ -139,7 +139,10 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     table = flattened(table, ids=_names("id"), own=_names("question"))
     records = table.records if table.plain else tuple(record for record in table.records if not record.blank)
     _require(records, table, "question")
-    named = (fields.id, fields.question, fields.gold, fields.database, fields.difficulty, fields.tags, fields.context)
+    named = (
+        *(fields.id, fields.question, fields.gold, fields.database, fields.difficulty, fields.tags, fields.context),
+        fields.answerable,
+    )
     table = _with_paths(replace(table, records=records), named)
     files, in_text = ResultFiles(table.path.parent, of_gold), table.golds_in_text
     golds = _reader(table, "gold", fields.gold, partial(golds_and_results, files=files, in_text=in_text))
@@ -157,7 +160,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
     counted = _reader(table, "options", None, counted_columns_of)
-    expectations = Expectations(table.columns)
+    expectations = Expectations(table.columns, named=_said_in(table, "answerable", fields.answerable))
     conversations = Conversations.of(table, questions.columns[0])
     file = table.path.name
 
@@ -267,7 +270,8 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     """
     table = flattened(table, ids=_names("id"), own=_names("prediction"))
     _require(table.records, table, "prediction")
-    table = _with_paths(table, (fields.id, fields.prediction, fields.shared_id))
+    named = (fields.id, fields.prediction, fields.shared_id, fields.decision, fields.confidence)
+    table = _with_paths(table, named)
     files = ResultFiles(table.path.parent, of_answer)
     read = partial(answer_or_rows, files=files, what="the predicted query")
     queries = _reader(table, "prediction", fields.prediction, read)
@@ -277,7 +281,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
     ids = _identifier(table, fields)
-    extras = _Extras(table)
+    extras = _Extras(table, fields)
     file = table.path.name
     positions = _positions(table) if ids is None else ()
     records = table.records
@@ -321,6 +325,14 @@ def _only(results: tuple[GivenResult, ...], path: Path, record: Record) -> Given
     if len(results) > 1:
         raise CaseFileError("an answer is one result, and any_of gives several", path=str(path), place=record.place)
     return results[0] if results else None
+
+
+def _said_in(table: Table, field: Field, named: str | None) -> str | None:
+    """The column that was named for a field. Raises CaseFileError, with the closest name, where the file lacks it."""
+    if named is None:
+        return None
+    columns = columns_of(field, named, table.columns, path=str(table.path), within=paths_within(table))
+    return columns[0]
 
 
 def _names(field: Field) -> list[str]:
@@ -485,14 +497,18 @@ def _id(value: object) -> str:
 class _Extras:
     """The columns beside a prediction that plainly name seconds, tokens or cost."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, fields: FieldNames) -> None:
         named = [(column, normal(column)) for column in table.columns]
         self.path = str(table.path)
         self.seconds = [column for column, name in named if name in _SECONDS]
         self.token_columns = [(column, _TOKENS[name]) for column, name in named if name in _TOKENS]
         self.token_objects = [column for column, name in named if name in _TOKEN_OBJECTS]
         self.costs = [column for column, name in named if name == _COST]
-        self.decisions = said_of(table)
+        self.decisions = said_of(
+            table.columns,
+            decision=_said_in(table, "decision", fields.decision),
+            confidence=_said_in(table, "confidence", fields.confidence),
+        )
         questions = {normal(name) for name in ALIASES["question"][0]}
         golds = {normal(name) for tier in ALIASES["gold"][:2] for name in tier}
         self.shared = any(name in questions for _, name in named) and any(name in golds for _, name in named)

@@ -120,10 +120,9 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
     """Read ``0.8`` or ``80%``: both become the float nearest to 0.8, so that 4 of 5 reach it."""
     text = str(given).strip()
     number = text.removesuffix("%").strip()
-    from assay.runs.gates.run_rates import RUN_RATES
     from assay.runs.metric_infos import info_of
 
-    if number != text and not (info := RUN_RATES.get(metric) or info_of(metric, run)).is_share:
+    if number != text and not (info := info_of(metric, run)).is_share:
         ends = "" if info.highest is None else f" goes up to {info.highest:.4g} and"
         raise UsageError(f"{where}: {metric}{ends} is no percentage: write a number")
     try:

@@ -131,6 +131,15 @@ def run(  # one parameter an option
     prediction_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the predicted queries, or a path as 'a.b[0].sql'.")
     ] = None,
+    answerable_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column that says whether a question has an answer.")
+    ] = None,
+    decision_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the predictions: answers, declines or asks back.")
+    ] = None,
+    confidence_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the predictions: how sure the system is, from 0 to 1.")
+    ] = None,
     prediction_id_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The predictions' ids, if named otherwise than --id-column.")
     ] = None,
@@ -230,12 +239,15 @@ def run(  # one parameter an option
             gold=gold_column,
             database=db_column,
             difficulty=difficulty_column,
+            answerable=answerable_column,
             sheet=sheet,
             encoding=encoding,
         ),
         prediction_fields=FieldNames(
             id=prediction_id_column,
             prediction=prediction_column,
+            decision=decision_column,
+            confidence=confidence_column,
             sheet=prediction_sheet,
             encoding=prediction_encoding,
         ),

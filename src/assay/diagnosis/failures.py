@@ -14,8 +14,8 @@ from assay.sql.clauses import unknown_names
 _BY_KIND: Mapping[str, CauseKind] = {
     "unanswered": "unanswered",
     "clarification": "unanswered",
-    "declined": "unanswered",
-    "asked_back": "unanswered",
+    "declined": "held_back",
+    "asked_back": "held_back",
     "no_query": "unanswered",
     "unreadable_answer": "unanswered",
     "ask_failed": "unanswered",

@@ -61,6 +61,7 @@ _ROWS: tuple[tuple[CauseKind, str, str, str], ...] = (
     ("distinct", "DISTINCT", _OTHER, "Say whether repetitions count."),
     ("other", "Other", _OTHER, "Compare the two results."),
     ("unanswered", "Unanswered", EXECUTION, "Read the system's own log for this question."),
+    ("held_back", "Held back", EXECUTION, "See what made the system decline or ask back: the question has an answer."),
     ("refused", "Refused", EXECUTION, "Have the system write one query that only reads."),
     ("syntax", "Syntax", EXECUTION, "Name the SQL dialect in the prompt."),
     ("unknown_table", "Unknown table", EXECUTION, "Check that the schema given to the system is this database's."),

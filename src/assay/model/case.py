@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.model.decision import Decision, Exchange, Given, is_null_word
+from assay.errors import UsageError
+from assay.model.decision import DECISIONS, Decision, Exchange, Given, is_null_word
 from assay.model.failure import Failure
 from assay.model.given import GivenResult
 from assay.model.leniency import STRICT, Leniency
@@ -76,6 +77,10 @@ class Case:
     turns: tuple[Turn, ...] = ()
     """For SDMX: the questions of the conversation, each with its target. ``question`` then shows them all."""
 
+    def __post_init__(self) -> None:
+        if self.expects not in DECISIONS:
+            raise UsageError(f"expects is {self.expects!r}: write {', '.join(DECISIONS)}")
+
     @property
     def gold_count(self) -> int:
         """How many accepted golds the case has, queries and results."""
@@ -120,6 +125,12 @@ class Prediction:
     """For SDMX: the answers to the questions of the conversation, in their order; ``query`` is then None."""
     repeat: int = 0
     """Zero-based: which of several answers to the same question this is."""
+
+    def __post_init__(self) -> None:
+        if self.decision is not None and self.decision not in DECISIONS:
+            raise UsageError(f"decision is {self.decision!r}: write {', '.join(DECISIONS)}, or None")
+        if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
+            raise UsageError(f"confidence is {self.confidence!r}: give a number from 0 to 1, or None")
 
     @property
     def answered(self) -> bool:

@@ -12,6 +12,8 @@ Decision = Literal["answer", "decline", "clarify"]
 """``answer``: give a query; ``decline``: say that the question has no answer, or none that the system would stand for;
 ``clarify``: ask back. Of a case it is what is right to do, of a prediction what the system did."""
 
+DECISIONS: Final[tuple[Decision, ...]] = ("answer", "decline", "clarify")
+
 Given = Literal["answer", "decline", "clarify", "nothing"]
 """What came from a system; ``nothing``: no query, and no word that it declines or asks back."""
 
@@ -40,9 +42,10 @@ def is_null_word(text: str) -> bool:
 
 DECISION_WORDS: Final = MappingProxyType[str, Decision](
     {
-        **dict.fromkeys(("answer", "answers", "answered", "answerable"), "answer"),
+        **dict.fromkeys(("answer", "answers", "answered", "answerable", "feasible"), "answer"),
         **dict.fromkeys(("decline", "declines", "declined", "abstain", "abstains", "abstained"), "decline"),
         **dict.fromkeys(("abstention", "refuse", "refuses", "refused", "refusal", "unanswerable"), "decline"),
+        **dict.fromkeys(("infeasible", "impossible"), "decline"),
         **dict.fromkeys(("clarify", "clarifies", "clarified", "clarification", "ask", "asks", "askback"), "clarify"),
         "ambiguous": "clarify",
     }

@@ -40,6 +40,7 @@ CauseKind = Literal[
     "distinct",
     "other",
     "unanswered",
+    "held_back",
     "refused",
     "syntax",
     "unknown_table",

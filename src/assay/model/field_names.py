@@ -19,7 +19,13 @@ class FieldNames:
     difficulty: str | None = None
     tags: str | None = None
     context: str | None = None
+    answerable: str | None = None
+    """Whether a question has an answer, as true or false, or what is right to do (`assay.model.Decision`)."""
     prediction: str | None = None
+    decision: str | None = None
+    """What the system did."""
+    confidence: str | None = None
+    """How sure the system is."""
     shared_id: str | None = None
     """The other file's id column: it is this file's id, too, where this file has it and ``id`` is None."""
     sheet: str | None = None

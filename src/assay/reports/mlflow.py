@@ -20,6 +20,7 @@ from assay.errors import InputError, MissingDependency
 from assay.model import Run, RunSettings
 from assay.reports.html.run import HtmlReporter
 from assay.reports.text.plain import one_line
+from assay.runs.aggregate.run_rates import RUN_RATES, run_rate
 from assay.runs.history import identity_of, point_of, question_set, run_name, started_at
 from assay.runs.store.folder import RUN_FILE, finished_file
 
@@ -154,6 +155,10 @@ def _metrics(run: Run) -> Iterator[tuple[str, float]]:
                 yield f"{name}{suffix}", value
         yield f"{name}.n", float(rate.n)
         yield f"{name}.unscored", float(rate.unscored)
+    for name in RUN_RATES:
+        found = run_rate(run, name)
+        if found is not None and found.value is not None:
+            yield name, found.value
     for counted in ("cases", "correct", "incorrect", "unscored", "unanswered"):
         yield counted, float(getattr(numbers, counted))
     if run.provenance.wall_time_s is not None:

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from assay.errors import InputError
 from assay.model import MetricInfo, RunSettings
+from assay.runs.aggregate.run_rates import RUN_RATES
 
 InfoOf: TypeAlias = Callable[[str], MetricInfo]
 """Gives a metric's info by its name."""
@@ -22,7 +23,7 @@ def info_of(name: str, settings: RunSettings | None = None) -> MetricInfo:
     An unknown metric has only a name: its values show whether it is graded.
     """
     known = () if settings is None else settings.metric_infos
-    return next((info for info in known if info.name == name), None) or _installed(name)
+    return next((info for info in known if info.name == name), None) or RUN_RATES.get(name) or _installed(name)
 
 
 def infos_of(settings: RunSettings) -> Mapping[str, MetricInfo]:

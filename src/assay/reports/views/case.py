@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from assay.model import Comparison, Evidence, Execution, Failure, Prediction, Score
+from assay.model import Case, Comparison, Evidence, Execution, Failure, Prediction, Score
 from assay.model.comparison import RowState
 from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
@@ -35,7 +35,7 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         anchor=link.anchor,
         answer=link.answer,
         question=clipped(case.question, limit=_QUERY_LENGTH),
-        context=clipped(case.context, limit=_QUERY_LENGTH) if case.context else None,
+        context=_context(case),
         database=short_name(case.database),
         difficulty=short_name(case.difficulty),
         tags=tuple(one_line(tag, limit=60) for tag in case.tags),
@@ -55,6 +55,14 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         alike=item.diagnosis.alike if item.diagnosis is not None else (),
         strength=strength_name(item),
     )
+
+
+def _context(case: Case) -> str | None:
+    """What goes along with the question: the conversation before it, and the question set's hints."""
+    earlier = [f"{turn}. {one.question}" for turn, one in enumerate(case.history, start=1)]
+    parts = (*(("Earlier in this conversation:", *earlier) if earlier else ()), case.context or "")
+    text = "\n".join(filter(None, parts))
+    return clipped(text, limit=_QUERY_LENGTH) if text else None
 
 
 def near_misses(item: Evidence) -> tuple[str, ...]:

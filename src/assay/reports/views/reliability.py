@@ -58,6 +58,8 @@ class ReliabilityView:
     said: str
     """The whole in a sentence."""
     confidence: ConfidenceView | None
+    silent: str = ""
+    """That some predictions neither answer nor say that they decline, where declining was right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,7 @@ def reliability_view(
         decisions=tuple(map(_decision(row), totals.decisions)),
         said=_said(totals, leading, figure),
         confidence=None if totals.confidence is None else _confidence(totals, totals.confidence),
+        silent=_silent(totals),
     )
 
 
@@ -138,6 +141,17 @@ def _said(totals: ReliabilityTotals, leading: PenaltyScore, figure: FigureOf) ->
     return (
         f"{of} system answers {covered.text} of the questions, and {right.text} of these answers are right; "
         f"{leading.name} is {score.text}."
+    )
+
+
+def _silent(totals: ReliabilityTotals) -> str:
+    none = sum(one.count for one in totals.decisions if (one.expects, one.given) == ("decline", "nothing"))
+    if not none:
+        return ""
+    which = "1 question without an answer" if none == 1 else f"{none:,} questions without an answer"
+    return (
+        f"For {which} there is no query, and no word that the system declines: they count as unanswered, and not as "
+        "right. A prediction declines by the query null, or by a field such as decision: decline."
     )
 
 

@@ -239,7 +239,7 @@ class _Builder:
         if strengths is not None:
             yield strengths.said
         if (declining := self.reliability()) is not None:
-            yield declining.said
+            yield from filter(None, (declining.said, declining.silent))
         if self.repeats is not None:
             yield self.repeats.said
         yield from unscored_notes(self.survey.unscored, noun=self.noun, gold="target" if self.of_selections else "gold")

@@ -93,7 +93,7 @@ def reliability_totals(
     ``penalties`` of the reliability score; without any the usual ones. The number of questions is always added.
     """
     plain = not any(each(evidence, lambda item: item.case.expects != "answer" or item.verdict.decision is not None))
-    if plain and all(item.prediction.confidence is None for item in evidence):
+    if plain and not _any_is_sure(evidence):
         return None
     told = [_told(item) for item in evidence]
     scored = [one for one in told if one is not None]
@@ -127,6 +127,13 @@ def reliability_totals(
         scores=(*scores, PenaltyScore(penalty=float(whole), rate=score(float(whole)), of_n=True)),
         confidence=_confidence(scored, [*wanted, float(whole)]),
     )
+
+
+def _any_is_sure(evidence: Sequence[Judged]) -> bool:
+    """Whether any answer says how sure it is. In the facts of a large run few answers have anything of their own."""
+    own = getattr(evidence, "answers", None)
+    answers = (item.prediction for item in evidence) if own is None else own.values()
+    return any(answer.confidence is not None for answer in answers)
 
 
 def _told(item: Judged) -> _Told | None:

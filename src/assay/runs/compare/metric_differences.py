@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest
+from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest, PenaltyScore
+from assay.runs.aggregate.run_rates import RUN_RATES
 from assay.runs.aggregate.totals import difficulty_rank
 from assay.runs.difficulties import spelled_once
 from assay.runs.store.compared_cases import CaseRecord, RunRecords
@@ -53,7 +54,7 @@ def paired_columns(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) ->
     graded = baseline.graded | candidate.graded
     old = numpy.array([old.values for old, _ in pairs], dtype=numpy.float64)
     new = numpy.array([new.values for _, new in pairs], dtype=numpy.float64)
-    return [
+    columns = [
         PairedColumn(
             info=candidate.infos[metric],
             binary=metric not in graded,
@@ -64,6 +65,30 @@ def paired_columns(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) ->
         for place, metric in enumerate(candidate.metrics)
         if metric in baseline.metrics
     ]
+    if baseline.aggregates.reliability is not None and candidate.aggregates.reliability is not None:
+        score = candidate.aggregates.reliability.leading(candidate.settings.penalties)
+        columns += _of_declining(score, pairs, repeated=repeated)
+    return columns
+
+
+def _of_declining(score: PenaltyScore, pairs: Pairs, *, repeated: bool) -> Iterator[PairedColumn]:
+    """Coverage, and the reliability score at the candidate's penalty, of two runs in which something was declined."""
+    import numpy
+
+    def column(name: str, value: Callable[[CaseRecord], float | None]) -> PairedColumn:
+        return PairedColumn(
+            info=RUN_RATES[name],
+            binary=name == "coverage" and not repeated,
+            repeated=repeated,
+            baseline=numpy.array([value(old) for old, _ in pairs], dtype=numpy.float64),
+            candidate=numpy.array([value(new) for _, new in pairs], dtype=numpy.float64),
+        )
+
+    def worth(case: CaseRecord) -> float | None:
+        return None if case.share is None or case.bad is None else case.share - score.penalty * case.bad
+
+    yield column("coverage", lambda case: case.answered)
+    yield column("reliability", worth)
 
 
 def compare_metrics(columns: Sequence[PairedColumn], pairs: Pairs, settings: DiffSettings) -> tuple[MetricDiff, ...]:

@@ -35,10 +35,12 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
 def _same_answers(baseline: RunRecords, candidate: RunRecords, pairs: Pairs, metrics: Sequence[str]) -> bool:
     if len(baseline.cases) != len(pairs) or len(candidate.cases) != len(pairs):
         return False
-    old_places = [baseline.metrics.index(metric) for metric in metrics]
-    new_places = [candidate.metrics.index(metric) for metric in metrics]
+    scored = [metric for metric in metrics if metric in candidate.metrics]  # the others follow from verdicts
+    old_places = [baseline.metrics.index(metric) for metric in scored]
+    new_places = [candidate.metrics.index(metric) for metric in scored]
     return all(
-        old.query == new.query and [old.values[at] for at in old_places] == [new.values[at] for at in new_places]
+        (old.query, old.answered) == (new.query, new.answered)
+        and [old.values[at] for at in old_places] == [new.values[at] for at in new_places]
         for old, new in pairs
     )
 

@@ -11,8 +11,8 @@ from typing import Final
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates, MetricInfo
 from assay.model.gate import HEADLINE
+from assay.runs.aggregate.run_rates import RUN_RATES
 from assay.runs.difficulties import difficulty_key
-from assay.runs.gates.run_rates import RUN_RATES
 from assay.runs.metric_infos import InfoOf, info_of, leading_metric
 
 SELECTORS: Final = ("tag", "difficulty", "database", "id")
@@ -32,7 +32,7 @@ def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
     """
     for kind, demands in (("min", gates.minimum), ("max-drop", gates.max_drop)):
         for metric, value in demands:
-            _check_value(kind, RUN_RATES.get(metric) or infos(metric), value)
+            _check_value(kind, infos(metric), value)
         _check_once(kind, [metric for metric, _ in demands])
     _check_once("fail-on-regression", gates.fail_on_regression)
     _check_once("must-pass", gates.must_pass)

@@ -13,8 +13,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from assay.errors import UsageError
 from assay.model import Evidence, GateResult, Gates, MetricDiff, MetricInfo, Rate, Run, RunDiff
+from assay.runs.aggregate.run_rates import RUN_RATES, run_rate, why_none
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, resolved
-from assay.runs.gates.run_rates import RUN_RATES, run_rate, why_none
 from assay.runs.metric_infos import info_of, knowing
 from assay.stats import holm, is_significant, least_p_value
 
@@ -39,7 +39,7 @@ def evaluate_gates(
     gates = resolved(gates, run.settings.metrics)
     if gates.needs_baseline and diff is None:
         raise UsageError("max_drop and fail_on_regression compare with a baseline: name the finished run to be beaten")
-    results = [_minimum(run, RUN_RATES.get(metric) or infos(metric), least) for metric, least in gates.minimum]
+    results = [_minimum(run, infos(metric), least) for metric, least in gates.minimum]
     if diff is not None:
         compared = _Compared(run, diff, baseline)
         results += [_max_drop(compared, infos(metric), most) for metric, most in gates.max_drop]

@@ -25,6 +25,7 @@ from assay.model import (
     Strength,
     TurnAnswer,
 )
+from assay.runs.aggregate.reliability import given_of
 from assay.runs.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_value, encode_value
 from assay.runs.store.compared_lines import SlimCase, SlimEvidence, SlimTurnAnswer
@@ -75,6 +76,10 @@ class CaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the cause, where that answer is wrong and the run found one."""
     strength: Strength = "none"
     """How sure it is that the answer is right, where it is."""
+    answered: float | None = None
+    """The share of its scored answers that were given and not held back."""
+    bad: float | None = None
+    """The share of wrong ones that were given."""
 
     @property
     def share(self) -> float | None:
@@ -167,6 +172,8 @@ def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
             unscored=sum(one.unscored for one in several),
             values=tuple(map(_mean, zip(*(one.values for one in several), strict=True))),
             failing=tuple(way for one in several for way in one.failing),
+            answered=_mean(one.answered for one in several),
+            bad=_mean(one.bad for one in several),
         )
 
 
@@ -188,6 +195,7 @@ class _Reader:
         wrong = value is not None and (value < 1.0 if self.higher_is_better else value > 0.0)
         if answer.prediction.repeat:
             self.repeated = True
+        answered = None if value is None else float(given_of(answer.verdict) == "answer")
         return CaseRecord(
             case_id=case.id,
             content=content_of(case),
@@ -202,6 +210,8 @@ class _Reader:
             failing=((query, _way(answer)),) if wrong else (),
             cause=answer.cause if wrong else None,
             strength="none" if wrong or value is None else answer.verdict.strength,
+            answered=answered,
+            bad=None if answered is None else answered * wrong,
         )
 
     def values(self, answer: Answer) -> tuple[float | None, ...]:

@@ -64,6 +64,7 @@ class SlimVerdict(msgspec.Struct, frozen=True):
     reason: str
     failure: SlimFailure | None = None
     strength: Strength = "none"
+    decision: Decision | None = None
 
 
 class SlimScore(msgspec.Struct, frozen=True):

@@ -10,13 +10,13 @@ from assay.model import MetricInfo, Rate, Run
 RUN_RATES: Final[Mapping[str, MetricInfo]] = {
     one.name: one
     for one in (
-        MetricInfo(name="reliability", label="Reliability score", highest=1.0),
+        MetricInfo(name="reliability", label="Reliability score", lowest=-1e9, highest=1.0),
         MetricInfo(name="coverage", label="Questions answered", binary=True, lowest=0.0, highest=1.0),
         MetricInfo(name="selective_accuracy", label="Accuracy when answered", binary=True, lowest=0.0, highest=1.0),
         MetricInfo(name="interaction_match", label="Conversations right", binary=True, lowest=0.0, highest=1.0),
     )
 }
-"""By name, what a metric's class would say of each."""
+"""By name, what a metric's class would say of each. A penalty may be any number, so that a score may be, too."""
 
 
 def run_rate(run: Run, name: str) -> Rate | None:
