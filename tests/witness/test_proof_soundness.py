@@ -85,7 +85,7 @@ DIFFERENT = {
         "SELECT n FROM p WHERE 'b'",
     ],
     "a date's text as a condition": ["SELECT x FROM bag WHERE t", "SELECT x FROM bag WHERE t <> 0"],
-    "AND as a value": ["SELECT n AND n FROM p", "SELECT n FROM p", "SELECT n OR n FROM p"],
+    "AND as a value": ["SELECT n AND n FROM p", "SELECT n FROM p", "SELECT n OR 0 FROM p WHERE n > 1"],
     "sums beyond 64 bits": [
         "SELECT id FROM p WHERE n + 2 > m + 2",
         "SELECT id FROM p WHERE n > m",
@@ -99,6 +99,14 @@ DIFFERENT = {
     "nought and minus nought": [
         "SELECT CAST(p.f AS TEXT) FROM p JOIN bag ON p.f = bag.f",
         "SELECT CAST(bag.f AS TEXT) FROM p JOIN bag ON p.f = bag.f",
+    ],
+    "a quotient of whole numbers": [
+        "SELECT id FROM p WHERE f = n AND (f / 2 > 2 OR m = 1)",
+        "SELECT id FROM p WHERE f = n AND (n / 2 > 2 OR m = 1)",
+    ],
+    "a number that is not whole beside its equal": [
+        "SELECT v / 2 FROM (SELECT DISTINCT CASE WHEN m = 1 THEN 5 ELSE m END AS v FROM p)",
+        "SELECT v / 2 FROM (SELECT DISTINCT CASE WHEN m = 1 THEN 5.0 ELSE m END AS v FROM p)",
     ],
     "the left side's collation": [
         "SELECT n FROM bag WHERE z = x",

@@ -66,8 +66,16 @@ from assay.sql.normal.joins import (
     merge_same_row,
 )
 from assay.sql.normal.keys import Closure
+from assay.sql.normal.lookups import (
+    distinct_to_existence,
+    full_to_left,
+    grouped_left_to_scalar,
+    left_groups_to_scalars,
+    scalar_to_left,
+)
 from assay.sql.normal.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
 from assay.sql.normal.stopping import NotCovered
+from assay.sql.normal.unions import merged_parts
 from assay.sql.normal.world import World
 
 _MOST_ROUNDS = 60
@@ -118,6 +126,8 @@ class Normaliser:
             flat += part.parts if same and isinstance(part, Combined) else (part,)
         kept = [part for part in flat if not (isinstance(part, Block) and FALSE in part.where and part.group != ())]
         kept = kept or flat[:1]
+        if not drops:
+            kept = merged_parts(kept, self.world, self.matcher, outer)
         if len(kept) == 1 and isinstance(kept[0], Block) and not drops:
             return kept[0]
         return Combined("union", not drops, tuple(kept))
@@ -236,6 +246,10 @@ class Normaliser:
         block = replace(block, where=self._simplified(block, outer))
         block = self._used(merge_plain, block, as_set=inside)
         block = self._used(merge_plain_in_left, block)
+        block = self._used(full_to_left, block, self.world)
+        block = self._used(distinct_to_existence, block, self._facts(block, outer))
+        block = self._used(scalar_to_left, block, self._facts(block, outer))
+        block = self._used(grouped_left_to_scalar, block, self._facts(block, outer))
         block = self._join_rules(block, outer, as_set=inside)
         facts = self._facts(block, outer)
         check_determined(block, facts)
@@ -248,6 +262,7 @@ class Normaliser:
         block = self._used(count_of_present, block, self.world)
         block = self._used(plain_aggregates, block, facts)
         block = self._used(ungroup, block, facts)
+        block = self._used(left_groups_to_scalars, block, facts)
         block = self._used(groups_to_existence, block, facts)
         block = self._used(groups_to_distinct, block, facts, as_set=as_set)
         block = self._used(drop_distinct, block, facts, as_set=as_set)

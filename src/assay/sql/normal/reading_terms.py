@@ -104,6 +104,7 @@ _NAMED = frozenset(
 )
 
 
+_OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _ROW_NUMBERS = frozenset({"rowid", "oid", "_rowid_"})
 """SQLite's names for a row's number, in double quotes too."""
 _CHAINED = (
@@ -172,15 +173,20 @@ class TermReader:
         return compared(op, self.read(left), self.read(right), self.world)
 
     def _quantified(self, op: str, left: exp.Expr, right: exp.Expr) -> Term:
-        if isinstance(right, exp.Any) and op == "eq":
-            return self._in(left, right.this)
-        if isinstance(right, exp.All) and op == "ne":
-            return Call("not", (self._in(left, right.this),))
-        raise NotCovered("a comparison with ANY or ALL")
+        if not isinstance(right.this, exp.Query) or (isinstance(left, exp.Tuple) and op not in ("eq", "ne")):
+            raise NotCovered("a comparison with ANY or ALL")
+        if isinstance(right, exp.All):  # x > ALL (q) is NOT x <= ANY (q), NULLs included
+            return Call("not", (self._in(left, right.this, _OPPOSITE[op]),))
+        if isinstance(left, exp.Tuple) and op != "eq":
+            raise NotCovered("a comparison of rows")
+        return self._in(left, right.this, op)
 
-    def _in(self, left: exp.Expr, query: exp.Expr) -> Term:
+    def _in(self, left: exp.Expr, query: exp.Expr, op: str = "eq") -> Term:
         items = left.expressions if isinstance(left, exp.Tuple) else [left]
-        return Call("in", (*(self.read(item) for item in items), Sub("rows", self._query(query, self.scope))))
+        return Call(
+            "in" if op == "eq" else f"in {op}",
+            (*(self.read(item) for item in items), Sub("rows", self._query(query, self.scope))),
+        )
 
     def _arithmetic(self, node: exp.Expr) -> Term:
         op = _ARITHMETIC[type(node)]
@@ -342,6 +348,8 @@ class TermReader:
             return self._in(node.this, node.args["query"])
         if node.args.get("field") or node.args.get("unnest") or isinstance(node.this, exp.Tuple):
             raise NotCovered("IN over something else than a list or a query")
+        if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
+            return self._in(node.this, node.expressions[0])
         value = self.read(node.this)
         items = [self.read(item) for item in node.expressions]
         for item in items:
