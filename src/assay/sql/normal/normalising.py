@@ -31,6 +31,7 @@ from assay.sql.normal.facts import Facts, Matcher
 from assay.sql.normal.flattening import (
     combined_to_block,
     count_distinct_rows,
+    filter_below_windows,
     merge_grouped,
     merge_grouped_among,
     merge_plain,
@@ -124,7 +125,7 @@ class Normaliser:
         for part in parts:
             same = isinstance(part, Combined) and part.op == "union" and (drops or part.all)
             flat += part.parts if same and isinstance(part, Combined) else (part,)
-        kept = [part for part in flat if not (isinstance(part, Block) and FALSE in part.where and part.group != ())]
+        kept = [part for part in flat if not (isinstance(part, Block) and _is_empty(part))]
         kept = kept or flat[:1]
         if not drops:
             kept = merged_parts(kept, self.world, self.matcher, outer)
@@ -267,6 +268,7 @@ class Normaliser:
         block = self._used(groups_to_distinct, block, facts, as_set=as_set)
         block = self._used(drop_distinct, block, facts, as_set=as_set)
         block = self._used(drop_cut_of_one, block, facts)
+        block = self._used(filter_below_windows, block, self.world)
         block = self._used(prune_outputs, block, self.world)
         block = self._used(count_distinct_rows, block, self.world, self.matcher)
         block = self._used(merge_grouped, block)
@@ -394,6 +396,10 @@ def _has_subquery(term: Term) -> bool:
     from assay.sql.normal.algebra import parts_of
 
     return any(isinstance(part, Sub) for part in parts_of(term))
+
+
+def _is_empty(block: Block) -> bool:
+    return FALSE in block.having or (FALSE in block.where and block.group != ())
 
 
 def _empty(block: Block) -> Block:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from assay.sql.normal.algebra import FALSE, NULL, ONE, TRUE, Agg, Call, Const, Sub, Term, columns_of
 from assay.sql.normal.literals import compared, negated, number
+from assay.sql.normal.reading_windows import read_window
 from assay.sql.normal.scope import Scope
 from assay.sql.normal.stopping import NotCovered
 
@@ -251,26 +252,7 @@ class TermReader:
         return Agg(inner.op, (Call("case", (condition, *(inner.args or (ONE,)), NULL)),), inner.distinct)
 
     def _read_window(self, node: exp.Window) -> Term:
-        """A window function without a frame of its own; one that numbers tied rows is refused later."""
-        if any(node.args.get(part) for part in ("spec", "alias", "first")):
-            raise NotCovered("a window with a frame or a name")
-        inner = node.this
-        if isinstance(inner, exp.RowNumber | exp.Rank | exp.DenseRank):
-            args: tuple[Term, ...] = ()
-            op = {"RowNumber": "row_number", "Rank": "rank", "DenseRank": "dense_rank"}[type(inner).__name__]
-        elif type(inner) in _AGGREGATES:
-            agg = self.read(inner)
-            assert isinstance(agg, Agg)
-            op, args = f"{agg.op}{'!' * agg.distinct}", agg.args
-        else:
-            raise NotCovered(f"the window function {inner.key}")
-        parts = tuple(self.read(one) for one in node.args.get("partition_by") or [])
-        order = node.args.get("order")
-        keys = [one for one in (order.expressions if order else []) if isinstance(one, exp.Ordered)]
-        flags = "".join("d" if one.args.get("desc") else "a" for one in keys)
-        flags += "".join("f" if one.args.get("nulls_first") else "l" for one in keys)
-        terms = tuple(self.read(one.this) for one in keys)
-        return Call(f"window:{op}:{len(args)}:{len(parts)}:{flags}", (*args, *sorted(parts, key=repr), *terms))
+        return read_window(node, self)
 
     def _read_column(self, node: exp.Column) -> Term:
         if node.args.get("db") or node.args.get("catalog") or isinstance(node.this, exp.Star):
