@@ -185,8 +185,8 @@ RULES = {
         ],
     ),
     "grouped_left_to_scalar": (
-        ("SELECT p.id, q.m FROM player p LEFT JOIN (SELECT player_id, MAX(minutes) AS m FROM part GROUP BY player_id) q "
-        "ON q.player_id = p.id WHERE {c}"),
+        ("SELECT p.id, q.m FROM player p LEFT JOIN (SELECT player_id, MAX(minutes) AS m FROM part GROUP BY player_id) q"
+        " ON q.player_id = p.id WHERE {c}"),
         "SELECT p.id, (SELECT MAX(minutes) FROM part x WHERE x.player_id = p.id) FROM player p WHERE {c}",
         [
             ("SELECT p.id, q.m FROM player p LEFT JOIN (SELECT player_id, MAX(minutes) AS m FROM part "
