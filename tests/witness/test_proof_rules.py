@@ -94,7 +94,7 @@ RULES = {
     "union_of_cases": (
         "SELECT p.id FROM player p WHERE {c} UNION SELECT p.id FROM player p WHERE p.goals = 2",
         "SELECT p.id FROM player p WHERE {c} OR p.goals = 2",
-        ["SELECT p.id FROM player p WHERE {c} UNION ALL SELECT p.id FROM player p WHERE p.goals = 2"],
+        ["SELECT p.id FROM player p WHERE {c} UNION ALL SELECT p.id FROM player p WHERE p.goals = 2 OR {c}"],
     ),
     "except": (
         "SELECT p.id FROM player p WHERE {c} EXCEPT SELECT player_id FROM part",
@@ -155,6 +155,64 @@ RULES = {
         "SELECT p.id FROM player p WHERE {c} AND (SELECT COUNT(*) FROM part x WHERE x.player_id = p.id) = 0",
         "SELECT p.id FROM player p WHERE {c} AND NOT EXISTS (SELECT 1 FROM part x WHERE x.player_id = p.id)",
         ["SELECT p.id FROM player p WHERE {c} AND (SELECT COUNT(x.minutes) FROM part x WHERE x.player_id = p.id) = 0"],
+    ),
+    "union_all_of_disjoint_parts": (
+        "SELECT age FROM player p WHERE {c} AND goals > 2 UNION ALL SELECT age FROM player p WHERE {c} AND goals < 2",
+        "SELECT p.age FROM player p WHERE {c} AND (p.goals > 2 OR p.goals < 2)",
+        [
+            "SELECT p.age FROM player p WHERE {c} AND p.goals > 2 UNION ALL SELECT age FROM player p WHERE {c}",
+            "SELECT age FROM player p WHERE {c} AND goals > 2 UNION SELECT age FROM player p WHERE {c} AND goals < 2",
+        ],
+    ),
+    "scalar_to_left": (
+        "SELECT p.id, (SELECT t.city FROM team t WHERE t.id = p.mentor_id) FROM player p WHERE {c}",
+        "SELECT p.id, t.city FROM player p LEFT JOIN team t ON t.id = p.mentor_id WHERE {c}",
+        [
+            "SELECT p.id, t.city FROM player p JOIN team t ON t.id = p.mentor_id WHERE {c}",
+            "SELECT p.id, t.city FROM player p LEFT JOIN team t ON t.budget = p.mentor_id WHERE {c}",
+        ],
+    ),
+    "left_groups_to_scalars": (
+        ("SELECT p.id, COUNT(x.game_id), SUM(x.minutes) FROM player p LEFT JOIN part x ON x.player_id = p.id "
+        "WHERE {c} GROUP BY p.id"),
+        ("SELECT p.id, (SELECT COUNT(*) FROM part x WHERE x.player_id = p.id), "
+        "(SELECT SUM(minutes) FROM part x WHERE x.player_id = p.id) FROM player p WHERE {c}"),
+        [
+            ("SELECT p.id, COUNT(*), SUM(x.minutes) FROM player p LEFT JOIN part x ON x.player_id = p.id "
+            "WHERE {c} GROUP BY p.id"),
+            ("SELECT p.id, COUNT(x.game_id), SUM(x.minutes) FROM player p JOIN part x ON x.player_id = p.id "
+            "WHERE {c} GROUP BY p.id"),
+        ],
+    ),
+    "grouped_left_to_scalar": (
+        ("SELECT p.id, q.m FROM player p LEFT JOIN (SELECT player_id, MAX(minutes) AS m FROM part GROUP BY player_id) q"
+        " ON q.player_id = p.id WHERE {c}"),
+        "SELECT p.id, (SELECT MAX(minutes) FROM part x WHERE x.player_id = p.id) FROM player p WHERE {c}",
+        [
+            ("SELECT p.id, q.m FROM player p LEFT JOIN (SELECT player_id, MAX(minutes) AS m FROM part "
+            "GROUP BY player_id HAVING COUNT(*) > 1) q ON q.player_id = p.id WHERE {c}"),
+            ("SELECT p.id, q.m FROM player p LEFT JOIN (SELECT player_id, COUNT(minutes) AS m FROM part "
+            "GROUP BY player_id) q ON q.player_id = p.id WHERE {c}"),
+        ],
+    ),
+    "distinct_to_existence": (
+        "SELECT p.id FROM player p JOIN (SELECT DISTINCT crowd FROM game WHERE season > 1) ON crowd = p.age WHERE {c}",
+        "SELECT p.id FROM player p WHERE {c} AND p.age IN (SELECT crowd FROM game WHERE season > 1)",
+        [
+            ("SELECT p.id FROM player p JOIN (SELECT DISTINCT crowd, season FROM game WHERE season > 1) q "
+            "ON q.crowd = p.age WHERE {c}"),
+            "SELECT p.id FROM player p JOIN (SELECT crowd FROM game WHERE season > 1) q ON q.crowd = p.age WHERE {c}",
+        ],
+    ),
+    "full_to_left": (
+        "SELECT p.id, g.id FROM player p FULL JOIN game g ON g.crowd = p.age WHERE p.goals >= 0 AND {c}",
+        "SELECT p.id, g.id FROM player p LEFT JOIN game g ON g.crowd = p.age WHERE p.goals >= 0 AND {c}",
+        ["SELECT p.id, g.id FROM player p JOIN game g ON g.crowd = p.age WHERE p.goals >= 0 AND {c}"],
+    ),
+    "case_as_coalesce": (
+        "SELECT CASE WHEN p.age IS NULL THEN p.goals ELSE p.age END FROM player p WHERE {c}",
+        "SELECT COALESCE(p.age, p.goals) FROM player p WHERE {c}",
+        ["SELECT CASE WHEN p.age > p.goals THEN p.age ELSE p.goals END FROM player p WHERE {c}"],
     ),
 }  # fmt: skip
 

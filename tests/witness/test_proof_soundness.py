@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import assay
 from assay.model import Proof
 from assay.witness.proof import prove
 
@@ -85,7 +86,7 @@ DIFFERENT = {
         "SELECT n FROM p WHERE 'b'",
     ],
     "a date's text as a condition": ["SELECT x FROM bag WHERE t", "SELECT x FROM bag WHERE t <> 0"],
-    "AND as a value": ["SELECT n AND n FROM p", "SELECT n FROM p", "SELECT n OR n FROM p"],
+    "AND as a value": ["SELECT n AND n FROM p", "SELECT n FROM p", "SELECT n OR 0 FROM p WHERE n > 1"],
     "sums beyond 64 bits": [
         "SELECT id FROM p WHERE n + 2 > m + 2",
         "SELECT id FROM p WHERE n > m",
@@ -99,6 +100,26 @@ DIFFERENT = {
     "nought and minus nought": [
         "SELECT CAST(p.f AS TEXT) FROM p JOIN bag ON p.f = bag.f",
         "SELECT CAST(bag.f AS TEXT) FROM p JOIN bag ON p.f = bag.f",
+    ],
+    "a quotient of whole numbers": [
+        "SELECT id FROM p WHERE f = n AND (f / 2 > 2 OR m = 1)",
+        "SELECT id FROM p WHERE f = n AND (n / 2 > 2 OR m = 1)",
+    ],
+    "a number that is not whole beside its equal": [
+        "SELECT v / 2 FROM (SELECT DISTINCT CASE WHEN m = 1 THEN 5 ELSE m END AS v FROM p)",
+        "SELECT v / 2 FROM (SELECT DISTINCT CASE WHEN m = 1 THEN 5.0 ELSE m END AS v FROM p)",
+    ],
+    "LAG over rows that tie": [
+        "SELECT id, LAG(n) OVER (ORDER BY m) FROM p",
+        "SELECT id, LEAD(n) OVER (ORDER BY m DESC) FROM p",
+    ],
+    "a frame of rows that tie": [
+        "SELECT id, SUM(n) OVER (ORDER BY m ROWS UNBOUNDED PRECEDING) FROM p",
+        "SELECT id, SUM(n) OVER (ORDER BY m) FROM p",
+    ],
+    "a filter on another column than the partition's": [
+        "SELECT m FROM (SELECT m, n, COUNT(*) OVER (PARTITION BY m) AS q FROM p) WHERE n > 1 AND q > 1",
+        "SELECT m FROM (SELECT m, n, COUNT(*) OVER (PARTITION BY m) AS q FROM p WHERE n > 1) WHERE q > 1",
     ],
     "the left side's collation": [
         "SELECT n FROM bag WHERE z = x",
@@ -185,6 +206,20 @@ def test_a_foreign_key_that_a_comparison_does_not_find_is_no_join_to_one_row(sch
     ("dialect", "one", "other"),
     [
         ("duckdb", "SELECT n FROM p WHERE n = '1.5'", "SELECT n FROM p WHERE n = 1.5"),
+        ("duckdb", "SELECT x, COUNT(*) FROM p GROUP BY ROLLUP (x)", "SELECT x, COUNT(*) FROM p GROUP BY x"),
+        ("duckdb", "SELECT x, m FROM p GROUP BY ROLLUP (x, m), m", "SELECT x, m FROM p GROUP BY CUBE (x, m)"),
+        ("duckdb", "SELECT x FROM p ANTI JOIN c ON c.n = p.n", "SELECT x FROM p WHERE n NOT IN (SELECT n FROM c)"),
+        ("duckdb", "SELECT x FROM p SEMI JOIN c ON c.n = p.n", "SELECT p.x FROM p JOIN c ON c.n = p.n"),
+        (
+            "duckdb",
+            "SELECT n FROM p WHERE n >= ALL (SELECT n FROM c)",
+            "SELECT n FROM p WHERE NOT EXISTS (SELECT 1 FROM c WHERE c.n > p.n)",
+        ),
+        (
+            "duckdb",
+            "SELECT id FROM p QUALIFY RANK() OVER (ORDER BY m) = 1 AND n > 1",
+            "SELECT id FROM p WHERE n > 1 QUALIFY RANK() OVER (ORDER BY m) = 1",
+        ),
         ("duckdb", "SELECT COUNT(*) FROM p WHERE n > '1.5'", "SELECT COUNT(*) FROM p WHERE n > 1.5"),
         ("mysql", "SELECT n FROM p WHERE 'a' = 'ä'", "SELECT n FROM p WHERE 1 = 0"),
         ("mysql", "SELECT LOWER(x) FROM p WHERE LOWER(x) = 'a'", "SELECT 'a' FROM p WHERE LOWER(x) = 'a'"),
@@ -228,3 +263,60 @@ def test_equal_values_that_are_written_differently_do_not_stand_for_one_another(
 def test_what_is_equal_beside_such_traps_is_still_proved(one: str, other: str) -> None:
     pytest.importorskip("z3")
     assert isinstance(prove(one, other, schema_of(SCHEMA), dialect="sqlite", ordered=False), Proof)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "SELECT x, m, SUM(n) FROM p GROUP BY ROLLUP (x, m)",
+            "SELECT x, m, SUM(n) FROM p GROUP BY GROUPING SETS ((x, m), (x), ())",
+        ),
+        (
+            "SELECT x, GROUPING(x), COUNT(*) FROM p GROUP BY ROLLUP (x)",
+            "SELECT x, 0, COUNT(*) FROM p GROUP BY x UNION ALL SELECT NULL, 1, COUNT(*) FROM p",
+        ),
+        ("SELECT x, SUM(n) FROM p GROUP BY ROLLUP (x) HAVING GROUPING(x) = 0", "SELECT x, SUM(n) FROM p GROUP BY x"),
+        (
+            "SELECT id FROM p QUALIFY ROW_NUMBER() OVER (PARTITION BY m ORDER BY id) = 1",
+            "SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY m ORDER BY id) AS r FROM p) q WHERE r = 1",
+        ),
+        ("SELECT p.x FROM p SEMI JOIN c ON c.pid = p.id", "SELECT x FROM p WHERE id IN (SELECT pid FROM c)"),
+        (
+            "SELECT id, LAG(n) OVER (ORDER BY id) FROM p",
+            "SELECT id, LEAD(n) OVER w FROM p WINDOW w AS (ORDER BY id DESC)",
+        ),
+        (
+            "SELECT id, SUM(n) OVER (PARTITION BY m ORDER BY id ROWS UNBOUNDED PRECEDING) FROM p",
+            "SELECT id, SUM(n) OVER (PARTITION BY m ORDER BY id) FROM p",
+        ),
+        (
+            "SELECT m FROM (SELECT m, COUNT(*) OVER (PARTITION BY m) AS q FROM p) w WHERE m > 1 AND q > 1",
+            "SELECT m FROM (SELECT m, COUNT(*) OVER (PARTITION BY m) AS q FROM p WHERE m > 1) w WHERE q > 1",
+        ),
+        (
+            "SELECT n FROM p WHERE n > ANY (SELECT n FROM c)",
+            "SELECT n FROM p WHERE EXISTS (SELECT 1 FROM c WHERE c.n < p.n)",
+        ),
+        (
+            "SELECT m FROM p WHERE m >= ALL (SELECT qid FROM c)",
+            "SELECT m FROM p WHERE NOT EXISTS (SELECT 1 FROM c WHERE c.qid > p.m)",
+        ),
+    ],
+)
+def test_other_ways_to_write_windows_groups_and_quantifiers_are_proved(one: str, other: str) -> None:
+    schema = schema_of(SCHEMA.replace("COLLATE NOCASE", ""), "duckdb")
+    assert isinstance(prove(one, other, schema, dialect="duckdb", ordered=False), Proof)
+
+
+def test_what_a_check_rules_out_is_used() -> None:
+    pytest.importorskip("z3")
+    ddl = "CREATE TABLE t (a INTEGER NOT NULL CHECK (a IN (0, 1)), b INTEGER CHECK (b > 0))"
+    whole = "SELECT a, b FROM t"
+    for query, outcome in (
+        ("SELECT a, b FROM t WHERE a = 0 OR a = 1", "proved"),
+        ("SELECT a, b FROM t WHERE b > 0 OR b IS NULL", "proved"),
+        ("SELECT a, b FROM t WHERE b > 0", "refuted"),
+        ("SELECT x.a, x.b FROM t x LEFT JOIN t y ON y.b = x.a AND y.b > 5 WHERE y.b > 0 OR y.b IS NULL", "unknown"),
+    ):
+        assert assay.refute(whole, query, schema=ddl, seconds=0.2, max_rows=0).kind == outcome, query

@@ -102,7 +102,7 @@ def holds(term: Term, world: World, *, wanted: bool = True) -> Term:
         return _joined(term.op if wanted else {"and": "or", "or": "and"}[term.op], term.args, world, wanted=wanted)
     if term.op == "not":
         return holds(term.args[0], world, wanted=not wanted)
-    if term.op == "in":
+    if term.op == "in" or term.op.startswith("in "):
         return _in(term, world, wanted=wanted)
     if term.op == "istrue" and wanted:
         return holds(term.args[0], world)
@@ -227,8 +227,9 @@ def _of_count(term: Call) -> Term | None:
 
 
 def _in(term: Call, world: World, *, wanted: bool) -> Term:
-    """IN is EXISTS. NOT IN is NOT EXISTS of a row that is equal or whose comparison is NULL."""
+    """IN is EXISTS. NOT IN is NOT EXISTS of a row that is equal or whose comparison is NULL. So is ANY of others."""
     *values, rows = term.args
+    op = term.op.removeprefix("in").strip() or "eq"
     assert isinstance(rows, Sub)
     if world.width(rows.query) != len(values):
         raise NotCovered("IN over a query of another width")
@@ -237,7 +238,7 @@ def _in(term: Call, world: World, *, wanted: bool) -> Term:
     source = world.source(query=rows.query)
     conditions: list[Term] = []
     for place, value in enumerate(values):
-        equal = compared("eq", value, Col(source.id, str(place)), world)
+        equal = compared(op, value, Col(source.id, str(place)), world)
         nulls = tuple(Call("isnull", (side,)) for side in equal.args if not (isinstance(side, Const) and side != NULL))
         conditions.append(equal if wanted else Call("or", (equal, *nulls)))
     block = Block(sources=(source,), where=tuple(conditions), outputs=(ONE,))

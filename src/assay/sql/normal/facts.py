@@ -160,6 +160,10 @@ class Facts:
                 return args[0] if len(args) == 1 and is_truth(args[0]) else Call(built.op, args)
             if built.op == "coalesce" and built.args and self._is_present(built.args[0]):
                 return built.args[0]
+            if built.op == "nullif" and self._family(built.args[0]) == self._family(built.args[1]) != "":
+                return Call("case", (Call("eq", built.args), NULL, built.args[0]))
+            if built.op == "case" and len(built.args) == 3:
+                return _null_spelt_out(built)
         return built
 
     def seen_from_inside(self, query: Query) -> Query:
@@ -350,6 +354,16 @@ class Facts:
                 if isinstance(query, Block) and self.matcher.implied(query, [wanted], self):
                     return True
         return False
+
+
+def _null_spelt_out(case: Call) -> Call:
+    """CASE WHEN x IS NULL THEN y ELSE x END is COALESCE(x, y)."""
+    condition, yes, no = case.args
+    if isinstance(condition, Call) and condition.op in ("isnull", "notnull"):
+        kept, other = (no, yes) if condition.op == "isnull" else (yes, no)
+        if kept == condition.args[0]:
+            return Call("coalesce", (kept, other))
+    return case
 
 
 def output_present(world: World, matcher: Matcher, query: Query, place: int, *, single: bool = False) -> bool:

@@ -168,6 +168,39 @@ def merge_trivial(block: Block) -> Block:
     return replace(inner, outputs=outputs, order=order or inner.order)
 
 
+def filter_below_windows(block: Block, world: World) -> Block:
+    """A filter on what all windows of a query in FROM are partitioned by is a filter of its rows.
+
+    Side conditions: the query neither groups, drops duplicates nor cuts, and is the only source.
+    """
+    if len(block.sources) != 1 or block.lefts or not block.where:
+        return block
+    source = block.sources[0]
+    inner = source.query
+    if not isinstance(inner, Block) or not inner.windowed or inner.group is not None or inner.distinct or inner.cuts:
+        return block
+    shared: set[Term] | None = None
+    for part in (part for term in inner.outputs for part in parts_of(term)):
+        if isinstance(part, Call) and part.op.startswith("window:"):
+            _, _, values, parts, _ = part.op.split(":")
+            keys = set(part.args[int(values) : int(values) + int(parts)])
+            shared = keys if shared is None else shared & keys
+    new = _outputs(source, inner.outputs)
+    early = tuple(
+        term
+        for term in block.where
+        if (named := columns_of(term))
+        and all(new.get(col) in (shared or ()) for col in named)
+        and not any(isinstance(part, Sub) for part in parts_of(term))
+    )
+    if not early:
+        return block
+    where = (*inner.where, *(substituted(term, new) for term in early))
+    filtered = world.source(query=replace(inner, where=where))
+    rest = replace(block, sources=(filtered,), where=tuple(term for term in block.where if term not in early))
+    return replaced(rest, {Col(source.id, str(n)): Col(filtered.id, str(n)) for n in range(len(inner.outputs))})
+
+
 def prune_outputs(block: Block, world: World) -> Block:
     """Outputs of a query in FROM that nothing names go. Side condition: it drops no duplicates by them."""
     used = {col for term in terms_of(block) for col in columns_of(term)}

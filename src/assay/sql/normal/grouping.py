@@ -21,6 +21,7 @@ from assay.sql.normal.algebra import (
 )
 from assay.sql.normal.facts import Facts
 from assay.sql.normal.keys import Closure, free_aggregates, key_columns
+from assay.sql.normal.reading_windows import SO_FAR, UNTIED
 from assay.sql.normal.stopping import NotCovered
 
 
@@ -188,6 +189,9 @@ def drop_null_test(block: Block) -> Block:
     return replace(block, where=where)
 
 
+_TURNED = str.maketrans("adfl", "dalf")
+
+
 def shorten_windows(block: Block, facts: Facts) -> Block:
     """A key of a window's order that the keys before it determine goes, with those of the partition."""
     if not block.windowed:
@@ -199,6 +203,9 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
         if not term.op.startswith("window:"):
             return Call(term.op, tuple(shorter(arg) for arg in term.args))
         _, name, values, parts, flags = term.op.split(":")
+        name = name.removesuffix(SO_FAR)  # no rows tie there
+        if name == "lead":  # what follows in an order is what stands before in the order turned round
+            name, flags = "lag", flags.translate(_TURNED)
         first, count = int(values) + int(parts), len(flags) // 2
         keys, kept = term.args[first:], list(range(count))
         for place in range(count - 1, -1, -1):
@@ -207,10 +214,13 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
             grouped = block.group is not None and all(closure.determines(one) for one in block.group)
             if grouped or (block.group is None and closure.determines(keys[place])):
                 kept.remove(place)
-        told = "".join(flags[place] for place in kept) + "".join(flags[count + place] for place in kept)
-        return Call(f"window:{name}:{values}:{parts}:{told}", (*term.args[:first], *(keys[place] for place in kept)))
+        told = "".join(flags[place] for place in kept)
+        told += "".join("l" if facts.present(keys[place]) else flags[count + place] for place in kept)
+        own = (*term.args[: int(values)], *sorted(term.args[int(values) : first], key=repr))
+        return Call(f"window:{name}:{values}:{parts}:{told}", (*own, *(keys[place] for place in kept)))
 
-    return replace(block, outputs=tuple(shorter(term) for term in block.outputs))
+    order = tuple(replace(key, term=shorter(key.term)) for key in block.order)
+    return replace(block, outputs=tuple(shorter(term) for term in block.outputs), order=order)
 
 
 def drop_sure_having(block: Block) -> Block:
@@ -233,17 +243,20 @@ def drop_sure_having(block: Block) -> Block:
 
 
 def check_windows(block: Block, facts: Facts) -> None:
-    """Refuse a window function that numbers rows which its keys leave tied."""
+    """Refuse a window function that tells rows apart which its keys leave tied."""
     for term in (*block.outputs, *(key.term for key in block.order)):
         for part in parts_of(term):
-            if not isinstance(part, Call) or not part.op.startswith("window:row_number"):
+            if not isinstance(part, Call) or not part.op.startswith("window:"):
                 continue
-            closure = Closure(block, facts, part.args)
+            _, name, values, *_ = part.op.split(":")
+            if name.partition("@")[0] not in UNTIED and "@rows" not in name:
+                continue
+            closure = Closure(block, facts, part.args[int(values) :])
             total = (
                 closure.determines_rows if block.group is None else all(closure.determines(one) for one in block.group)
             )
             if not total:
-                raise NotCovered("ROW_NUMBER over rows that tie")
+                raise NotCovered(f"{name.partition('@')[0].upper()} over rows that tie")
 
 
 def drop_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:

@@ -31,6 +31,7 @@ from assay.sql.normal.facts import Facts, Matcher
 from assay.sql.normal.flattening import (
     combined_to_block,
     count_distinct_rows,
+    filter_below_windows,
     merge_grouped,
     merge_grouped_among,
     merge_plain,
@@ -66,8 +67,16 @@ from assay.sql.normal.joins import (
     merge_same_row,
 )
 from assay.sql.normal.keys import Closure
+from assay.sql.normal.lookups import (
+    distinct_to_existence,
+    full_to_left,
+    grouped_left_to_scalar,
+    left_groups_to_scalars,
+    scalar_to_left,
+)
 from assay.sql.normal.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
 from assay.sql.normal.stopping import NotCovered
+from assay.sql.normal.unions import merged_parts
 from assay.sql.normal.world import World
 
 _MOST_ROUNDS = 60
@@ -116,8 +125,10 @@ class Normaliser:
         for part in parts:
             same = isinstance(part, Combined) and part.op == "union" and (drops or part.all)
             flat += part.parts if same and isinstance(part, Combined) else (part,)
-        kept = [part for part in flat if not (isinstance(part, Block) and FALSE in part.where and part.group != ())]
+        kept = [part for part in flat if not (isinstance(part, Block) and _is_empty(part))]
         kept = kept or flat[:1]
+        if not drops:
+            kept = merged_parts(kept, self.world, self.matcher, outer)
         if len(kept) == 1 and isinstance(kept[0], Block) and not drops:
             return kept[0]
         return Combined("union", not drops, tuple(kept))
@@ -236,6 +247,10 @@ class Normaliser:
         block = replace(block, where=self._simplified(block, outer))
         block = self._used(merge_plain, block, as_set=inside)
         block = self._used(merge_plain_in_left, block)
+        block = self._used(full_to_left, block, self.world)
+        block = self._used(distinct_to_existence, block, self._facts(block, outer))
+        block = self._used(scalar_to_left, block, self._facts(block, outer))
+        block = self._used(grouped_left_to_scalar, block, self._facts(block, outer))
         block = self._join_rules(block, outer, as_set=inside)
         facts = self._facts(block, outer)
         check_determined(block, facts)
@@ -248,10 +263,12 @@ class Normaliser:
         block = self._used(count_of_present, block, self.world)
         block = self._used(plain_aggregates, block, facts)
         block = self._used(ungroup, block, facts)
+        block = self._used(left_groups_to_scalars, block, facts)
         block = self._used(groups_to_existence, block, facts)
         block = self._used(groups_to_distinct, block, facts, as_set=as_set)
         block = self._used(drop_distinct, block, facts, as_set=as_set)
         block = self._used(drop_cut_of_one, block, facts)
+        block = self._used(filter_below_windows, block, self.world)
         block = self._used(prune_outputs, block, self.world)
         block = self._used(count_distinct_rows, block, self.world, self.matcher)
         block = self._used(merge_grouped, block)
@@ -379,6 +396,10 @@ def _has_subquery(term: Term) -> bool:
     from assay.sql.normal.algebra import parts_of
 
     return any(isinstance(part, Sub) for part in parts_of(term))
+
+
+def _is_empty(block: Block) -> bool:
+    return FALSE in block.having or (FALSE in block.where and block.group != ())
 
 
 def _empty(block: Block) -> Block:

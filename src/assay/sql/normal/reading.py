@@ -24,6 +24,7 @@ from assay.sql.normal.algebra import (
 )
 from assay.sql.normal.reading_from import FromReader
 from assay.sql.normal.reading_terms import TermReader
+from assay.sql.normal.reading_windows import grouping_sets, name_windows, qualified
 from assay.sql.normal.scope import Scope, entry_of
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
@@ -51,6 +52,7 @@ _KNOWN_PARTS = frozenset(
         "offset",
         "with_",
         "operation_modifiers",
+        "qualify",
     ]
 )
 _CHAINS = (exp.And, exp.Or, exp.SetOperation)
@@ -138,6 +140,10 @@ class _Reader(FromReader):
                 raise NotCovered("VALUES of uneven rows")
             return Rows(rows), [f"column{place + 1}" for place in range(len(rows[0]))]
         if isinstance(node, exp.Select):
+            if (sets := grouping_sets(node)) is not None:
+                read = [self._select(one, inner) for one in sets]
+                parts = tuple(part for part, _ in read)
+                return (Combined("union", all=True, parts=parts) if parts[1:] else parts[0]), read[0][1]
             return self._select(node, inner)
         raise NotCovered(node.key)
 
@@ -195,9 +201,10 @@ class _Reader(FromReader):
         return self._ended(block, names, node, level), names
 
     def _select(self, node: exp.Select, scope: Scope) -> tuple[Query, list[str]]:
+        name_windows(node)
         for part, value in node.args.items():
             if value and part not in _KNOWN_PARTS:
-                raise NotCovered({"windows": "a named window", "qualify": "QUALIFY"}.get(part, part))
+                raise NotCovered(part)
         if node.args.get("kind") or (node.args.get("distinct") and node.args["distinct"].args.get("on")):
             raise NotCovered("DISTINCT ON")
         found = self.read_from(node, scope)
@@ -234,6 +241,8 @@ class _Reader(FromReader):
             block = replace(block, group=())
         elif group is None and having:
             raise NotCovered("HAVING without GROUP BY")
+        if node.args.get("qualify"):
+            block = qualified(block, self.terms(where_level).conjuncts(node.args["qualify"].this), self.world)
         return block, names
 
     def _aliases(self, node: exp.Select, terms: TermReader) -> list[tuple[str, Term]]:

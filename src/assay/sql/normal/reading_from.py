@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from assay.model import TableSchema
-from assay.sql.normal.algebra import Block, Col, FullJoin, LeftJoin, Query, Source, Term, substituted
+from assay.sql.normal.algebra import (
+    ONE,
+    Block,
+    Call,
+    Col,
+    FullJoin,
+    LeftJoin,
+    Query,
+    Source,
+    Sub,
+    Term,
+    substituted,
+)
 from assay.sql.normal.literals import compared
 from assay.sql.normal.reading_terms import TermReader
 from assay.sql.normal.scope import Entry, Scope, entry_of
 from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.normal.world import TableFacts, World
 
 
 @dataclass(slots=True)
@@ -59,6 +74,16 @@ class FromReader:
         for join in joins:
             side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
             method = (join.args.get("method") or "").upper()
+            if kind in ("SEMI", "ANTI") or side in ("SEMI", "ANTI"):
+                if (
+                    side not in ("", "SEMI", "ANTI")
+                    or method
+                    or join.args.get("using")
+                    or self.world.dialect != "duckdb"
+                ):
+                    raise NotCovered(f"{kind or side} JOIN")
+                found = self._existing(found, join, scope, wanted="SEMI" in (kind, side))
+                continue
             if (
                 kind not in ("", "INNER", "CROSS", "OUTER")
                 or method not in ("", "NATURAL")
@@ -78,6 +103,16 @@ class FromReader:
                 late.append(join.args["on"])
                 found = self._join(found, right, exp.Join(this=join.this), side, scope)
         return self._settled(found, late, scope)
+
+    def _existing(self, found: From, join: exp.Join, scope: Scope, *, wanted: bool) -> From:
+        """SEMI JOIN keeps the rows for which the other side has one, ANTI JOIN those for which it has none."""
+        right = self._item(join.this, scope)
+        level = Scope(self.world, found.entries + right.entries, scope.parent, ctes=scope.ctes)
+        on = self.terms(level).conjuncts(join.args.get("on"))
+        inner = Block(sources=right.sources, lefts=right.lefts, where=(*right.where, *on), outputs=(ONE,))
+        exists = Sub("exists", inner)
+        asked: Term = exists if wanted else Call("not", (exists,))
+        return From(found.sources, found.lefts, (*found.where, asked), found.entries)
 
     def _settled(self, found: From, late: list[exp.Expr], scope: Scope) -> From:
         level = Scope(self.world, found.entries, scope.parent, ctes=scope.ctes)
@@ -196,7 +231,18 @@ class FromReader:
         names = list(known.kinds)
         if columns:
             names = [one.lower() for one in columns] + names[len(columns) :]
+        if known.checks:
+            self.world.checks[source.id] = tuple(self._checks(source, known))
         return From((source,), entries=[entry_of(source, alias or name, names, self.world)])
+
+    def _checks(self, source: Source, known: TableFacts) -> Iterator[Term]:
+        """The CHECK constraints that can be read."""
+        own = Scope(self.world, [entry_of(source, known.name, list(known.kinds), self.world)])
+        for text in known.checks:
+            try:
+                yield self.terms(own).read(sqlglot.parse_one(text, dialect=self.world.dialect))
+            except (NotCovered, SqlglotError):
+                continue
 
     def _view(self, view: TableSchema, columns: list[str], alias: str) -> From:
         definition, given = self.definition(view)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from assay.sql.normal.algebra import FALSE, NULL, ONE, TRUE, Agg, Call, Const, Sub, Term, columns_of
 from assay.sql.normal.literals import compared, negated, number
+from assay.sql.normal.reading_windows import read_window
 from assay.sql.normal.scope import Scope
 from assay.sql.normal.stopping import NotCovered
 
@@ -104,6 +105,7 @@ _NAMED = frozenset(
 )
 
 
+_OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _ROW_NUMBERS = frozenset({"rowid", "oid", "_rowid_"})
 """SQLite's names for a row's number, in double quotes too."""
 _CHAINED = (
@@ -172,15 +174,20 @@ class TermReader:
         return compared(op, self.read(left), self.read(right), self.world)
 
     def _quantified(self, op: str, left: exp.Expr, right: exp.Expr) -> Term:
-        if isinstance(right, exp.Any) and op == "eq":
-            return self._in(left, right.this)
-        if isinstance(right, exp.All) and op == "ne":
-            return Call("not", (self._in(left, right.this),))
-        raise NotCovered("a comparison with ANY or ALL")
+        if not isinstance(right.this, exp.Query) or (isinstance(left, exp.Tuple) and op not in ("eq", "ne")):
+            raise NotCovered("a comparison with ANY or ALL")
+        if isinstance(right, exp.All):  # x > ALL (q) is NOT x <= ANY (q), NULLs included
+            return Call("not", (self._in(left, right.this, _OPPOSITE[op]),))
+        if isinstance(left, exp.Tuple) and op != "eq":
+            raise NotCovered("a comparison of rows")
+        return self._in(left, right.this, op)
 
-    def _in(self, left: exp.Expr, query: exp.Expr) -> Term:
+    def _in(self, left: exp.Expr, query: exp.Expr, op: str = "eq") -> Term:
         items = left.expressions if isinstance(left, exp.Tuple) else [left]
-        return Call("in", (*(self.read(item) for item in items), Sub("rows", self._query(query, self.scope))))
+        return Call(
+            "in" if op == "eq" else f"in {op}",
+            (*(self.read(item) for item in items), Sub("rows", self._query(query, self.scope))),
+        )
 
     def _arithmetic(self, node: exp.Expr) -> Term:
         op = _ARITHMETIC[type(node)]
@@ -245,26 +252,7 @@ class TermReader:
         return Agg(inner.op, (Call("case", (condition, *(inner.args or (ONE,)), NULL)),), inner.distinct)
 
     def _read_window(self, node: exp.Window) -> Term:
-        """A window function without a frame of its own; one that numbers tied rows is refused later."""
-        if any(node.args.get(part) for part in ("spec", "alias", "first")):
-            raise NotCovered("a window with a frame or a name")
-        inner = node.this
-        if isinstance(inner, exp.RowNumber | exp.Rank | exp.DenseRank):
-            args: tuple[Term, ...] = ()
-            op = {"RowNumber": "row_number", "Rank": "rank", "DenseRank": "dense_rank"}[type(inner).__name__]
-        elif type(inner) in _AGGREGATES:
-            agg = self.read(inner)
-            assert isinstance(agg, Agg)
-            op, args = f"{agg.op}{'!' * agg.distinct}", agg.args
-        else:
-            raise NotCovered(f"the window function {inner.key}")
-        parts = tuple(self.read(one) for one in node.args.get("partition_by") or [])
-        order = node.args.get("order")
-        keys = [one for one in (order.expressions if order else []) if isinstance(one, exp.Ordered)]
-        flags = "".join("d" if one.args.get("desc") else "a" for one in keys)
-        flags += "".join("f" if one.args.get("nulls_first") else "l" for one in keys)
-        terms = tuple(self.read(one.this) for one in keys)
-        return Call(f"window:{op}:{len(args)}:{len(parts)}:{flags}", (*args, *sorted(parts, key=repr), *terms))
+        return read_window(node, self)
 
     def _read_column(self, node: exp.Column) -> Term:
         if node.args.get("db") or node.args.get("catalog") or isinstance(node.this, exp.Star):
@@ -342,6 +330,8 @@ class TermReader:
             return self._in(node.this, node.args["query"])
         if node.args.get("field") or node.args.get("unnest") or isinstance(node.this, exp.Tuple):
             raise NotCovered("IN over something else than a list or a query")
+        if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
+            return self._in(node.this, node.expressions[0])
         value = self.read(node.this)
         items = [self.read(item) for item in node.expressions]
         for item in items:

@@ -48,6 +48,8 @@ class TableFacts:
     """Sets of columns that no two rows share, unless one of them is NULL."""
     references: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...]
     """Foreign keys: own columns, the other table, its columns."""
+    checks: tuple[str, ...] = ()
+    """CHECK constraints, where the engine heeds them."""
 
 
 def table_facts(table: TableSchema, dialect: str) -> TableFacts:
@@ -62,6 +64,7 @@ def table_facts(table: TableSchema, dialect: str) -> TableFacts:
         name=table.name.lower(),
         kinds=kinds,
         not_null=frozenset(declared | set(primary)),
+        checks=() if dialect in ("mysql", "mariadb") else table.checks,
         keys=tuple(dict.fromkeys(key for key in keys if key)),
         references=tuple(
             (
@@ -115,6 +118,8 @@ class World:
     views: dict[str, TableSchema] = field(default_factory=dict)
     """By their names in lower case; they are read as their definition says."""
     sources: dict[int, Source] = field(default_factory=dict)
+    checks: dict[int, tuple[Term, ...]] = field(default_factory=dict)
+    """What a stored table's CHECK constraints say of a source's row: none of them is false."""
     open_choice: bool = False
     """Whether a query leaves open which rows it takes."""
     used: set[str] = field(default_factory=set)

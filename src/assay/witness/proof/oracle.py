@@ -6,7 +6,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from assay.sql.normal.algebra import Agg, Call, Col, Const, Sub, Term, parts_of
+from assay.sql.normal.algebra import Agg, Call, Col, Const, Sub, Term, columns_of, parts_of
+from assay.sql.normal.conditions import holds
 from assay.sql.normal.facts import Facts
 from assay.sql.normal.stopping import NotCovered
 
@@ -29,7 +30,9 @@ def row_oracle() -> Callable[[Facts, Term], bool]:
     def follows(facts: Facts, wanted: Term) -> bool:
         question = (facts.terms, wanted, facts.padded)
         if question not in asked:
-            if len(asked) >= MOST_QUESTIONS or len(facts.terms) > MOST_CONDITIONS or not _worthwhile(facts, wanted):
+            if len(asked) >= MOST_QUESTIONS or len(facts.terms) > MOST_CONDITIONS:
+                return False
+            if not _worthwhile(facts, wanted) and not _checks(facts, wanted):
                 return False
             asked[question] = _follows(facts, wanted)
         return asked[question]
@@ -45,6 +48,12 @@ def _worthwhile(facts: Facts, wanted: Term) -> bool:
     return any(
         isinstance(part, Call) and part.op in _WORTH for term in (*facts.terms, wanted) for part in parts_of(term)
     )
+
+
+def _checks(facts: Facts, wanted: Term) -> list[Term]:
+    """What CHECK constraints say of the rows that the conditions speak of, those of left joins left out."""
+    named = {col.source for term in (*facts.terms, wanted) for col in columns_of(term)} - facts.padded
+    return [check for source in sorted(named) for check in facts.world.checks.get(source, ())]
 
 
 def _follows(facts: Facts, wanted: Term) -> bool:
@@ -72,11 +81,13 @@ def _follows(facts: Facts, wanted: Term) -> bool:
     def column(col: Col) -> tuple[Any, Any]:
         return variable(col)
 
-    terms = (*facts.terms, wanted)
+    checks = _checks(facts, wanted)
+    terms = (*facts.terms, wanted, *checks)
     constants = [facts.canonical(part) for term in terms for part in parts_of(term) if isinstance(part, Col | Agg)]
     encoder = Encoder(facts.world, texts_of((*terms, *constants)), column, variable, exists)
     try:
         known += [encoder.truth(term) for term in facts.terms]
+        known += [z3.Not(encoder.truth(holds(check, facts.world, wanted=False))) for check in checks]
         goal = encoder.truth(wanted)
     except (NotCovered, ValueError, z3.Z3Exception):
         return False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.sql.normal.algebra import Agg, Block, Key, Term
+from assay.sql.normal.algebra import Agg, Block, Call, Key, Sub, Term
 from assay.sql.normal.facts import Facts, Matcher
 from assay.sql.normal.keys import Closure
 from assay.sql.normal.world import World
+from assay.witness.proof.oracle import available
 
 
 class OneGroup(Facts):
@@ -36,15 +37,35 @@ def assigned(ones: tuple[Term, ...], others: tuple[Term, ...], seen: Facts, *, a
     if len(mine) != len(theirs):
         return None
     if aligned:
-        return tuple(range(len(mine))) if mine == theirs else None
+        pairs = zip(mine, theirs, ones, others, strict=True)
+        straight = all(one == other or _same_value(a, b, seen) for one, other, a, b in pairs)
+        return tuple(range(len(mine))) if straight else None
     found: list[int] = []
     for place, term in enumerate(mine):
         near = [place, *range(len(theirs))]
         at = next((index for index in near if index not in found and theirs[index] == term), None)
         if at is None:
+            free = (index for index in dict.fromkeys(near) if index not in found and theirs[index] not in mine)
+            at = next((index for index in free if _same_value(ones[place], others[index], seen)), None)
+        if at is None:
             return None
         found.append(at)
     return tuple(found)
+
+
+def _same_value(one: Term, other: Term, seen: Facts) -> bool:
+    """Whether a solver finds that two expressions have one value wherever the facts hold."""
+    made = (one, other)
+    if any(isinstance(term, Sub) for term in made) or not any(isinstance(term, Call) for term in made):
+        return False
+    if not available():
+        return False
+    from assay.witness.proof.solver import value_type
+
+    types = {value_type(term, seen.world) for term in made} - {"null"}
+    if len(types) != 1 or "real" in types:  # 5 is equal to 5.0, and 0.0 to -0.0; what is made of them round it is not
+        return False
+    return seen.matcher.oracle(seen, Call("same", made))
 
 
 def refines(keys: tuple[Key, ...], wanted: tuple[Key, ...], block: Block, seen: Facts) -> bool:

@@ -21,6 +21,10 @@ from assay.sql.normal.world import NUMBERS, World
 MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
 _BEYOND = 2**63
+_DECIDED = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "same", "nsame", "isnull", "notnull", "istrue"})
+"""Conditions that are told to the solver as such where they are values."""
+_SIGNLESS = frozenset({"add", "sub", "mul", "neg", "abs", "round", "floor", "ceil", "mod"})
+"""Functions that make nothing of the sign of nought."""
 Value = tuple[Any, Any]
 """Whether it is NULL, and what it is otherwise."""
 
@@ -45,6 +49,8 @@ class Encoder:
             return self.other(term)
         if _is_whole(term, self.world):
             return self._sum(term)
+        if is_truth(term) and term.op in _DECIDED:
+            return self._truth_value(term)
         if term.op == "case":
             return self._case(term)
         if term.op == "coalesce":
@@ -53,6 +59,11 @@ class Encoder:
             null, value = self.value(term.args[0])
             return z3.Or(null, self.truth(Call("eq", term.args))), value
         return self._unknown(term)
+
+    def _truth_value(self, term: Call) -> Value:
+        """A condition as a value: 1, 0, or NULL where it is neither true nor false."""
+        true, false = (self.truth(holds(term, self.world, wanted=wanted)) for wanted in (True, False))
+        return z3.Not(z3.Or(true, false)), z3.If(true, z3.RealVal(1), z3.RealVal(0))
 
     def truth(self, term: Term) -> Any:
         """Whether a condition is true."""
@@ -152,14 +163,53 @@ class Encoder:
         flat = [z3.If(null, z3.RealVal(0), value) for null, value in values]
         nulls = [z3.If(null, z3.RealVal(1), z3.RealVal(0)) for null, _ in values]
         sorts = [z3.RealSort()] * (len(flat) + len(nulls))
-        value = z3.Function(f"value {term.op} {len(values)}", *sorts, z3.RealSort())(*flat, *nulls)
-        null = z3.Function(f"null {term.op} {len(values)}", *sorts, z3.BoolSort())(*flat, *nulls)
+        name = f"{term.op} {self._types(term)}"
+        value = z3.Function(f"value {name}", *sorts, z3.RealSort())(*flat, *nulls)
+        null = z3.Function(f"null {name}", *sorts, z3.BoolSort())(*flat, *nulls)
         return null, value
+
+    def _types(self, term: Call) -> list[str]:
+        """What a function may tell apart beside its arguments' values: 5 / 2 is not 5.0 / 2."""
+        signless = term.op in _SIGNLESS or (term.op == "div" and isinstance(term.args[1], Const))
+        found = [value_type(arg, self.world) for arg in term.args]
+        return [
+            repr(arg) if one == "real" and not signless and not isinstance(arg, Const) else one
+            for arg, one in zip(term.args, found, strict=True)
+        ]
+
+
+def value_type(term: Term, world: World) -> str:
+    """A name that terms share only where values of theirs that compare as equal are of one type."""
+    if isinstance(term, Const):
+        return term.kind
+    if isinstance(term, Col):
+        source = world.sources[term.source]
+        if isinstance(source.query, Block):
+            return value_type(source.query.outputs[int(term.name)], world)
+        kind = world.kind(term)
+        return kind if kind not in ("any", "numeric", "folded") else f"{source.table or source.id}.{term.name}"
+    if isinstance(term, Agg):
+        types = [value_type(arg, world) for arg in term.args]
+        return "integer" if term.op == "count" else types[0] if term.op in ("min", "max") else f"{term.op}({types[0]})"
+    if not isinstance(term, Call):
+        return repr(term)
+    if term.op in ("case", "coalesce", "nullif"):
+        parts = (*term.args[1::2], term.args[-1]) if term.op == "case" else term.args
+        chosen = {value_type(part, world) for part in parts} - {"null"}
+        return chosen.pop() if len(chosen) == 1 else repr(term)
+    kind = world.kind(term)
+    if kind == "boolean" or is_truth(term):
+        return "integer" if world.dialect == "sqlite" else "boolean"
+    if kind in ("integer", "real", "text"):
+        return kind
+    return f"{term.op}({', '.join(value_type(arg, world) for arg in term.args)})"
 
 
 def family(term: Term, world: World) -> str:
     """Whether a term is a number or a text; empty where that is not known."""
     kind = _result_kind(term, world)
+    if kind == "boolean" or is_truth(term):
+        return "number" if world.dialect == "sqlite" else "boolean"
     return "number" if kind in NUMBERS else kind if kind in ("text", "null") else ""
 
 
