@@ -138,7 +138,9 @@ def test_the_tables_are_listed_and_documented(folder: Path) -> None:
 
 def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
     """The list of runs and the tables say what was demanded and missed; the same command without gates keeps that."""
-    sqlite3.connect(tmp_path / "t.sqlite").close()
+    connection = sqlite3.connect(tmp_path / "t.sqlite")
+    connection.execute("CREATE TABLE t (a)")
+    connection.close()
     (tmp_path / "cases.csv").write_text(
         "id,question,gold_sql,predicted_sql\na,A?,SELECT 1,SELECT 1\nb,B?,SELECT 1,SELECT 2\n"
     )
