@@ -13,7 +13,6 @@ from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.cli.view_server import ReportServer
-    from assay.model import Run as RunRecord
 
 
 def view(
@@ -46,6 +45,7 @@ def view(
 
 
 def _serve(runs: Sequence[Path], *, port: int, browser: bool, idle: float | None) -> None:
+    from assay.cli.view_drawing import draw_report
     from assay.cli.view_folder import FolderSite, holds_runs
     from assay.cli.view_server import LivePage, OnePage, ReportServer, Site
 
@@ -61,23 +61,6 @@ def _serve(runs: Sequence[Path], *, port: int, browser: bool, idle: float | None
             _open(server)
         server.serve_until_idle(idle)
     typer.echo(f"assay: ended after {idle:g} s without a request", err=True)
-
-
-def draw_report(runs: Sequence[Path]) -> bytes:
-    """The page of a run, or of two beside each other."""
-    from assay import registry
-    from assay.api.run import load_run
-
-    if len(runs) == 1:
-        return registry.reporter("html").render(load_run(runs[0]).record)
-    from assay.api.diffing import diff as compare
-    from assay.reports.diff_formats import render_diff
-
-    def both() -> tuple[RunRecord, RunRecord]:
-        before, after = (load_run(run).record for run in runs)
-        return before, after
-
-    return render_diff(compare(*runs).record, "html", runs=both)
 
 
 def _open(server: ReportServer) -> None:

@@ -59,7 +59,7 @@ class FolderSite:
             alike = [one for one in finished.values() if question_set(one) == question_set(finished[keys[0]])]
             folders = [Path(one.folder) for one in alike]
             return self._drawn(path, folders, lambda: self._leaderboard(folders))
-        from assay.cli.view import draw_report
+        from assay.cli.view_drawing import draw_report
 
         return self._drawn(path, folders, lambda: draw_report(folders))
 
