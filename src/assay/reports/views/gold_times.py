@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.model import Limits
 from assay.reports.text.plain import one_line, plural, seconds
-from assay.runs.store.surveyed import Seen
+
+if TYPE_CHECKING:  # it needs msgspec, which drawing does not
+    from assay.runs.store.surveyed import Seen
 
 _NEAR = 0.5
 """From this share of the limit on, a gold is near it."""
