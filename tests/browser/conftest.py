@@ -24,8 +24,10 @@ from browser_window import DESKTOP, Look, Opened, new_window
 
 from assay.model import Run
 from assay.reports.html.diff import diff_page
+from assay.reports.html.leaderboard import leaderboard_page
 from assay.reports.html.run import HtmlReporter
 from assay.runs.compare.diff import diff_runs
+from assay.runs.compare.leaderboard import rank
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -158,3 +160,10 @@ def hostile(folder: Path) -> Path:
 def _written(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
+
+
+@pytest.fixture(scope="session")
+def board(run: Run, folder: Path) -> Path:
+    """Three systems, of which two gave the same answers."""
+    later = runs.real_run(folder, runs.LATER, "second")
+    return _written(folder / "board.html", leaderboard_page(rank([run, later, run], detailed=True)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import zipfile
@@ -16,6 +18,7 @@ import pytest
 
 import assay
 import commands
+from assay.cli.view_folder import FolderSite, holds_runs
 
 RIGHT = {"one": {0, 1, 2, 3}, "two": {0, 1, 4}, "three": {0}}
 HOSTILE = "x_%&#<b>$\\^~{}"
@@ -146,3 +149,36 @@ def test_unusable_input(folder: Path, arguments: tuple[str, ...], said: str) -> 
     shown = _leaderboard(folder, *arguments)
     assert (shown.returncode, shown.stdout) == (2, "")
     assert said in shown.stderr
+
+
+def test_a_folder_is_served_with_every_page_a_click_away(folder: Path, tmp_path: Path) -> None:
+    """The list leads to each run, each comparison and the leaderboard; a new run is there at the next request, and
+    nothing is read that is no run of the folder."""
+    runs = tmp_path / "runs"
+    shutil.copytree(folder / "runs", runs, ignore=shutil.ignore_patterns("three"))
+    assert holds_runs(runs)
+    assert not holds_runs(runs / "one")
+    site = FolderSite(runs)
+
+    def links() -> set[str]:
+        page = site.find("/", "")
+        assert page is not None
+        return set(map(html.unescape, re.findall(r'href="(/[^"]+)"', page.content.decode())))
+
+    before = links()
+    assert {"/run?at=one", "/run?at=two", "/run?at=other", "/diff?a=one&b=two", "/leaderboard?of=one"} <= before
+    shutil.copytree(folder / "runs" / "three", runs / "three")
+    assert {"/run?at=three", "/diff?a=two&b=three"} <= links() - before
+    for link in links():
+        path, _, query = link.partition("?")
+        page = site.find(path, query)
+        assert page is not None
+        assert "frame-ancestors 'none'" in page.policy
+    board = site.find("/leaderboard", "of=three")
+    assert board is not None
+    assert b'href="/run?at=two"' in board.content
+    asked = ("at=../runs/one", f"at={runs / 'one'}", "at=begun", "at=", "at=%00", "b=one")
+    assert [site.find("/run", query) for query in asked] == [None] * len(asked)
+    assert site.find("/run/one", "") is None
+    shutil.rmtree(runs / "two")
+    assert site.find("/diff", "a=one&b=two") is None

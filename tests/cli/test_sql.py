@@ -134,3 +134,26 @@ def test_the_tables_are_listed_and_documented(folder: Path) -> None:
     }
     del told["cases"]
     assert told == {name: list(columns) for name, columns in TABLES.items() if name != "cases"}
+
+
+def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
+    """The list of runs and the tables say what was demanded and missed; the same command without gates keeps that."""
+    connection = sqlite3.connect(tmp_path / "t.sqlite")
+    connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    (tmp_path / "cases.csv").write_text(
+        "id,question,gold_sql,predicted_sql\na,A?,SELECT 1,SELECT 1\nb,B?,SELECT 1,SELECT 2\n"
+    )
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
+    making = ["run", "cases.csv", "--db", "sqlite:///t.sqlite", "--metrics", "match", "--workers", "1", "-o", "runs/a"]
+    gates = ["--min", "match=0.9", "--must-pass", "id:a"]
+    assert commands.run([*making, *gates], env=environment, cwd=tmp_path).returncode == 1
+    assert commands.run(making, env=environment, cwd=tmp_path).returncode == 0
+    listed = commands.run(["runs", "runs"], env=environment, cwd=tmp_path).stdout
+    assert "1 of 2 missed" in listed
+    (point,) = json.loads(commands.run(["runs", "runs", "--json"], env=environment, cwd=tmp_path).stdout)["runs"]
+    assert [(one["gate"], one["passed"]) for one in point["point"]["gates"]] == [
+        ("min match=0.9", False),
+        ("must-pass id:a", True),
+    ]
+    assert _rows(tmp_path, "runs/a", "SELECT gates, gates_missed FROM runs") == [[2, 1]]

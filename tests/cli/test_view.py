@@ -146,7 +146,7 @@ def test_head_gives_the_headers_alone(viewer: Viewer) -> None:
 def test_there_is_only_one_page(viewer: Viewer, path: str) -> None:
     response, content = viewer.ask(path=path)
     assert response.status == 404
-    assert b"only one page" in content
+    assert b"there is no such page" in content
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"])
@@ -270,7 +270,7 @@ def test_each_request_prolongs_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
     now_s = 0.0
     monkeypatch.setattr(view_server, "time", SimpleNamespace(monotonic=lambda: now_s))
-    with view_server.ReportServer(view_server.LivePage([], lambda: b"a page"), 0) as server:
+    with view_server.ReportServer(view_server.OnePage(view_server.LivePage([], lambda: b"a page")), 0) as server:
         serving = threading.Thread(target=server.serve_until_idle, args=(100.0,), daemon=True)
         serving.start()
         for _ in range(3):

@@ -101,6 +101,10 @@ def finish(
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
+        if folder is not None and run.record.gates:
+            from assay.runs.store.folder import store_gates
+
+            store_gates(folder, run.record.gates)
     written = write_reports(run, reports.items())
     on_stderr = STANDARD_OUTPUT in reports.values()
     show(run, as_json=as_json, folder=folder, written=written, on_stderr=on_stderr)

@@ -13,11 +13,10 @@ from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.cli.view_server import ReportServer
-    from assay.model import Run as RunRecord
 
 
 def view(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run, or one that holds runs.")],
     candidate: Annotated[
         Path | None, typer.Argument(metavar="RUN_B", help="Another: shown is how it differs from RUN, its baseline.")
     ] = None,
@@ -34,6 +33,8 @@ def view(
     Example:  assay view runs/first
 
     Two runs, the same cases side by side:  assay view runs/main runs/new
+
+    A folder of runs, with their leaderboard and every comparison; new runs come by themselves:  assay view runs
     """
     if idle is not None and not idle > 0:
         raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
@@ -44,34 +45,22 @@ def view(
 
 
 def _serve(runs: Sequence[Path], *, port: int, browser: bool, idle: float | None) -> None:
-    from assay.cli.view_server import LivePage, ReportServer
+    from assay.cli.view_drawing import draw_report
+    from assay.cli.view_folder import FolderSite, holds_runs
+    from assay.cli.view_server import LivePage, OnePage, ReportServer, Site
 
-    page = LivePage(runs, lambda: _report(runs))
+    many = len(runs) == 1 and holds_runs(runs[0])
+    site: Site = FolderSite(runs[0]) if many else OnePage(LivePage(runs, lambda: draw_report(runs)))
     # Drawn before the address is printed: a run that cannot be shown ends here.
-    page.current()
-    with ReportServer(page, port) as server:
+    site.find("/", "")
+    with ReportServer(site, port) as server:
         print(server.url, flush=True)
-        typer.echo(f"assay: the report of {' and '.join(map(str, runs))} is at this address; Ctrl-C ends it", err=True)
+        what = f"the runs in {runs[0]} are" if many else f"the report of {' and '.join(map(str, runs))} is"
+        typer.echo(f"assay: {what} at this address; Ctrl-C ends it", err=True)
         if browser:
             _open(server)
         server.serve_until_idle(idle)
     typer.echo(f"assay: ended after {idle:g} s without a request", err=True)
-
-
-def _report(runs: Sequence[Path]) -> bytes:
-    from assay import registry
-    from assay.api.run import load_run
-
-    if len(runs) == 1:
-        return registry.reporter("html").render(load_run(runs[0]).record)
-    from assay.api.diffing import diff as compare
-    from assay.reports.diff_formats import render_diff
-
-    def both() -> tuple[RunRecord, RunRecord]:
-        before, after = (load_run(run).record for run in runs)
-        return before, after
-
-    return render_diff(compare(*runs).record, "html", runs=both)
 
 
 def _open(server: ReportServer) -> None:

@@ -1,4 +1,4 @@
-"""One page over HTTP on this machine's loopback address, and nothing else.
+"""Pages over HTTP on this machine's loopback address, and nothing else.
 
 Any web site can make a browser send requests to 127.0.0.1. A site whose name is made to lead here (DNS rebinding)
 could read the answer, so only requests that name a loopback host get one. Only the method, the path and three
@@ -20,6 +20,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Protocol
 
 from assay.errors import AssayError, InputError
 from assay.runs.store.folder import RUN_FILE
@@ -72,7 +73,7 @@ class LivePage:
             state = tuple(map(_state_of, self._files))
             if self._page is None or state != self._state:
                 self._page = None
-                self._page = _served(self._draw())
+                self._page = served(self._draw())
                 self._state = state
             return self._page
 
@@ -86,7 +87,8 @@ def _state_of(path: Path) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _served(content: bytes) -> ServedPage:
+def served(content: bytes) -> ServedPage:
+    """A page with the values for its headers."""
     found = _META_POLICY.search(content)
     own = html.unescape(found[1].decode()) if found else _NOTHING
     return ServedPage(
@@ -96,15 +98,36 @@ def _served(content: bytes) -> ServedPage:
     )
 
 
+class Site(Protocol):
+    """The pages that are served."""
+
+    def find(self, path: str, query: str) -> ServedPage | None:
+        """The page at a path, with what stands after its question mark; None where there is none.
+
+        Raises AssayError where there is one and it cannot be shown.
+        """
+
+
+class OnePage:
+    """A site with one page, at ``/``."""
+
+    def __init__(self, page: LivePage) -> None:
+        self._page = page
+
+    def find(self, path: str, query: str) -> ServedPage | None:  # noqa: ARG002 - whatever is asked of the page
+        """The page."""
+        return self._page.current() if path == "/" else None
+
+
 class ReportServer(ThreadingHTTPServer):
-    """Serves one page at ``/``. Raises InputError where the port is not available; port 0 picks a free one."""
+    """Serves a site. Raises InputError where the port is not available; port 0 picks a free one."""
 
     # Elsewhere this skips the wait after a server has ended; on Windows it would let two servers share the port.
     allow_reuse_address = os.name != "nt"
     daemon_threads = True
 
-    def __init__(self, page: LivePage, port: int) -> None:
-        self.page = page
+    def __init__(self, site: Site, port: int) -> None:
+        self.site = site
         self._lock = threading.Lock()
         self._busy = 0
         self._last_s = time.monotonic()
@@ -182,19 +205,21 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.FORBIDDEN, "this is served on the loopback address only: open it as 127.0.0.1")
         elif self.command not in ("GET", "HEAD"):
             self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered", ("Allow", "GET, HEAD"))
-        elif self.path.partition("?")[0] != "/":
-            self._refuse(HTTPStatus.NOT_FOUND, "there is only one page, at /")
         else:
             return True
         return False
 
     def do_GET(self) -> None:
         """The page as it is now, or why it cannot be shown."""
+        path, _, query = self.path.partition("?")
         try:
-            page = self.server.page.current()
+            page = self.server.site.find(path, query)
         except AssayError as error:
             # The run was readable at the start: it is being rewritten, or has been removed.
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+            return
+        if page is None:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is no such page: begin at /")
             return
         packed = _accepts_gzip(self.headers.get("Accept-Encoding", ""))
         content = page.packed if packed else page.content

@@ -408,6 +408,8 @@ class HistoryPoint:
     headline: Rate | None = None
     trouble: str | None = None
     """What is damaged."""
+    gates: tuple[GateResult, ...] = ()
+    """What was demanded of the run when it was made, and whether it was reached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

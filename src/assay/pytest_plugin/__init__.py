@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.pytest_plugin.collecting import AssayFile, is_settings
+from assay.pytest_plugin.expected import BASELINE, KNOWN, MIN, UPDATE, expected_of
 from assay.pytest_plugin.session import Tally
 
 _CASE_FILES = pytest.StashKey[frozenset[Path]]()
@@ -24,11 +25,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("assay_db", "the database's URL, or a template with {db_id}, where a case file names none")
     parser.addini("assay_predictions", "the file of answers, where a case file names none")
     parser.addini("assay_timeout", "seconds for each query, where a case file names none")
+    parser.addini(MIN, "the least share of right answers over all cases, as 0.8 or 80%")
+    parser.addini(BASELINE, "the folder of a finished run: what is right there must be right")
+    parser.addini(KNOWN, "a file of case ids, one a line: only these answers may be wrong")
+    parser.getgroup("assay").addoption(
+        UPDATE, action="store_true", help="write the cases that are wrong now into the file of assay_known_failures"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and find the files that ``assay_cases`` names. Raises pytest.UsageError."""
-    config.pluginmanager.register(Tally(), "assay-tally")
+    config.pluginmanager.register(Tally(config), "assay-tally")
+    expected_of(config)  # what cannot be used is said before anything is judged
     _import_as_it_is(config)
     config.addinivalue_line("markers", "assay: a case of a question set, judged by Assay")
     files = tuple(_named_files(config))

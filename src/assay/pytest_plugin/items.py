@@ -14,9 +14,11 @@ from assay.api.inputs import as_prediction
 from assay.errors import AssayError
 from assay.model import Evidence, Prediction
 from assay.ports import Executions
+from assay.pytest_plugin.expected import expected_of
 from assay.pytest_plugin.session import CASE, DATABASE, DIFFICULTY, FLAGS, OUTCOME
 from assay.pytest_plugin.sources import CaseFile, keywords_of
 from assay.reports.text.pair import HEAD_ROWS, pair_text
+from assay.reports.text.plain import one_line
 from assay.runs.plan import Work
 
 CALLABLE = "assay_predict"
@@ -90,9 +92,17 @@ class AssayItem(pytest.Function):
         evidence, executions = self._scored(self._prediction())
         self._record(evidence)
         if evidence.outcome == "incorrect":
+            self._allow_wrong(evidence.verdict.reason)
             pytest.fail(pair_text(evidence, executions), pytrace=False)
         if evidence.outcome == "unscored":
             self._fail_unscored(evidence, executions)
+
+    def _allow_wrong(self, reason: str) -> None:
+        """End the test as an expected failure where its answer may be wrong."""
+        expected = expected_of(self.config)
+        if expected.allows(self.case.id, self.nodeid):
+            known = "known to be wrong" if expected.knows(self.case.id, self.nodeid) else "wrong"
+            pytest.xfail(f"{known}: {one_line(reason, limit=200)}")
 
     def _scored(self, prediction: Prediction) -> tuple[Evidence, Executions]:
         __tracebackhide__ = _is_not_told
@@ -129,6 +139,7 @@ class AssayItem(pytest.Function):
         except Exception:
             # The per-case boundary: a system that raises has not answered. pytest shows its traceback.
             self._set(OUTCOME, "incorrect")
+            self._allow_wrong("the system raised")
             raise
         if inspect.isawaitable(answer):
             if inspect.iscoroutine(answer):

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Literal
 
 from assay.errors import InputError, RunError
-from assay.model import Group, HistoryPoint, Provenance, Run, RunSettings
+from assay.model import GateResult, Group, HistoryPoint, Provenance, Run, RunSettings
 from assay.runs.metric_infos import leading_metric
 from assay.runs.store.codec import decode_value, encode_value
 from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE
@@ -52,6 +52,7 @@ class _Head:
     settings: RunSettings
     provenance: Provenance
     aggregates: _Numbers | None = None
+    gates: tuple[GateResult, ...] = ()
 
 
 def scan_runs(folder: Path, *, metric: str | None = None) -> tuple[HistoryPoint, ...]:
@@ -115,7 +116,14 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
 def point_of(run: Run, folder: str = "", *, metric: str | None = None) -> HistoryPoint:
     """The list entry of a loaded run."""
     numbers = _Numbers(**{field.name: getattr(run.aggregates, field.name) for field in fields(_Numbers)})
-    head = _Head(format=FORMAT, status="finished", settings=run.settings, provenance=run.provenance, aggregates=numbers)
+    head = _Head(
+        format=FORMAT,
+        status="finished",
+        settings=run.settings,
+        provenance=run.provenance,
+        aggregates=numbers,
+        gates=run.gates,
+    )
     return _point(folder, head, metric)
 
 
@@ -127,6 +135,7 @@ def _point(folder: str, head: _Head, metric: str | None) -> HistoryPoint:
         settings=head.settings,
         provenance=head.provenance,
         headline_metric=name,
+        gates=head.gates,
     )
     if numbers is None:
         return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.model import HistoryPoint, Run
@@ -22,8 +23,22 @@ _FEW_POINTS = 25
 """Up to this many points fit even the narrow chart with whiskers."""
 
 
-def runs_html(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
-    """The whole page, UTF-8: the trend, then every run. Its policy is that of a run's page, without any script."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedSet:
+    """The runs over one question set, where their pages are served: titles with addresses."""
+
+    title: str
+    leaderboard: str
+    """The address of their leaderboard."""
+    runs: tuple[tuple[str, str, str], ...]
+    """Of each run its name, the address of its page, and that of its comparison with the run before; '' for none."""
+
+
+def runs_html(points: Sequence[HistoryPoint], *, folder: str, served: Sequence[ServedSet] = ()) -> bytes:
+    """The whole page, UTF-8: the trend, then every run. Its policy is that of a run's page, without any script.
+
+    ``served``: the other pages that it leads to, where it is served among them.
+    """
     from markupsafe import Markup
 
     view = history_view(points, folder=folder)
@@ -35,6 +50,7 @@ def runs_html(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
         sections=sections_for(history_sections(view), "page"),
         css=Markup(css),
         policy=content_security_policy(css, ""),
+        served=served,
         **_trend(view),
     )
     return page.encode("utf-8", "backslashreplace")

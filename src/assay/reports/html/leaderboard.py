@@ -6,6 +6,8 @@ a click, systems chosen, and every case found and opened.
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from assay.model import BoardCase, BoardDetail, Leaderboard
 from assay.reports.html.data import pack
 from assay.reports.html.page import STYLES, page
@@ -21,29 +23,37 @@ _STATIC = 100
 _QUESTION, _QUERY, _REASON = 2000, 4000, 300
 
 
-def leaderboard_page(
-    board: Leaderboard, *, run_links: tuple[str, ...] = (), diff_link: str = "", home: str = ""
-) -> bytes:
-    """The whole page, UTF-8. ``run_links`` are addresses of the runs' own pages, in the order of the standings.
+def leaderboard_page(board: Leaderboard, *, keys: tuple[str, ...] = (), home: str = "") -> bytes:
+    """The whole page, UTF-8.
 
-    ``diff_link`` is that of a comparison, with ``{first}`` and ``{second}`` for two places among the standings, and
-    ``home`` that of the list of runs; empty where the page stands alone.
+    Where it is served among other pages, ``keys`` name the runs, in the order of the standings: `run_link` and
+    ``/diff`` lead to their pages. ``home`` is the address of the list of runs.
     """
     view = view_of_leaderboard(board)
     detail = board.detail
-    packed = b'{"board": "%s"}' % pack(_data(view, detail, run_links, diff_link)) if detail is not None else b"{}"
+    packed = b'{"board": "%s"}' % pack(_data(view, detail, keys)) if detail is not None else b"{}"
     context = {
         "view": view,
         "sections": sections_for(leaderboard_sections(view), "page"),
         "scales": {},
         "disputed": _disputed(detail),
         "labels": [row.label for row in view.standings],
-        "run_links": run_links,
+        "run_links": tuple(map(run_link, keys)),
         "home": home,
     }
     return b"".join(
         page("leaderboard.html", context, data=[packed], scripts=_SCRIPTS, styles=(*STYLES, "leaderboard.css"))
     )
+
+
+def run_link(key: str) -> str:
+    """The address of a run's page, where several pages are served."""
+    return f"/run?{urlencode({'at': key})}"
+
+
+def diff_link(baseline: str, candidate: str) -> str:
+    """The address of the page of two runs, where several pages are served."""
+    return f"/diff?{urlencode({'a': baseline, 'b': candidate})}"
 
 
 def _disputed(detail: BoardDetail | None) -> list[tuple[str, str, list[str]]]:
@@ -70,7 +80,7 @@ def _is_right(value: float | None) -> bool:
     return value is not None and value >= 1.0
 
 
-def _data(view: LeaderboardView, detail: BoardDetail, run_links: tuple[str, ...], diff_link: str) -> dict[str, object]:
+def _data(view: LeaderboardView, detail: BoardDetail, keys: tuple[str, ...]) -> dict[str, object]:
     """What the script needs. Texts that many answers share, such as reasons, are there once."""
     texts: dict[str, int] = {}
 
@@ -97,8 +107,7 @@ def _data(view: LeaderboardView, detail: BoardDetail, run_links: tuple[str, ...]
     return {
         "metric": view.metric,
         "labels": [row.label for row in view.standings],
-        "runs": list(run_links),
-        "diff": diff_link,
+        "keys": list(keys),
         "texts": list(texts),
         "cases": cases,
     }

@@ -41,6 +41,7 @@ def history_sections(view: HistoryView) -> tuple[Section, ...]:
         Column(title="interval", rank=1),
         Column(title="unscored", right=True, rank=5),
         Column(title="took", right=True, rank=6),
+        Column(title="gates", only=LINES, rank=2),
     )
     lines = rows(map(_cells, view.rows))
     table = Table(columns=titles, rows=lines, look="runs")
@@ -64,5 +65,15 @@ def _cells(row: HistoryRow) -> tuple[Cell, ...]:
         headline = Mark(text=row.headline, good=None if row.point.status == "running" else False)
     name = Name(text=row.name, strong=True)
     started = (row.started[5:], row.started, name, Remark(meaning=row.folder), row.started, row.folder)
-    said = (", ".join(row.tags), row.system, row.cases, row.count, headline, row.interval, row.unscored, row.took)
+    said = (
+        ", ".join(row.tags),
+        row.system,
+        row.cases,
+        row.count,
+        headline,
+        row.interval,
+        row.unscored,
+        row.took,
+        row.gates,
+    )
     return *started, *said

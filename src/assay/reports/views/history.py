@@ -38,6 +38,8 @@ class HistoryRow:
     interval: str
     unscored: str
     took: str
+    gates: str = ""
+    """``3 passed``, ``1 of 3 missed``; empty where nothing was demanded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,15 @@ def _row(point: HistoryPoint, folder: str, labels: Mapping[QuestionSet, str]) ->
         interval=interval(rate, share=_is_share(point)) if rate is not None else "",
         unscored=f"{rate.unscored if rate is not None else point.unscored:,}" if finished else "",
         took=seconds(wall_time_s) if finished and wall_time_s is not None else "",
+        gates=_gates(point),
     )
+
+
+def _gates(point: HistoryPoint) -> str:
+    missed = sum(not one.passed for one in point.gates)
+    if not point.gates:
+        return ""
+    return f"{missed:,} of {len(point.gates):,} missed" if missed else f"{len(point.gates):,} passed"
 
 
 def _beside(folder: str, listed: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from assay.errors import InputError, RunError
-from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings
+from assay.model import Aggregates, DatabaseUrl, Evidence, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
 from assay.runs.plan import Work, digest_of
@@ -47,6 +47,8 @@ class RunFile:
     order: tuple[str, ...] = ()
     """Digests of the cases' journal lines, in the question set's order."""
     aggregates: Aggregates | None = None
+    gates: tuple[GateResult, ...] = ()
+    """What was last demanded of the run when it was made, and whether it was reached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +208,13 @@ def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
     labelled = replace(stored.settings, **labels)
     if labelled != stored.settings:
         write_value(folder / RUN_FILE, replace(stored, settings=labelled))
+
+
+def store_gates(folder: Path, gates: tuple[GateResult, ...]) -> None:
+    """Keep with a finished run whether it reached its gates. Nothing is written where that is known already."""
+    stored = read_run_file(folder)
+    if stored.gates != gates:
+        write_value(folder / RUN_FILE, replace(stored, gates=gates))
 
 
 def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Iterable[str]) -> bool:

@@ -50,6 +50,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "headline": "DOUBLE",
         "low": "DOUBLE",
         "high": "DOUBLE",
+        "gates": "BIGINT",
+        "gates_missed": "BIGINT",
         "assay_version": "VARCHAR",
     },
 }
@@ -157,5 +159,7 @@ def _run_row(run: NamedRun) -> dict[str, object]:
         "headline": rate and rate.value,
         "low": rate and rate.low,
         "high": rate and rate.high,
+        "gates": len(point.gates),
+        "gates_missed": sum(not one.passed for one in point.gates),
         "assay_version": made.assay_version,
     }

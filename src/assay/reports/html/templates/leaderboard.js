@@ -136,7 +136,7 @@
   };
   const names = (places, one) => places.flatMap((place, number) => [
     number ? ", " : "",
-    data.runs[place] ? make("a", { href: `${data.runs[place]}#case=${encodeURIComponent(one.id)}` }, labels[place]) : labels[place],
+    data.keys[place] ? make("a", { href: `/run?at=${encodeURIComponent(data.keys[place])}#case=${encodeURIComponent(one.id)}` }, labels[place]) : labels[place],
   ]);
   at("case-close").addEventListener("click", () => at("case").close());
   at("case").addEventListener("close", () => history.replaceState(null, "", location.pathname + location.search));
@@ -145,11 +145,11 @@
   at("cases-more").addEventListener("click", () => { shown += STEP; show(); });
 
   /* Where comparisons are served, the matrices lead to them. */
-  if (data.diff) {
+  if (data.keys.length) {
     for (const table of document.querySelectorAll("table.cross")) {
       [...table.tBodies[0].rows].forEach((row, first) => [...row.cells].slice(1).forEach((cell, second) => {
         if (first === second) return;
-        const link = data.diff.replace("{first}", second).replace("{second}", first);
+        const link = `/diff?a=${encodeURIComponent(data.keys[second])}&b=${encodeURIComponent(data.keys[first])}`;
         cell.replaceChildren(make("a", { href: link }, cell.textContent));
       }));
     }
@@ -160,5 +160,5 @@
   const asked = new URLSearchParams(location.hash.slice(1)).get("case");
   const first = asked === null ? undefined : cases.find((one) => one.id === asked);
   if (first) open(first);
-  document.documentElement.dataset.ready = "yes";
+  document.documentElement.dataset.ready = document.documentElement.dataset.searchable = "yes";
 })();
