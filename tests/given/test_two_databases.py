@@ -79,6 +79,8 @@ def test_golds_database_is_checked_and_what_needs_one_database_is_refused(databa
         assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck.replace("{db_id}", "shoq"))
     with pytest.raises(UsageError, match="--gold-db"):
         assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck, witness=True)
+    with pytest.raises(UsageError, match="--gold-db"):
+        assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck, backend="ray")
 
 
 def test_gold_has_its_own_time_and_an_answer_in_its_words_needs_none(databases: tuple[str, str]) -> None:
