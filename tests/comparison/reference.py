@@ -252,7 +252,72 @@ def _same_times(first: Cell, second: Cell, *, factor: Fraction, options: Compari
 
 
 _FACTORS = [Fraction(10**power) for power in (2, 3, 6)]
+
+
+def _is_spread(wide: list[Row], long: list[Row], options: ComparisonOptions) -> bool:
+    """Whether some of the wide rows' columns, each under some value of a column of the long rows, are the long rows."""
+    rule = partial(same_cell, options=options)
+    exactly = partial(same_cell, options=replace(options, relative_tolerance=0.0, absolute_tolerance=0.0))
+    width = len(long[0])
+    if width == 1:
+        cells: list[Row] = [(cell,) for cell in wide[0]]
+        return len(wide) == 1 and len(cells) == len(long) and rows_pair_up([(cells, len(cells))], long, [rule])
+    for head, value in permutations(range(width), 2):
+        own = [column for column in range(width) if column not in (head, value)]
+        turned: list[Row] = [(*(row[column] for column in own), row[head], row[value]) for row in long]
+        heads: list[Cell] = []
+        for row in long:
+            if not any(exactly(row[head], known) for known in heads):
+                heads.append(row[head])
+        for keys in permutations(range(len(wide[0])), len(own)):
+            spread = [column for column in range(len(wide[0])) if column not in keys]
+            if len(spread) != len(heads):
+                continue
+            for named in permutations(heads):
+                apart: list[Row] = [
+                    (*(row[key] for key in keys), name, row[column])
+                    for row in wide
+                    for column, name in zip(spread, named, strict=True)
+                ]
+                if len(apart) > len(turned):
+                    apart = [row for row in apart if row[-1] is not None]
+                rules = [rule] * width
+                if len(apart) == len(turned) and rows_pair_up([(apart, len(apart))], turned, rules):
+                    return True
+    return False
+
+
+def _adds_up(more: list[Row], less: list[Row], options: ComparisonOptions) -> bool:
+    """Whether the rows are the others and one that has the sum of some column."""
+    for place, total in enumerate(more):
+        rest = [row for at, row in enumerate(more) if at != place]
+        sums = (
+            abs(math.fsum(float(row[column] or 0) for row in rest) - float(cell)) <= 1e-9 * abs(float(cell))  # type: ignore[arg-type]
+            for column, cell in enumerate(total)
+            if is_number(cell) and all(row[column] is None or is_number(row[column]) for row in rest)
+        )
+        if any(sums) and same_answer([(less, len(less))], rest, options):
+            return True
+    return False
+
+
+def _pivoted(gold: Parts, predicted: list[Row], options: ComparisonOptions) -> bool:
+    return _is_spread(predicted, _flat(gold), options)
+
+
+def _unpivoted(gold: Parts, predicted: list[Row], options: ComparisonOptions) -> bool:
+    return _is_spread(_flat(gold), predicted, options)
+
+
+def _totals(gold: Parts, predicted: list[Row], options: ComparisonOptions) -> bool:
+    ours = _flat(gold)
+    return _adds_up(predicted, ours, options) if len(predicted) > len(ours) else _adds_up(ours, predicted, options)
+
+
 _NEAR_MISSES: dict[str, Callable[[Parts, list[Row], ComparisonOptions], bool]] = {
+    "pivoted": _pivoted,
+    "unpivoted": _unpivoted,
+    "totals_row": _totals,
     "superset_columns": _superset,
     "subset_columns": _subset,
     "missing_rows": _missing,

@@ -41,7 +41,28 @@ def _number(change: Callable[[int | float | Decimal], Cell]) -> Change:
     return _each(lambda cell: change(cell) if is_number(cell) and is_finite(cell) else cell)  # type: ignore[arg-type]
 
 
+def _spread(rows: list[Row], _: random.Random) -> list[Row]:
+    """One column as a row, one row as a column, and anything else with the number of the column beside each cell."""
+    if len(rows[0]) == 1:
+        return [tuple(row[0] for row in rows)]
+    if len(rows) == 1:
+        return [(cell,) for cell in rows[0]]
+    if len(rows) * (len(rows[0]) - 1) > 6:
+        return rows
+    return [(row[0], place, cell) for row in rows for place, cell in enumerate(row[1:])]
+
+
+def _with_total(rows: list[Row], _: random.Random) -> list[Row]:
+    """The rows, and one with the sums of columns of numbers."""
+    numbers = [[cell for cell in column if is_number(cell) and is_finite(cell)] for column in zip(*rows, strict=True)]
+    whole = [len(found) == len(rows) for found in numbers]
+    sums = [math.fsum(map(float, found)) if all_ else None for found, all_ in zip(numbers, whole, strict=True)]  # type: ignore[arg-type]
+    return [*rows, tuple(sums)]
+
+
 CHANGES: list[Change] = [
+    _spread,
+    _with_total,
     lambda rows, chance: chance.sample(rows, len(rows)),
     lambda rows, chance: chance.sample(rows, max(1, len(rows) - 1)),
     lambda rows, chance: rows[: chance.randrange(1, len(rows) + 1)],

@@ -15,6 +15,7 @@ import xlsxwriter
 
 import assay
 from assay.cases.from_records import read_cases, read_predictions
+from assay.cases.given.files import ResultFiles, of_gold
 from assay.cases.records import Record, Table
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, GivenResult
@@ -230,6 +231,25 @@ def test_cells_of_a_table_may_hold_json_or_the_name_of_a_file_or_a_value() -> No
     assert (found[1][0].result().rows, found[1][0].cells) == ((("42",),), "text")
     assert found[2][0].failure is not None
     assert found[3][0].result().rows == (("plain words",),)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a,b\n,\n", [("", "")]),
+        ("a,b\n\n1,2\n\n", [("1", "2")]),
+        ("a\n\n1\n\n", [("",), ("1",)]),
+        ('a\n1\n""\n', [("1",), ("",)]),
+        ("a\n", []),
+        ("\ufeffa;b\r\n1;2\r\n", [("1", "2")]),
+        ('a\n"x\ny"\n', [("x\ny",)]),
+    ],
+)
+def test_lines_of_csv_are_rows_where_they_say_something(tmp_path: Path, text: str, rows: list[tuple[str, ...]]) -> None:
+    (tmp_path / "r.csv").write_text(text, encoding="utf-8", newline="")
+    found = ResultFiles(tmp_path, of_gold).read("r.csv")
+    assert found.failure is None
+    assert list(found.result().rows) == rows
 
 
 def test_a_query_counts_where_an_answer_has_rows_too_and_rows_where_it_has_none() -> None:

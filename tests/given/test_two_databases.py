@@ -12,8 +12,10 @@ import pytest
 
 import assay
 from assay.errors import DatabaseError, UsageError
-from assay.model import Case, Execution, Limits
+from assay.model import Case, DatabaseUrl, Execution, Limits, Prediction
 from assay.reports.views.gold_times import SlowGolds
+from assay.runs.plan import Locate, plan_work
+from assay.runs.work_lists import PackedWorks
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT MAX(i) FROM n"
 ENDLESS = SLOW.format(10**12)
@@ -77,6 +79,8 @@ def test_golds_database_is_checked_and_what_needs_one_database_is_refused(databa
         assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck.replace("{db_id}", "shoq"))
     with pytest.raises(UsageError, match="--gold-db"):
         assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck, witness=True)
+    with pytest.raises(UsageError, match="--gold-db"):
+        assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck, backend="ray")
 
 
 def test_gold_has_its_own_time_and_an_answer_in_its_words_needs_none(databases: tuple[str, str]) -> None:
@@ -123,3 +127,21 @@ def test_golds_near_their_limit_are_noted() -> None:
     assert "gold ran out of its 40.0 s (out): --gold-timeout" in out
     assert "2 cases gold took half of its 40.0 s or more, at most 39.0 s (near, kept)" in near
     assert list(SlowGolds(Limits()).notes()) == []
+
+
+def test_work_in_bytes_keeps_golds_database_and_its_digest_tells_both() -> None:
+    def locate(scheme: str) -> Locate:
+        return lambda name: DatabaseUrl.parse(f"{scheme}:///{name}.db")
+
+    cases = [Case(id=str(n), question="?", database="ab"[n % 2], golds=("SELECT 1",)) for n in range(4)]
+    answers = [Prediction(case_id=case.id, query="SELECT 1") for case in cases]
+    works = plan_work(cases, answers, locate("sqlite"), locate("duckdb"))
+    bases = {"sqlite:///a.db": "1", "duckdb:///a.db": "2"}
+    packed = PackedWorks(len(works), works, bases)
+    assert list(packed) == works
+    assert [work.gold_url.text for work in packed if work.gold_url is not None] == [
+        f"duckdb:///{'ab'[n % 2]}.db" for n in range(4)
+    ]
+    changed = PackedWorks(len(works), works, {**bases, "duckdb:///a.db": "3"})
+    assert [packed.digest(n) == changed.digest(n) for n in range(4)] == [False, True, False, True]
+    assert packed.digest(1) != PackedWorks(4, plan_work(cases, answers, locate("sqlite")), bases).digest(1)

@@ -57,6 +57,13 @@ def test_the_question_comes_on_standard_input(run: Run) -> None:
     assert dict(prediction.timings_s).keys() == {"wall_time"}
 
 
+def test_a_json_object_with_rows_is_an_answer_without_a_query(run: Run) -> None:
+    prediction = run("""print('{"columns": ["n"], "rows": [[3], [4]]}')""")
+    assert (prediction.query, prediction.failure) == (None, None)
+    assert prediction.result is not None
+    assert prediction.result.result().rows == ((3,), (4,))
+
+
 def test_the_question_comes_as_an_argument_without_a_shell(run: Run) -> None:
     odd = Case(id="1", question="a 'b' \"c\" $HOME; `id` {database}", database="shop", context=None)
     program = "import sys, json; print(json.dumps(sys.argv[1:]), sys.stdin.read() == '')"

@@ -190,3 +190,33 @@ def test_closing_ends_the_connections_of_questions_in_flight(
         assert not asking.is_alive()
     assert [one.fileno() for one in made] == [-1] * len(made)
     assert made
+
+
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        ({"rows": [[1, "a"]], "columns": ["n", "name"]}, None),
+        ({"sql": None, "rows": [[1, "a"]], "columns": ["n", "name"]}, None),
+        ({"answer": {"rows": [{"n": 1, "name": "a"}]}}, None),
+        ({"data": {"table": [[1, "a"]]}}, "data.table"),
+    ],
+)
+def test_rows_in_place_of_a_query_are_an_answer(case: Case, quick: Quick, said: Any, path: str | None) -> None:
+    with _server(said) as (url, _):
+        answer = _ask(url, case, quick(query_path=path))
+    assert answer.failure is None
+    assert answer.query is None
+    assert answer.result is not None
+    assert answer.result.result().rows == ((1, "a"),)
+
+
+def test_a_query_beside_rows_is_the_answer_and_uneven_rows_are_no_answer_that_can_be_read(
+    case: Case, quick: Quick
+) -> None:
+    with _server({"sql": "SELECT 1", "rows": [[2]]}) as (url, _):
+        assert _ask(url, case, quick()).query == "SELECT 1"
+    with _server({"rows": [[1, 2], [3]]}) as (url, _):
+        failure = _ask(url, case, quick()).failure
+    assert failure is not None
+    assert (failure.kind, failure.blame) == ("unreadable_answer", "system")
+    assert "row 2" in failure.message

@@ -248,7 +248,7 @@ def evaluate_inputs(
     causes of wrong answers.
     """
     check_timing(timing_iterations, timing_budget_s, timing_extra_s)
-    _check_together(gold_databases=gold_databases, suite=suite, witness=witness, scratch=scratch)
+    _check_together(gold_databases=gold_databases, suite=suite, witness=witness, scratch=scratch, backend=backend)
     tried_on = _suite(suite)
     asked = with_witnesses(_with_suite(metrics_asked_for(metrics), tried_on), witness)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
@@ -362,11 +362,18 @@ def evaluate_inputs(
     return done
 
 
-def _check_together(*, gold_databases: object, suite: object, witness: object, scratch: object) -> None:
+def _check_together(
+    *, gold_databases: object, suite: object, witness: object, scratch: object, backend: str | None
+) -> None:
     """Raise UsageError for wishes that do not go together."""
     if gold_databases is not None and (suite is not None or witness is not None):
         what = "a suite is" if suite is not None else "witnesses are"
         raise UsageError(f"{what} for queries on one database, and gold has its own (--gold-db): leave one of them out")
+    if gold_databases is not None and backend not in (None, "local"):
+        raise UsageError(
+            f"gold has a database of its own (--gold-db), and the backend {backend!r} brings one database to a node: "
+            "leave one of the two out"
+        )
     if scratch is not None and witness is None:
         raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
 

@@ -17,16 +17,16 @@ from assay.cases.fields import (
     BOTH_SIDES,
     POSITION,
     Field,
-    closest,
     columns_of,
     describe,
     listed,
     missing_column,
     normal,
 )
+from assay.cases.given.counted import counted_places
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
 from assay.cases.given.values import answer_or_rows, golds_and_results, listed_results_of, results_of, tells_result
-from assay.cases.options import CountedColumns, counted_columns_of, options_of
+from assay.cases.options import counted_columns_of, options_of
 from assay.cases.paths import paths_within, with_path
 from assay.cases.records import Record, Table, shortened
 from assay.cases.values import (
@@ -177,7 +177,8 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
             given += results.read(record)
         judged_by = options.read(record)
         if (columns := counted.read(record)) is not None:
-            judged_by = replace(judged_by, condition_columns=_counted(columns, len(queries), given, table.path, record))
+            places = counted_places(columns, len(queries), given, table.path, record)
+            judged_by = replace(judged_by, condition_columns=places)
         place = conversations.place_of(record)
         return Case(
             id=ids.read(record) if ids else str(number),
@@ -226,38 +227,6 @@ def _is_the_question(table: Table, golds: Sequence[str]) -> bool:
 def replace_columns(reader: _Reader[T], columns: tuple[str, ...]) -> _Reader[T]:
     """The reader, of other columns."""
     return _Reader(reader.path, reader.field, columns, reader.convert)
-
-
-def _counted(
-    columns: CountedColumns, queries: int, results: Sequence[GivenResult], path: Path, record: Record
-) -> tuple[tuple[int, ...], ...]:
-    """The columns that count, per gold, as places. Raises CaseFileError for a name that a result does not have."""
-    golds = queries + len(results)
-    groups = columns.groups * golds if columns.for_all else columns.groups
-    if len(groups) != golds and not columns.for_all:
-        raise CaseFileError(
-            f"condition_columns has {len(groups)} lists, and the case has {golds} golds: give one list for each, or "
-            "one list of columns for all",
-            path=str(path),
-            place=record.place,
-        )
-    found = []
-    for place, group in enumerate(groups):
-        names = results[place - queries].columns if place >= queries else ()
-        known = {normal(name): at for at, name in reversed(list(enumerate(names)))}
-        chosen: list[int] = []
-        for one in group:
-            at = one if isinstance(one, int) else known.get(normal(one))
-            if at is None:
-                near = closest(str(one), names)
-                hint = f' (did you mean "{near}"?)' if near else ""
-                there = listed(names) if names else "names only of results that have some: give its place, from 0"
-                raise CaseFileError(
-                    f'condition_columns names "{one}"{hint}: there is {there}', path=str(path), place=record.place
-                )
-            chosen.append(at)
-        found.append(tuple(chosen))
-    return tuple(found)
 
 
 def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:

@@ -272,6 +272,8 @@ def run(  # one parameter an option
     access = Access.gathered(user=user, password=password, token=token, needed=_needs_access(settings))
     if settings.db is not None and settings.db.startswith("denodo+http"):
         settings = replace(settings, db=access.denodo_database(settings.db, config))
+    if settings.gold_db is not None and settings.gold_db.startswith("denodo+http"):
+        settings = replace(settings, gold_db=access.denodo_database(settings.gold_db, config))
     opened = None
     if settings.system is not None:
         opened = registry.open_system(
@@ -328,7 +330,8 @@ def _print_prompt(settings: RunFileSettings, system: System | None) -> None:
 
 def _needs_access(settings: RunFileSettings) -> bool:
     """Whether credentials may be needed: otherwise no password is asked for."""
-    return settings.system is not None or (settings.db or "").startswith("denodo+")
+    databases = (settings.db or "", settings.gold_db or "")
+    return settings.system is not None or any(one.startswith("denodo+") for one in databases)
 
 
 def run_settings(

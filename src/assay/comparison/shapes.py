@@ -174,7 +174,7 @@ class _Look:
                     marked += 1
                 elif numbers is None or total is None:
                     break
-                elif numbers[row] != 0 and self._alike(total - numbers[row], numbers[row]):
+                elif not self._alike(numbers[row], 0.0) and self._alike(total - numbers[row], numbers[row]):
                     added += 1
                 else:
                     other += 1

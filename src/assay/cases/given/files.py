@@ -139,9 +139,7 @@ def _delimited(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     from assay.cases.tables.delimited import delimited_rows
 
     lines = delimited_rows(path)
-    while lines and not any(lines[-1][1]):
-        if len(lines[-1][1]) == 1:
-            break  # a quoted empty cell is a row
+    while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
         raise UnusableFile("is empty: its first line names the columns")

@@ -226,6 +226,8 @@ class _Reader:
         return values
 
 
+_MOST_OF_ROWS = 2_000
+"""Characters of an answer's rows that stand where its query would."""
 _YES_NO = frozenset({None, 0.0, 1.0})
 
 
@@ -249,8 +251,10 @@ def content_of(case: Case | SlimCase) -> Content:
 
 
 def _query(answer: Answer) -> str | None:
-    """The answer's text; for selections the answers to all questions, one per line."""
+    """The answer's text, or its rows; for selections the answers to all questions, one per line."""
     prediction = answer.prediction
+    if prediction.result is not None:
+        return prediction.result.content[:_MOST_OF_ROWS]
     if not prediction.turns:
         return prediction.query
     texts = [text for turn in prediction.turns if (text := _selected(turn)) is not None]

@@ -56,6 +56,7 @@ class SlimPrediction(msgspec.Struct, frozen=True):
     failure: SlimFailure | None = None
     turns: tuple[SlimTurnAnswer, ...] = ()
     repeat: int = 0
+    result: GivenResult | None = None
 
 
 class SlimVerdict(msgspec.Struct, frozen=True):

@@ -33,7 +33,8 @@ class Causes:
         if at.apart and evidence.verdict.failure is None:
             found = _of_two_databases(evidence)
             return replace(evidence, diagnosis=found, cause=found.title)
-        key = ("diagnosis", at.key, case.golds, prediction.query, case.options, evidence.verdict)
+        asked = (case.golds, case.results, prediction.query, prediction.result, case.options)
+        key = ("diagnosis", at.key, *asked, evidence.verdict)
         known = self._executor.recall(*key)
         if isinstance(known, Diagnosis):
             return replace(evidence, diagnosis=known, cause=known.title)
