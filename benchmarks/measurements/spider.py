@@ -22,6 +22,7 @@ from assay.runs.execute import execute
 from assay.runs.job import Job
 from assay.runs.plan import Work, plan_work
 from assay.scoring.queries.scorer import QueryScorer
+from assay.sql import warm_up
 from benchmarks.frame import NotHere, Setup, assay, seconds
 
 ANSWERS = "din-sql-gpt4"
@@ -60,6 +61,7 @@ class RecordingExecutor(Executor):
 
 def judge_all(works: list[Work], executor: Executor) -> None:
     """Judge every case in this process by the built-in metrics."""
+    warm_up()  # as in a worker: where a case's clock runs, an import may be cut off
     metrics = [registry.metric(name) for name in registry.default_metrics()]
     scorer = QueryScorer(executor, metrics, ComparisonOptions())
     for work in works:

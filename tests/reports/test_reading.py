@@ -1,4 +1,4 @@
-"""A report reads the evidence of a stored run once a case, at most twice; a few facts of all cases before that."""
+"""A report reads the evidence of a stored run at most twice for each case, after a few facts of all cases."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp, parse_one
 
-from assay.sql.trees import copied, written
+from assay.sql.trees import copied, nodes_of, nodes_of_kind, written
 
 _QUERIES = (
     "SELECT 1",
@@ -82,3 +82,10 @@ def test_a_tree_and_its_parts_are_written_as_sqlglot_does_and_stay_as_they_were(
             ):
                 assert written(part, dialect) == part.sql(dialect), repr(part)
         assert (_account(tree), repr(tree)) == before
+
+
+def test_the_nodes_of_a_tree_come_in_the_order_of_a_walk() -> None:
+    for tree in _trees():
+        assert list(map(id, nodes_of(tree))) == list(map(id, tree.walk()))
+        kinds = exp.Column, exp.Select
+        assert list(map(id, nodes_of_kind(tree, *kinds))) == list(map(id, tree.find_all(*kinds)))

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.sql.trees import nodes_of_kind
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -33,7 +35,7 @@ def _step(tree: exp.Query) -> exp.Query | None:
     """The tree with one wrapper less; None where it has none."""
     from sqlglot import exp
 
-    for select in list(tree.find_all(exp.Select)):
+    for select in nodes_of_kind(tree, exp.Select):
         inner = _passed_on(select)
         if inner is not None:
             inner.pop()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from assay.sql.trees import nodes_of_kind
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -67,7 +69,7 @@ def written_names(leaf: exp.Expr) -> dict[str, str]:
     """The names that a FROM gives its tables, as they are written, by the same in small letters."""
     from sqlglot import exp
 
-    return {one.alias_or_name.lower(): one.alias_or_name for one in leaf.find_all(exp.Table, exp.Subquery)}
+    return {one.alias_or_name.lower(): one.alias_or_name for one in nodes_of_kind(leaf, exp.Table, exp.Subquery)}
 
 
 def renaming_of(giver: exp.Expr, host: exp.Expr) -> dict[str, str]:

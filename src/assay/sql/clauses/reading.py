@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from assay.sql.clauses.difference import differences, unshared_tables
@@ -90,14 +90,16 @@ def pair_trees(gold: str, predicted: str, dialect: str, names: SchemaNames) -> t
     if ours is None or theirs is None:
         return None
 
+    @cache
+    def known() -> QueryParts | None:
+        return _parts(ours, dialect, names)
+
     def differ(tree: exp.Query) -> int:
-        parts = _parts(tree, dialect, names)
-        return 0 if parts is None or known is None else sum(1 for _ in differences(known, parts))
+        parts, golds = _parts(tree, dialect, names), known()
+        return 0 if parts is None or golds is None else sum(1 for _ in differences(golds, parts))
 
     try:
-        theirs = in_golds_order(ours, theirs)
-        known = _parts(ours, dialect, names)
-        return ours, best_numbering(ours, theirs, differ)
+        return ours, best_numbering(ours, in_golds_order(ours, theirs), differ)
     except RecursionError:
         return None
 

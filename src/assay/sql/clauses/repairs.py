@@ -20,7 +20,7 @@ from assay.sql.clauses.reading import pair_trees
 from assay.sql.clauses.spelling import conjuncts
 from assay.sql.clauses.writing import plain_text
 from assay.sql.schema_names import SchemaNames
-from assay.sql.trees import copied, written
+from assay.sql.trees import copied, nodes_of_kind, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -232,7 +232,7 @@ class _Workshop:
         from sqlglot import exp
 
         given = aliases_of(giver)
-        for column in list(node.find_all(exp.Column)):
+        for column in nodes_of_kind(node, exp.Column):
             table = column.table.lower()
             if is_inner(column, table, node):
                 continue
@@ -268,7 +268,7 @@ def _text(tree: exp.Expr, clause: str, renaming: Mapping[str, str], write: Calla
         given = tree.args.get(arg)
         found = _copied(given) if renaming else given
         for node in _listed(found):
-            for part in list(node.find_all(exp.Column, exp.Table)) if renaming else []:
+            for part in nodes_of_kind(node, exp.Column, exp.Table) if renaming else []:
                 _relabel(part, renaming)
             pieces.append(write(node).strip().lstrip(",").strip())
     return (", " if clause == "SELECT" else " ").join(pieces)
@@ -287,7 +287,7 @@ def _from_key(leaf: exp.Expr, renaming: Mapping[str, str]) -> tuple[list[str], l
     ]
     conditions += [join for join in joins if join.args.get("using") or join.args.get("method")]
     for node in [*conditions, *(item for _, item in items)]:
-        for part in list(node.find_all(exp.Column, exp.Table)):
+        for part in nodes_of_kind(node, exp.Column, exp.Table):
             _relabel(part, renaming)
     texts = []
     for one in conditions:
@@ -327,7 +327,7 @@ def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
         columns = {name for table in aliases_of(leaf).values() for name in names.columns.get(table, ())}
         for arg in ("order", "group", "having"):
             clause = leaf.args.get(arg)
-            for column in list(clause.find_all(exp.Column)) if clause is not None else ():
+            for column in nodes_of_kind(clause, exp.Column) if clause is not None else ():
                 name = column.name.lower()
                 if not column.table and name in given and name not in columns:
                     column.replace(copied(given[name]))

@@ -12,7 +12,7 @@ from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term
 from assay.sql.clauses.scopes import Scope
 from assay.sql.clauses.spelling import MOST_PARTS, conjuncts, disjuncts, in_order, plain, positive, turned
 from assay.sql.clauses.writing import plain_text
-from assay.sql.trees import copied, written
+from assay.sql.trees import copied, nodes_of, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -61,12 +61,12 @@ class Terms:
         from sqlglot import exp
 
         whole = exp.Paren(this=copied(node))
-        nodes = list(whole.walk())
+        nodes = nodes_of(whole)
         queries = [found for found in nodes if isinstance(found, exp.Query) and _is_outermost(found)]
         for query in queries:
             query.replace(self._held(query))
         if queries:
-            nodes = list(whole.walk())
+            nodes = nodes_of(whole)
         for one in reversed(nodes[1:]):  # what is inside comes first
             made = self._column(one) if isinstance(one, exp.Column) else plain(one, self._keys)
             if made is not one:
@@ -117,7 +117,7 @@ class Terms:
         """The term of a resolved expression."""
         from sqlglot import exp
 
-        nodes = list(resolved.walk())
+        nodes = nodes_of(resolved)
         for node in nodes:
             if type(node) in (exp.EQ, exp.NEQ) and not _has_literal(node):
                 left, right = node.this, node.expression
@@ -127,7 +127,7 @@ class Terms:
             elif type(node) in (exp.Add, exp.Mul) and type(node.parent) is not type(node):
                 in_order(node)
         text = plain_text(resolved)
-        nodes = list(resolved.walk())
+        nodes = nodes_of(resolved)
         functions = [
             node
             for node in nodes
