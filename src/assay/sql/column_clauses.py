@@ -42,7 +42,6 @@ class TableClauses:
     strict: bool = False
     """SQLite's STRICT, under which a column of the type ANY keeps each value as it is given."""
 
-
     def without_collations(self) -> TableClauses:
         """The clauses for an engine that lacks these collations."""
         formulas = {name: replace(one, collation="") for name, one in self.columns.items() if one.formula}

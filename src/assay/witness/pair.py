@@ -348,7 +348,18 @@ class PairSearch:
             which = "a query" if len(unselected) == 2 else f"the {('first', 'second')[unselected[0]]} query"
             text, broken = f"{which} finds something", f"{which} finds nothing"
             found.append(Assumption(kind="selects", table="", text=text, broken=broken))
-        return found
+        return [*found, *self._peopled(database)]
+
+    def _peopled(self, database: Database) -> list[Assumption]:
+        """The tables with rows that are empty in the real data: nothing is observed there that these could keep."""
+        empty = {name for name, table in self._real.tables.items() if not table.rows}
+        return [
+            Assumption(
+                kind="empty", table=table.title, text=f"{table.title} is empty", broken=f"{table.title} holds rows"
+            )
+            for table, rows in zip(self._plan.tables, database, strict=True)
+            if rows and table.read and table.schema.name.lower() in empty
+        ]
 
     def _barred(self, database: Database) -> list[Assumption]:
         """The tables into which the real database's triggers would not let these rows, for all that is known."""
