@@ -16,6 +16,7 @@ from assay.sql.schema_names import type_family
 
 MOST_ROWS = 5_000
 _MOST_BYTES = 1_000_000
+_MAKING_S = 30.0
 _ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
 _TYPE = re.compile(r"\w+(?: \w+)*(?: ?\( ?\d+(?: ?, ?\d+)? ?\))?")
 _PLAIN_TYPES = {"integer": "INTEGER", "real": "REAL", "numeric": "NUMERIC", "text": "TEXT", "date": "DATE"}
@@ -79,6 +80,12 @@ class SqliteTrial:
         refused: list[str] = []
         for pragma in ("temp_store=MEMORY", "trusted_schema=OFF", "journal_mode=OFF", "synchronous=OFF"):
             self._connection.execute(f"PRAGMA {pragma}")
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _MOST_BYTES)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000)
+        self._guard.attach(self._connection)
+        self._guard.start(_MAKING_S)  # a suite's tables may come from elsewhere
         for table_name, statements, why in self._wanted(schema, keyless=keyless):
             failed: Exception | None = None
             for statement in statements:
@@ -96,11 +103,7 @@ class SqliteTrial:
             if table.kind == "table":
                 self._names[table.quoted_name] = self._insertable(table)
         self.refused = tuple(refused)
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _MOST_BYTES)
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000)
-        self._guard.attach(self._connection)
+        self._guard.owner = False
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
         """What made these tables, and the views that the queries may name."""
