@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from assay.engines.duckdb import DuckdbEngine
 from assay.engines.sqlite import SqliteEngine
+from assay.model import ColumnSchema, TableSchema
 from assay.ports import TrialDatabase
 from assay.sql.ddl import read_ddl
 
@@ -96,3 +99,50 @@ def test_statements_make_the_tables_and_the_views_that_are_named(trial: TrialDat
     made = trial.statements_for({'"a"'}, ["SELECT name FROM w"])
     assert len(made) == 2
     assert "VIEW w" in made[1]
+
+
+SQLITE_VALUES = (
+    "CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT COLLATE NOCASE UNIQUE, "
+    "twice INT AS (id * 2) STORED CHECK (id <> 9), x ANY) STRICT; CREATE VIRTUAL TABLE f USING fts5(body)"
+)
+DUCKDB_VALUES = (
+    "CREATE TABLE t (id INTEGER PRIMARY KEY, n VARCHAR COLLATE NOCASE, twice INTEGER GENERATED ALWAYS AS (id * 2))"
+)
+
+
+@pytest.mark.parametrize("keyless", [False, True])
+def test_columns_compute_and_compare_their_values_with_keys_or_without(*, keyless: bool) -> None:
+    """Generated columns are given no value, collations hold, STRICT keeps texts; a virtual table stays one."""
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(SQLITE_VALUES)
+    own = {name: ddl for name, ddl in connection.execute("SELECT name, sql FROM sqlite_master") if name in ("t", "f")}
+    connection.close()
+    schema = read_ddl(own["t"].replace("ANY", "TEXT"), "sqlite").schema
+    table = replace(schema.tables[0], ddl=own["t"])
+    columns = tuple(replace(one, type="ANY" if one.name == "x" else one.type) for one in table.columns)
+    virtual = TableSchema(name="f", ddl=own["f"], columns=(ColumnSchema(name="body", type=""),))
+    trial = SqliteEngine.trial(
+        replace(schema, tables=(replace(table, columns=columns), virtual)), keyless=keyless, timeout_s=0.5
+    )
+    assert trial.refused == ()
+    assert trial.columns('"t"') == ("id", "n", "x")
+    trial.prepare({'"t"': ("id", "n", "x"), '"f"': ("body",)})
+    assert trial.fill([[(2, "Ab", "1"), (3, "c", 1)], [("hello world",)]])
+    assert trial.rows("SELECT twice, typeof(x) FROM t WHERE n = 'aB'") == [(4, "text")]
+    assert trial.rows("SELECT count(*) FROM f WHERE f MATCH 'hello'") == [(1,)]
+    trial.close()
+
+
+@pytest.mark.parametrize("keyless", [False, True])
+def test_duckdb_computes_and_compares_its_values_too(*, keyless: bool) -> None:
+    """As for SQLite; lists and structures come back as keys that can be looked up."""
+    ddl = f"{DUCKDB_VALUES}; CREATE TABLE l (x INTEGER[], s STRUCT(a INTEGER))"
+    trial = DuckdbEngine.trial(read_ddl(ddl, "duckdb").schema, keyless=keyless)
+    assert trial.refused == ()
+    assert trial.columns('"t"') == ("id", "n")
+    trial.prepare({'"t"': ("id", "n"), '"l"': ("x", "s")})
+    assert trial.fill([[(2, "Ab"), (3, "c")], [((1, 2), {"a": 3})]])
+    assert trial.rows("SELECT twice FROM t WHERE n = 'aB'") == [(4,)]
+    assert len({row for table in trial.content() for row in table}) == 3
+    assert trial.fill(trial.content())
+    trial.close()

@@ -25,6 +25,8 @@ import pytest
 
 import assay
 from assay.errors import InputError, RunError
+from assay.model import Case
+from assay.model.witness import WitnessSettings
 from assay.runs.backends import ray_connection
 from assay.runs.progress import Progress
 from ports import free_port
@@ -250,6 +252,31 @@ def test_a_cluster_judges_as_one_machine_does(
     _assert_same(tmp_path / "run", local)
     assert run.settings.workers == 2
     assert capfd.readouterr().out == ""
+
+
+def test_suites_and_witnesses_on_a_cluster_are_those_of_one_machine(
+    two_nodes: Cluster, questions: Path, tmp_path: Path
+) -> None:
+    """Every node has the suite, and each pair is looked at where a case would be."""
+    pairs = {
+        "lucky": ("SELECT name FROM item WHERE id > 498", "SELECT name FROM item WHERE id = 499"),
+        "equal": ("SELECT name FROM item WHERE id > 498", "SELECT name FROM item WHERE NOT id <= 498"),
+        "wrong": ("SELECT count(*) FROM item", "SELECT count(*) FROM item WHERE id > 7"),
+    }
+    cases = [Case(id=name, question=f"{name}?", golds=(gold,)) for name, (gold, _) in pairs.items()]
+    answers = {name: answer for name, (_, answer) in pairs.items()}
+    url = f"sqlite:///{questions}/databases/shop0/shop0.sqlite"
+    options: dict[str, Any] = {"databases": url, "metrics": ["match"]}
+    first = assay.evaluate(cases, answers, workers=1, output=tmp_path / "first", **options)
+    suite = tmp_path / "suite"
+    assay.build_suite(cases, [first], databases=url, most_neighbours=3, output=suite, workers=1)
+    options |= {"suite": suite, "witness": WitnessSettings(seconds=0.5)}
+    here = assay.evaluate(cases, answers, workers=1, **options)
+    there = assay.evaluate(cases, answers, backend="ray", **options)
+    told = [[(item.case.id, item.scores, item.verdict) for item in run.evidence] for run in (here, there)]
+    assert told[0] == told[1]
+    values = {item.case.id: [score.value for score in item.scores] for item in there.evidence}
+    assert values == {"lucky": [1.0, 0.0, 0.0], "equal": [1.0, 1.0, 1.0], "wrong": [0.0, 0.0, 0.0]}
 
 
 def test_ray_client_judges_as_one_machine_does(

@@ -46,7 +46,7 @@ PAIRS = {
         "SELECT count(*) FROM pet WHERE random() NOTNULL",
         "unknown",
     ),
-    "wrong": (ALL, "SELECT id FROM pet WHERE id > 1", "refuted"),
+    "wrong": (ALL, "SELECT id FROM pet WHERE id > 1", "settled"),
 }
 CASES = [Case(id=name, question=f"the {name} one?", golds=(gold,)) for name, (gold, _, _) in PAIRS.items()]
 ANSWERS = {name: answer for name, (_, answer, _) in PAIRS.items()}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,3 +134,45 @@ def test_a_case_by_hand_needs_no_run(folder: Path) -> None:
     assert suite.cases["1"].databases
     assert suite.cases["1"].neighbours_told > 0
     assert (suite.cases["2"].databases, suite.cases["2"].why) == ((), "gold fails on its database")
+
+
+def test_a_suite_of_duckdb_parts_what_sqlite_s_would(tmp_path: Path) -> None:
+    """Built and used on DuckDB, with types of its own, formulas and views; sqlite's runs do not take it."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE TYPE mood AS ENUM ('sad', 'glad')")
+        connection.execute(
+            "CREATE TABLE a (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL, m mood, l INTEGER[], v INTEGER, "
+            "twice INTEGER GENERATED ALWAYS AS (v * 2))"
+        )
+        connection.execute(
+            "INSERT INTO a (id, name, m, l, v) SELECT i, 'n' || i, (['sad', 'glad'])[i % 2 + 1]::mood, [i], i "
+            "FROM range(1, 8) t(i)"
+        )
+    pairs = {
+        "lucky": ("SELECT name FROM a WHERE v > 3", "SELECT name FROM a WHERE id > 3"),
+        "formula": ("SELECT name FROM a WHERE twice > 7", "SELECT name FROM a WHERE v * 2 > 7"),
+        "list": ("SELECT l[1] FROM a WHERE m = 'sad'", "SELECT id FROM a WHERE m = 'sad'"),
+    }
+    cases = [Case(id=name, question=f"{name}?", golds=(gold,)) for name, (gold, _) in pairs.items()]
+    answers = {name: answer for name, (_, answer) in pairs.items()}
+    url = f"duckdb:///{tmp_path}/d.duckdb"
+    options: dict[str, Any] = {"databases": url, "metrics": ["match"], "workers": 1}
+    first = assay.evaluate(cases, answers, **options)
+    assert {item.outcome for item in first.evidence} == {"correct"}
+    suite = tmp_path / "suite"
+    made = assay.build_suite(cases, [first], databases=url, most_neighbours=4, output=suite, workers=1)
+    assert all(case.databases for case in made.cases.values()), made.cases
+    run = assay.evaluate(cases, answers, suite=suite, **options)
+    scores = {item.case.id: item.score("suite_match") for item in run.evidence}
+    assert {name: score.value for name, score in scores.items() if score is not None} == {
+        "lucky": 0.0,
+        "formula": 1.0,
+        "list": 0.0,
+    }
+    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as empty:
+        empty.execute("CREATE TABLE a (id INT)")
+        empty.commit()
+    with pytest.raises(assay.InputError, match="another engine"):
+        assay.evaluate(cases, answers, suite=suite, **(options | {"databases": f"sqlite:///{tmp_path}/s.sqlite"}))

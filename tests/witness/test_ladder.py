@@ -224,3 +224,36 @@ def test_rows_that_triggers_do_not_let_in_are_an_assumption(name: str, tmp_path:
     assert outcome.kind == kind, outcome.reason
     assert [one.kind for one in outcome.broken] == (["trigger"] if kind == "conditional" else [])
     assert ("triggers" in outcome.reason) == (kind == "conditional")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rows", "kind", "broken"),
+    [
+        ("SELECT name FROM a", "SELECT DISTINCT name FROM a", "", "conditional", {("empty", "a")}),
+        ("SELECT name FROM a", "SELECT DISTINCT name FROM a", "INSERT INTO a VALUES (1, 'x')", "refuted", set()),
+        (
+            "SELECT a.name FROM a JOIN b ON b.a = a.id",
+            "SELECT name FROM a WHERE id IN (SELECT a FROM b)",
+            "INSERT INTO a VALUES (1, 'x')",
+            "conditional",
+            {("empty", "b")},
+        ),
+        (
+            "SELECT name FROM a WHERE id > 1",
+            "SELECT name FROM a WHERE id > 2 OR id IN (SELECT a FROM b)",
+            "INSERT INTO a VALUES (1, 'x'), (2, 'y'), (3, 'z')",
+            "refuted",
+            set(),
+        ),
+    ],
+)
+def test_rows_in_a_table_that_is_empty_in_the_data_are_an_assumption(
+    first: str, second: str, rows: str, kind: str, broken: set[tuple[str, str]]
+) -> None:
+    """Nothing was observed there that they could keep; tables that stay empty in the witness assume nothing."""
+    ddl = "CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY, a INT)"
+    outcome = look(first, second, ddl, rows=rows, trials=300)
+    assert outcome.kind == kind, outcome
+    assert {(one.kind, one.table) for one in outcome.broken} == broken
+    assert kind == "refuted" or f"where {min(broken)[1]} holds rows" in outcome.reason
+    assert look(first, second, ddl, trials=300).kind == "refuted", "a schema alone observes nothing"

@@ -41,6 +41,7 @@ Strength = Literal[
     "unknown",
     "conditional",
     "refuted",
+    "settled",
     "none",
 ]
 """How sure a verdict is. Of a match ``matched_on_one_database`` says that no other database was tried, the others what
@@ -48,7 +49,8 @@ came of trying: `Evidence.refutation` has the sentence, the numbers and the witn
 ``proved``: the same on every database; ``bounded``: on every one of a few rows a table; ``survived``: on all that were
 tried; ``tie``: but for a choice that a query leaves to the engine; ``unknown``: nothing could be tried, or to no end;
 ``conditional``: not where the data breaks a regularity of the real data; ``refuted``: not on data like the real.
-An incorrect verdict is ``refuted`` by the run's own database. ``none``: nothing was compared."""
+An incorrect verdict is ``settled``: one difference on the run's own database is enough. ``none``: nothing was compared.
+So ``refuted`` is said of matches alone."""
 
 MATCH_STRENGTHS: tuple[Strength, ...] = (
     "same_text",

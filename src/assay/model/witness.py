@@ -51,7 +51,9 @@ these and the columns that hold no NULL; the declared constraints alone."""
 
 ASSUMPTION_LEVELS: tuple[AssumptionLevel, ...] = ("observed", "without_ranges", "without_never_null", "declared")
 
-AssumptionKind = Literal["range", "never_null", "unique", "dependency", "inclusion", "not_empty", "selects", "trigger"]
+AssumptionKind = Literal[
+    "range", "never_null", "unique", "dependency", "inclusion", "not_empty", "empty", "selects", "trigger"
+]
 
 WitnessTag = Literal[
     "multiplicity_only", "order_only", "column_count", "needs_empty_result", "needs_empty_table", "needs_null", "typing"

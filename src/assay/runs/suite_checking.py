@@ -78,7 +78,9 @@ class SuiteChecker:
         agreed: list[list[bool]] = [[] for _ in case.golds]
         first: tuple[SuiteDatabase, str] | None = None
         for database in entry.databases:
-            trial.fill(database.rows)
+            if not trial.fill(database.rows):
+                why = "; ".join(trial.refused) or "a constraint refuses a row"
+                return SuiteFinding(problem=f"database {database.name} of the suite cannot be made here: {why}")
             predicted = trial.execute(query)
             for number, gold in enumerate(case.golds):
                 right = trial.execute(gold)

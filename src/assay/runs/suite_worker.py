@@ -13,6 +13,7 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import Case, ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits, quoted
+from assay.model.frozen_cells import frozen_rows
 from assay.model.suite import SuiteAssumption, SuiteCase, SuiteDatabase, SuiteLayout
 from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
@@ -211,7 +212,7 @@ class SuiteWorker:
             ).result
             if result is not None:
                 columns = tuple(column.name for column in table.columns)
-                rows = tuple(result.rows[:_REAL_ROWS])
+                rows = tuple(frozen_rows(result.rows[:_REAL_ROWS]))
                 real[table.name.lower()] = RealTable(
                     columns=columns, rows=rows, complete=len(result.rows) <= _REAL_ROWS
                 )

@@ -13,6 +13,7 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits, quoted
+from assay.model.frozen_cells import frozen_rows
 from assay.model.witness import Refutation, ScratchServer, Witness
 from assay.ports import LABEL_BYTES, MakesScratch, MakesTrials, TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
@@ -229,7 +230,7 @@ class WitnessWorker:
             if result is not None:
                 tables[_plain(table)] = RealTable(
                     columns=tuple(columns),
-                    rows=tuple(result.rows[:_REAL_ROWS]),
+                    rows=tuple(frozen_rows(result.rows[:_REAL_ROWS])),
                     complete=len(result.rows) <= _REAL_ROWS,
                 )
         found = []

@@ -32,7 +32,7 @@ def assume(schema: DatabaseSchema, real: Mapping[str, RealTable]) -> Assumed:
     untrue = {table.name: found for table in schema.tables if (found := _violated(table, real, keys))}
     tables = tuple(_stated(table, untrue.get(table.name, frozenset())) for table in schema.tables)
     notes = tuple(
-        f"the foreign key of {name} to {key.table} is not assumed: the data violates it"
+        f"the foreign key of {name} ({', '.join(key.columns)}) to {key.table} is not assumed: the data violates it"
         for name, found in untrue.items()
         for key in sorted(found, key=repr)
     )

@@ -19,6 +19,7 @@ from assay.witness.observed import (
     shape_of,
 )
 from assay.witness.plan import Plan, PlanTable, loosely
+from assay.witness.pools import is_short
 
 LEAST_ROWS = 5
 """In a table of fewer rows everything looks unique."""
@@ -73,6 +74,8 @@ def _of_column(table: PlanTable, number: int, place: int, values: Sequence[Cell]
 def _range(table: PlanTable, number: int, place: int, values: Sequence[Cell]) -> RangeHeld | None:
     name = table.columns[place].name
     distinct = set(values)
+    if not all(map(is_short, distinct)):
+        return None  # no small database could hold such values
     if all(isinstance(value, int | float) for value in distinct):
         numbers = [value for value in distinct if isinstance(value, int | float)]
         return RangeHeld(number, place, table.title, name, low=min(numbers), high=max(numbers))

@@ -16,7 +16,7 @@ from assay.witness.difference import Difference, Judged
 from assay.witness.mining import mine
 from assay.witness.observed import Held, RangeHeld, RealTable
 from assay.witness.plan import Plan, make_plan
-from assay.witness.pools import distinct_values, make_pools
+from assay.witness.pools import distinct_values, is_short, make_pools
 from assay.witness.search import Database, Rules, Search, finds_nothing
 from assay.witness.showing import make_witness, tags_of, told_difference
 from assay.witness.wording import conditional_sentence, not_found_sentence, refuted_sentence, unknown_sentence
@@ -213,7 +213,8 @@ class PairSearch:
                 taken.append(place)
             whole = [place for place in taken if place is not None]
             own = rows.rows[:_REAL_ROWS] if rows is not None and len(whole) == len(table.columns) else ()
-            self._rows.append([tuple([row[place] for place in whole]) for row in own])
+            parts = (tuple([row[place] for place in whole]) for row in own)
+            self._rows.append([row for row in parts if all(map(is_short, row))])
         if not any(self._rows):
             self._rows = []
         return plan
@@ -347,7 +348,18 @@ class PairSearch:
             which = "a query" if len(unselected) == 2 else f"the {('first', 'second')[unselected[0]]} query"
             text, broken = f"{which} finds something", f"{which} finds nothing"
             found.append(Assumption(kind="selects", table="", text=text, broken=broken))
-        return found
+        return [*found, *self._peopled(database)]
+
+    def _peopled(self, database: Database) -> list[Assumption]:
+        """The tables with rows that are empty in the real data: nothing is observed there that these could keep."""
+        empty = {name for name, table in self._real.tables.items() if not table.rows}
+        return [
+            Assumption(
+                kind="empty", table=table.title, text=f"{table.title} is empty", broken=f"{table.title} holds rows"
+            )
+            for table, rows in zip(self._plan.tables, database, strict=True)
+            if rows and table.read and table.schema.name.lower() in empty
+        ]
 
     def _barred(self, database: Database) -> list[Assumption]:
         """The tables into which the real database's triggers would not let these rows, for all that is known."""
@@ -390,7 +402,7 @@ class PairSearch:
         never = [table.title for number, table in enumerate(plan.tables) if table.read and number not in tally.stored]
         if never and tally.trials:
             return unknown("constraints", f"no row was found that the constraints of {', '.join(never)} let pass")
-        if not tally.trials:
+        if not tally.trials and not tally.out_of_time:
             return unknown("constraints", "no database was found that keeps every constraint")
         why: WhyUnknown = "out_of_time" if tally.out_of_time else "no_difference"
         return unknown(why, not_found_sentence(tally.trials, out_of_time=tally.out_of_time))

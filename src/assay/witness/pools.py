@@ -15,6 +15,7 @@ from assay.witness.plan import Plan, PlanColumn
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _ENUM = re.compile(r"'((?:[^']|'')*)'")
 _LONGEST = 60
+_LONGEST_REAL = 1_000
 _MOST_LENGTH = 40
 _NUMBERS = frozenset({"integer", "real", "numeric"})
 _NUMERALS = ("10", "9", "01", "1")
@@ -170,6 +171,8 @@ def _fresh_within(values: Sequence[Cell], real: Sequence[Cell], usual: Callable[
 
 def _fitting(value: Cell, family: TypeFamily) -> Cell:
     """The value as a column of this family holds it; None where it holds no such value."""
+    if not isinstance(value, int | float | str):
+        return value  # what an engine gave for the column itself: a date, bytes, a list
     match family:
         case "text" | "date":
             if isinstance(value, int | float):
@@ -300,12 +303,17 @@ def _of_date_part(value: str | int | float, part: str) -> Iterator[tuple[Cell, b
 
 
 def distinct_values(rows: Iterable[Sequence[Cell]], place: int, most: int) -> list[Cell]:
-    """The first distinct values of a column, without NULL."""
+    """The first distinct values of a column, without NULL and without what is too long for a small database."""
     found: dict[Cell, None] = {}
     for row in rows:
         value = row[place]
-        if value is not None and isinstance(value, int | float | str):
+        if value is not None and is_short(value):
             found[value] = None
             if len(found) >= most:
                 break
     return list(found)
+
+
+def is_short(value: Cell) -> bool:
+    """Whether a value of the real data may stand in a database of a few rows, which a reader is shown."""
+    return not isinstance(value, str | bytes | tuple | dict) or len(value) <= _LONGEST_REAL

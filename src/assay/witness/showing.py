@@ -121,6 +121,10 @@ def sql_literal(value: Cell) -> str:
             return repr(value)
         case bytes():
             return f"X'{value.hex()}'"
+        case list() | tuple():
+            return f"[{', '.join(map(sql_literal, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{sql_literal(str(key))}: {sql_literal(cell)}' for key, cell in value.items())}}}"
         case _:
             return "'" + str(value).replace("'", "''") + "'"
 

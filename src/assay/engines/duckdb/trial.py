@@ -8,7 +8,9 @@ import duckdb
 
 from assay.engines import outcomes
 from assay.model import DatabaseSchema, Execution, Row, TableSchema, quoted
+from assay.model.frozen_cells import frozen_rows
 from assay.ports import Engine
+from assay.sql.column_clauses import TableClauses, table_clauses
 
 TRIAL_ROWS = 5_000
 TRIAL_BYTES = 512 * 1024 * 1024
@@ -43,15 +45,28 @@ class DuckdbTrial:
         self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
         self._made: list[tuple[str | None, str]] = []
         refused: list[str] = []
-        for statement, shown, why, table in _wanted(schema, keyless=keyless):
+        clauses = {
+            table.quoted_name: table_clauses(table.ddl if schema.dialect == self.dialect else "", self.dialect)
+            for table in schema.tables
+            if table.kind == "table"
+        }
+        for statement, shown, why, table in _wanted(schema, clauses, keyless=keyless):
             try:
+                if len(connection.extract_statements(statement)) != 1:
+                    refused.append(f"{why}: it is more than one statement")
+                    continue
                 connection.execute(statement)
             except duckdb.Error as error:
                 refused.append(f"{why}: {str(error).partition(chr(10))[0]}")
                 continue
             self._made.append((None if table is None else table.quoted_name, shown))
             if table is not None:
-                self._names[table.quoted_name] = tuple(column.name for column in table.columns)
+                own = clauses[table.quoted_name].columns
+                self._names[table.quoted_name] = tuple(
+                    column.name
+                    for column in table.columns
+                    if (found := own.get(column.name.lower())) is None or not found.formula
+                )
         self.refused = tuple(refused)
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
@@ -91,7 +106,10 @@ class DuckdbTrial:
 
     def content(self) -> list[list[Row]]:
         """The rows that the prepared tables hold now."""
-        return [self._connection.execute(f"SELECT {names} FROM {table}").fetchall() for table, names in self._filled]
+        return [
+            frozen_rows(self._connection.execute(f"SELECT {names} FROM {table}").fetchall())
+            for table, names in self._filled
+        ]
 
     def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         """None: DuckDB has no triggers."""
@@ -115,7 +133,9 @@ class DuckdbTrial:
         self._engine.close()
 
 
-def _wanted(schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str, str, str, TableSchema | None]]:
+def _wanted(
+    schema: DatabaseSchema, clauses: Mapping[str, TableClauses], *, keyless: bool
+) -> Iterator[tuple[str, str, str, TableSchema | None]]:
     """Statements to execute, what a reader is shown in their place, what is lost where one fails, and the table."""
     for namespace in sorted({table.namespace for table in schema.tables if table.namespace is not None}):
         made = f"CREATE SCHEMA IF NOT EXISTS {quoted(namespace)}"
@@ -123,8 +143,8 @@ def _wanted(schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str, str
     for table in schema.tables:
         if table.kind == "table":
             yield (
-                _created(table, keyless=keyless, keys=False),
-                _created(table, keyless=keyless, keys=True),
+                _created(table, clauses[table.quoted_name], keyless=keyless, keys=False),
+                _created(table, clauses[table.quoted_name], keyless=keyless, keys=True),
                 f"the table {table.name} cannot be made",
                 table,
             )
@@ -133,11 +153,14 @@ def _wanted(schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str, str
             yield view.ddl, view.ddl, f"the view {view.name} cannot be made", None
 
 
-def _created(table: TableSchema, *, keyless: bool, keys: bool) -> str:
-    parts = [
-        f"{quoted(column.name)} {column.type or 'VARCHAR'}{' NOT NULL' if column.not_null and not keyless else ''}"
-        for column in table.columns
-    ]
+def _created(table: TableSchema, clauses: TableClauses, *, keyless: bool, keys: bool) -> str:
+    parts = []
+    for column in table.columns:
+        found = clauses.columns.get(column.name.lower())
+        words = [quoted(column.name), column.type or "VARCHAR", "" if found is None else found.text]
+        if column.not_null and not keyless and (found is None or not found.formula):
+            words.append("NOT NULL")
+        parts.append(" ".join(filter(None, words)))
     if keys and not keyless:
         if table.primary_key:
             parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")

@@ -11,13 +11,16 @@ from dataclasses import replace
 from assay.engines import outcomes
 from assay.engines.sqlite.guard import Guard
 from assay.model import DatabaseSchema, Execution, Limits, Result, Row, TableSchema, quoted
+from assay.sql.column_clauses import NO_CLAUSES, TableClauses, table_clauses
 from assay.sql.schema_names import type_family
 
 MOST_ROWS = 5_000
 _MOST_BYTES = 1_000_000
+_MAKING_S = 30.0
 _ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
 _TYPE = re.compile(r"\w+(?: \w+)*(?: ?\( ?\d+(?: ?, ?\d+)? ?\))?")
 _PLAIN_TYPES = {"integer": "INTEGER", "real": "REAL", "numeric": "NUMERIC", "text": "TEXT", "date": "DATE"}
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 _GENERATED = 2  # from this number on, a column of table_xinfo is computed from others
 
 
@@ -77,6 +80,12 @@ class SqliteTrial:
         refused: list[str] = []
         for pragma in ("temp_store=MEMORY", "trusted_schema=OFF", "journal_mode=OFF", "synchronous=OFF"):
             self._connection.execute(f"PRAGMA {pragma}")
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _MOST_BYTES)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000)
+        self._guard.attach(self._connection)
+        self._guard.start(_MAKING_S)  # a suite's tables may come from elsewhere
         for table_name, statements, why in self._wanted(schema, keyless=keyless):
             failed: Exception | None = None
             for statement in statements:
@@ -94,11 +103,7 @@ class SqliteTrial:
             if table.kind == "table":
                 self._names[table.quoted_name] = self._insertable(table)
         self.refused = tuple(refused)
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _MOST_BYTES)
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000)
-        self._guard.attach(self._connection)
+        self._guard.owner = False
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
         """What made these tables, and the views that the queries may name."""
@@ -238,11 +243,7 @@ class SqliteTrial:
         for table in schema.tables:
             if table.kind != "table":
                 continue
-            made = created(table, keyless=keyless)
-            ways = (table.ddl, made) if own and table.ddl and not keyless else (made,)
-            if made != (plain := created(_plainly_typed(table), keyless=keyless)):
-                ways = (*ways, plain)
-            yield table.quoted_name, ways, f"the table {table.name} cannot be made"
+            yield table.quoted_name, _ways(table, own=own, keyless=keyless), f"the table {table.name} cannot be made"
             there = () if keyless else self._unique(table)
             for number, columns in enumerate(() if keyless else table.unique):
                 if {name.lower() for name in columns} in there:
@@ -310,6 +311,25 @@ class SqliteTrial:
         return outcomes.failed(query, "error", "error", outcomes.first_line(error))
 
 
+def _ways(table: TableSchema, *, own: bool, keyless: bool) -> tuple[str, ...]:
+    """Statements that make the table, of which the first that SQLite reads is taken.
+
+    Without its keys, too, the columns compute and compare their values alike. What a virtual table does no other can.
+    """
+    given = own and bool(table.ddl)
+    if given and _VIRTUAL.match(table.ddl):
+        return (table.ddl,)
+    clauses = table_clauses(table.ddl, "sqlite") if given else NO_CLAUSES
+    plain = _plainly_typed(table)
+    ways = (
+        *((table.ddl,) if given and not keyless else ()),
+        created(table, clauses, keyless=keyless),
+        created(plain, clauses, keyless=keyless),
+        created(plain, clauses.without_collations(), keyless=keyless),  # these may be another engine's
+    )
+    return tuple(dict.fromkeys(ways))
+
+
 def _plainly_typed(table: TableSchema) -> TableSchema:
     """The table with a plain type for each column whose own is more than SQLite reads as one."""
     columns = tuple(
@@ -321,14 +341,19 @@ def _plainly_typed(table: TableSchema) -> TableSchema:
     return replace(table, columns=columns)
 
 
-def created(table: TableSchema, *, keyless: bool = False) -> str:
+def created(table: TableSchema, clauses: TableClauses, *, keyless: bool = False) -> str:
     """A CREATE TABLE of the schema's own words, without foreign keys: rows are chosen so that these hold."""
-    parts = [
-        f"{quoted(column.name)} {column.type}{' NOT NULL' if column.not_null and not keyless else ''}".rstrip()
-        for column in table.columns
-    ]
+    parts = []
+    for column in table.columns:
+        words = [quoted(column.name), column.type]
+        if (found := clauses.columns.get(column.name.lower())) is not None:
+            words.append(found.text)
+        if column.not_null and not keyless:
+            words.append("NOT NULL")
+        parts.append(" ".join(filter(None, words)))
     if not keyless:
         if table.primary_key:
             parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
         parts += [f"CHECK ({check})" for check in table.checks]
-    return f"CREATE TABLE {table.quoted_name} ({', '.join(parts)})"
+    strict = " STRICT" if clauses.strict else ""
+    return f"CREATE TABLE {table.quoted_name} ({', '.join(parts)}){strict}"

@@ -57,7 +57,7 @@ def strength_said(item: Evidence) -> tuple[str, str] | None:
     if strength == "none":
         return None
     if item.outcome != "correct":
-        return words(strength), SETTLED
+        return "settled", SETTLED
     return words(strength), sentence(item) or STRENGTHS.get(strength, "")
 
 

@@ -10,9 +10,9 @@ The same inputs make the same lines, in the question set's order, so that a diff
 from __future__ import annotations
 
 import os
-import re
+import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -23,12 +23,14 @@ from assay.model import Row
 from assay.model.cell_json import cell_from_json, cell_to_json
 from assay.model.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
 from assay.runs.store.codec import decode_value, encode_value
+from assay.sql.foreign_ddl import only_makes, only_makes_index, stays_inside
 
 FILE = "suite.jsonl"
 FORMAT = "assay-suite"
 VERSION = 1
 """Raised whenever an older Assay could not read what this one writes."""
-_CREATES = re.compile(r"\s*create\s+(or\s+replace\s+)?(temp\s+|temporary\s+|virtual\s+)?(table|view)\b", re.IGNORECASE)
+MOST_BYTES = 512 << 20
+"""The largest file that is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,7 @@ def read_suite(folder: Path) -> Suite:
     """The suite in a folder. Raises InputError for anything but a whole suite that this version reads."""
     path = folder / FILE
     try:
+        _check_file(path)
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         what = "is no folder" if not folder.is_dir() else f"holds no suite (no {FILE})"
@@ -146,10 +149,14 @@ def read_suite(folder: Path) -> Suite:
         try:
             if number - 2 < head.layouts:
                 layout = _checked(decode_value(line, SuiteLayout))
+                if layout.database in layouts:
+                    raise ValueError(f"the database {layout.database} is there twice")
                 layouts[layout.database] = layout
             else:
                 case = _with_cells(decode_value(line, SuiteCase), cell_from_json)
-                cases[case.case_id] = case
+                if case.case_id in cases:
+                    raise ValueError(f"the case {case.case_id} is there twice")
+                cases[case.case_id] = _fitting(case, layouts)
         except (RunError, ValueError) as error:
             raise InputError(f"{path}, line {number} cannot be read: {error}") from None
     return Suite(
@@ -190,12 +197,48 @@ def _head(path: Path, line: bytes) -> SuiteHead:
         raise InputError(f"{path}, line 1 cannot be read: {error}") from None
 
 
+def _check_file(path: Path) -> None:
+    """Refuse what has no end, and what would fill the memory."""
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
+        raise InputError(f"{path} is no file but a pipe or a device: name a folder that  assay suite build  wrote")
+    if about.st_size > MOST_BYTES:
+        raise InputError(
+            f"{path} holds {about.st_size >> 20:,} MiB, and at most {MOST_BYTES >> 20} MiB are read: "
+            "build the suite for parts of the question set, or with fewer --databases"
+        )
+
+
 def _checked(layout: SuiteLayout) -> SuiteLayout:
-    """The layout, if its statements do nothing but make tables and views."""
+    """The layout, if its statements do nothing but make empty tables and views."""
+    dialect = layout.schema.dialect
     for table in layout.schema.tables:
-        if table.ddl and not _CREATES.match(table.ddl):
-            raise ValueError(f"the statement of {table.name} makes no table: {table.ddl[:60]!r}")
+        if table.ddl and not only_makes(table.ddl, table.kind, dialect):
+            raise ValueError(f"the statement of {table.name} makes no {table.kind} alone: {table.ddl[:60]!r}")
+        for part in (*(column.type for column in table.columns), *table.checks):
+            if not stays_inside(part, dialect):
+                raise ValueError(f"a type or a constraint of {table.name} is more than that: {part[:60]!r}")
+        for statement in table.indexes:
+            if not only_makes_index(statement, dialect):
+                raise ValueError(f"the statement of {table.name} makes no index: {statement[:60]!r}")
     return layout
+
+
+def _fitting(case: SuiteCase, layouts: Mapping[str | None, SuiteLayout]) -> SuiteCase:
+    """The case, if its rows are those of its tables."""
+    layout = layouts.get(case.database)
+    for database in case.databases if layout is not None else ():
+        assert layout is not None
+        if len(database.rows) != len(layout.tables):
+            raise ValueError(
+                f"database {database.name} has rows of {len(database.rows)} tables, not {len(layout.tables)}"
+            )
+        for (name, columns), rows in zip(layout.tables, database.rows, strict=True):
+            if any(len(row) != len(columns) for row in rows):
+                raise ValueError(
+                    f"database {database.name} has a row of {name} that is not of its {len(columns)} columns"
+                )
+    return case
 
 
 def _with_cells(case: SuiteCase, change: Callable[..., object]) -> SuiteCase:

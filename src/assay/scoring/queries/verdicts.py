@@ -73,7 +73,7 @@ class Finding:
         if not comparison.decided:
             failure = Failure(stage="compare", kind="unscorable", blame="assay", message=comparison.reason)
             return self._of("unscored", comparison.reason, failure=failure)
-        return self._of("incorrect", comparison.reason, strength="none" if comparison.provoked else "refuted")
+        return self._of("incorrect", comparison.reason, strength="none" if comparison.provoked else "settled")
 
     def _of_no_gold(self, kept: Failure | None) -> Verdict:
         if kept is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assay.model import DatabaseSchema, TableSchema
+from assay.sql.column_clauses import table_clauses
 from assay.sql.facts import SchemaNames
 from assay.sql.facts.scopes import Scope, Scopes
 from assay.sql.shape import is_nondeterministic, parse_query, read_shape
@@ -46,6 +47,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
         except (RecursionError, SqlglotError, ValueError):
             return None
     read = frozenset(found.tables)
+    found.read_formulas(schema)
     found.read_checks(schema)
     found.equate_keys(schema)
     return PairFacts(
@@ -153,6 +155,31 @@ class _Found:
                     self.read(parsed.tree)
                     self.columns, self.counts = columns, counts
 
+    def read_formulas(self, schema: DatabaseSchema) -> None:
+        """Of computed columns that are read, the columns that they are computed from: these get the values."""
+        for table in schema.tables:
+            name = table.name.lower()
+            if table.kind != "table" or name not in self.tables:
+                continue
+            computed = {
+                column: clauses.formula
+                for column, clauses in table_clauses(table.ddl, self.dialect).columns.items()
+                if clauses.formula
+            }
+            while wanted := [column for column in computed if (name, column) in self.columns]:
+                for column in wanted:
+                    self._read_formula(table, column, computed.pop(column))
+
+    def _read_formula(self, table: TableSchema, column: str, formula: str) -> None:
+        parsed = parse_query(f"SELECT {formula} FROM {table.quoted_name}", self.dialect)
+        if parsed is None:
+            return
+        before, self.columns = self.columns, set()
+        self.read(parsed.tree)
+        for key in sorted(self.columns):  # what the computed column is compared with says where its parts turn
+            self.constants.setdefault(key, []).extend(self.constants.get((table.name.lower(), column), ()))
+        self.columns |= before
+
     def classes(self) -> tuple[frozenset[ColumnKey], ...]:
         groups: dict[ColumnKey, set[ColumnKey]] = {}
         for key in self._above:
@@ -236,11 +263,14 @@ class _Reader:
             return []
         if ref.table is not None:
             return self._key(ref.table, ref.column)
-        # Not traced: any column of that name that is read.
+        # Not traced: any column of that name that is read, or a structure of DuckDB's that has a part of that name.
+        parts = [part.name for part in node.parts]
+        wanted = {ref.column.lower(), *(part.lower() for part in parts[:-1])}
         return [
-            (name, ref.column.lower())
+            (name, column)
             for name in sorted(self._found.tables)
-            if self._found.names.column(name, ref.column) is not None
+            for column in sorted(wanted)
+            if self._found.names.column(name, column) is not None
         ]
 
     def carried(self, node: exp.Expr) -> Iterator[ColumnKey]:

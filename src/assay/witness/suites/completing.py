@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from assay.model import Cell, Row
 from assay.witness.observed import RealTable, places_of
 from assay.witness.plan import Plan, PlanTable
+from assay.witness.pools import is_short
 
 _MOST_SAMPLES = 12
 _UNREAD_ROWS = 3
@@ -118,4 +119,5 @@ def _samples(table: PlanTable, real: Mapping[str, RealTable]) -> list[Row]:
     if rows is None or places is None or not rows.rows:
         return []
     step = max(1, len(rows.rows) // _MOST_SAMPLES)
-    return [tuple([row[place] for place in places]) for row in rows.rows[::step][:_MOST_SAMPLES]]
+    chosen = ([row[place] for place in places] for row in rows.rows[::step][:_MOST_SAMPLES])
+    return [tuple([cell if is_short(cell) else None for cell in row]) for row in chosen]

@@ -20,7 +20,7 @@ from assay.witness.making import Maker
 from assay.witness.mining import mine
 from assay.witness.observed import Held, RangeHeld, RealTable
 from assay.witness.plan import Plan, make_plan
-from assay.witness.pools import distinct_values, make_pools
+from assay.witness.pools import distinct_values, is_short, make_pools
 from assay.witness.proof import prove
 from assay.witness.search import Rules, finds_nothing
 from assay.witness.suites.completing import Completer
@@ -178,7 +178,8 @@ class Distiller:
                     self._values[column.key] = distinct_values(rows.rows, places[column.key[1]], _REAL_VALUES)
             whole = rows is not None and len(wanted) == len(table.columns)
             taken = rows.rows[:_REAL_ROWS] if rows is not None and whole else ()
-            self._rows.append([tuple([row[place] for place in wanted]) for row in taken])
+            parts = (tuple([row[place] for place in wanted]) for row in taken)
+            self._rows.append([row for row in parts if all(map(is_short, row))])
         if not any(self._rows):
             self._rows = []
         self._ran = self._steady_seen = self._unsteady = 0

@@ -1,0 +1,75 @@
+"""Columns that are computed, compare by a collation of their own, or hold lists: their values are the engine's own."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from sqlite3 import connect
+
+import duckdb
+import pytest
+from looking import look, made_by_sqlite
+
+import assay
+
+GENERATED = "CREATE TABLE g (id INTEGER PRIMARY KEY, a INT NOT NULL, b INT NOT NULL, s INT GENERATED ALWAYS AS (a + b))"
+COLLATED = "CREATE TABLE c (id INTEGER PRIMARY KEY, n TEXT COLLATE NOCASE, r TEXT)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ddl"),
+    [
+        ("SELECT id FROM g WHERE s > 6", "SELECT id FROM g WHERE s > 7", GENERATED),
+        ("SELECT count(*) FROM g", "SELECT count(*) FROM g WHERE s <> 0", GENERATED),
+        ("SELECT id FROM c WHERE n = 'ABC'", "SELECT id FROM c WHERE n COLLATE BINARY = 'ABC'", COLLATED),
+        ("SELECT count(DISTINCT n) FROM c", "SELECT count(DISTINCT n || '') FROM c", COLLATED),
+    ],
+)
+def test_differences_of_computed_and_collated_columns_are_no_ties(first: str, second: str, ddl: str) -> None:
+    """Doubting a difference changes neither what a column computes nor which of its values are equal."""
+    outcome = look(first, second, ddl, trials=600)
+    assert outcome.kind == "refuted", outcome
+    one, two = made_by_sqlite(outcome, (first, second))
+    assert sorted(map(repr, one)) != sorted(map(repr, two))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ddl"),
+    [
+        ("SELECT id FROM g WHERE s > 6", "SELECT id FROM g WHERE a + b > 6", GENERATED),
+        ("SELECT id FROM c WHERE n = 'ABC'", "SELECT id FROM c WHERE lower(n) = 'abc'", COLLATED),
+        ("SELECT max(s) FROM g", "SELECT max(a + b) FROM g", GENERATED),
+    ],
+)
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_what_the_definition_makes_equal_is_never_told_apart(first: str, second: str, ddl: str, engine: str) -> None:
+    """No database gives a computed column another value than its formula's."""
+    ddl = ddl.replace("TEXT", "VARCHAR") if engine == "duckdb" else ddl
+    outcome = look(first, second, ddl, trials=60, engine=engine)
+    assert not outcome.differs, outcome
+
+
+def test_lists_and_structures_of_the_real_data_are_rows_of_a_witness(tmp_path: Path) -> None:
+    """They are looked at like any value; what the data never holds as NULL is not NULL in what refutes."""
+    with duckdb.connect(str(tmp_path / "n.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, l INTEGER[], s STRUCT(x INTEGER, y VARCHAR))")
+        connection.execute("INSERT INTO t SELECT i, [i, i], {'x': i, 'y': 'q'} FROM range(1, 7) n(i)")
+    for first in ("SELECT l[1] FROM t", "SELECT s.x FROM t"):
+        outcome = assay.refute(first, "SELECT id FROM t", database=f"duckdb:///{tmp_path}/n.duckdb")
+        assert outcome.kind == "refuted", outcome
+        assert outcome.witness is not None
+        assert all(cell is not None for table in outcome.witness.tables for row in table.rows for cell in row)
+        with duckdb.connect() as made:
+            for statement in outcome.witness.statements:
+                made.execute(statement)
+            assert made.execute(first).fetchall() != made.execute("SELECT id FROM t").fetchall()
+
+
+def test_values_too_long_for_a_small_database_are_left_out(tmp_path: Path) -> None:
+    """The pair is looked at all the same, and no constraint is blamed."""
+    path = tmp_path / "long.sqlite"
+    with closing(connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB)")
+        connection.execute("INSERT INTO t VALUES (1, zeroblob(2000000))")
+    outcome = assay.refute("SELECT length(b) FROM t", "SELECT 2000000", database=f"sqlite:///{path}")
+    assert outcome.kind in ("refuted", "conditional"), outcome
