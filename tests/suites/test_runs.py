@@ -51,7 +51,7 @@ def test_a_suite_from_build_to_report(folder: Path, capsys: pytest.CaptureFixtur
     suite = folder / "suites" / "shop"
     command = ["suite", "build", str(folder / "cases.jsonl"), str(folder / "runs" / "first"), "-o", str(suite)]
     assert run_command_line([*command, "--workers", "1", "-q"]) == 0
-    assert "answers of 1 runs: 2 of 4 told from gold" in capsys.readouterr().out
+    assert "answers of 1 run: 2 of 4 told from gold" in capsys.readouterr().out
     assert run_command_line([*command, "-q"]) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert run_command_line(["suite", "show", str(suite), "a", "--database", "1"]) == 0

@@ -160,9 +160,11 @@ def _print_totals(suite: Suite, *, as_json: bool) -> None:
         found["cases_without"] = [case.case_id for case in without]
         typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
         return
+    from assay.reports.text.plain import plural
+
     lines = [
-        f"{suite.name}: {suite.database_count:,} databases for {len(cases) - len(without):,} of {len(cases):,} cases",
-        f"answers of {len(suite.runs)} runs: {total['answers_told']:,} of {total['answers']:,} told from gold",
+        f"{suite.name}: {plural(suite.database_count, 'database')} for {len(cases) - len(without):,} of {len(cases):,} cases",
+        f"answers of {plural(len(suite.runs), 'run')}: {total['answers_told']:,} of {total['answers']:,} told from gold",
         (
             f"neighbours of gold: {total['neighbours_told']:,} of {total['neighbours']:,} told from it, "
             f"{total['neighbours_proved']:,} of the others proved equivalent"

@@ -226,8 +226,8 @@ class _Builder:
             verb = "declares a leniency of its own" if len(declaring) == 1 else "declare a leniency of their own"
             yield f"{plural(len(declaring), 'case')} {verb}."
         if needing:
-            verb = "is" if needing == 1 else "are"
-            yield f"{plural(needing, 'case')} {verb} right only by leniency: strictly, they would be wrong."
+            verb, they = ("is", "it") if needing == 1 else ("are", "they")
+            yield f"{plural(needing, 'case')} {verb} right only by leniency: strictly, {they} would be wrong."
 
     def caution(self) -> str:
         return "every answer is gold's text to the letter" if self.survey.copies.all else ""
