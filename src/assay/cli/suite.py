@@ -163,8 +163,14 @@ def _print_totals(suite: Suite, *, as_json: bool) -> None:
     from assay.reports.text.plain import plural
 
     lines = [
-        f"{suite.name}: {plural(suite.database_count, 'database')} for {len(cases) - len(without):,} of {len(cases):,} cases",
-        f"answers of {plural(len(suite.runs), 'run')}: {total['answers_told']:,} of {total['answers']:,} told from gold",
+        (
+            f"{suite.name}: {plural(suite.database_count, 'database')} for {len(cases) - len(without):,} of "
+            f"{plural(len(cases), 'case')}"
+        ),
+        (
+            f"answers of {plural(len(suite.runs), 'run')}: {total['answers_told']:,} of {total['answers']:,} "
+            "told from gold"
+        ),
         (
             f"neighbours of gold: {total['neighbours_told']:,} of {total['neighbours']:,} told from it, "
             f"{total['neighbours_proved']:,} of the others proved equivalent"
