@@ -46,9 +46,8 @@ def _listed(rows: Sequence[object], width: int) -> list[Sequence[Cell]]:
             raise NotRows(f"has the {type(row).__name__} {str(row)[:60]!r} as row {number}: expected a list of cells")
         width = width or len(row)
         if len(row) != width or not row:
-            raise NotRows(
-                f"has {len(row)} {'cell' if len(row) == 1 else 'cells'} in row {number}: expected {width or 'at least one'}, as elsewhere"
-            )
+            cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+            raise NotRows(f"has {cells} in row {number}: expected {width or 'at least one'}, as elsewhere")
         found.append(row)
     return found
 
