@@ -199,14 +199,16 @@ def test_the_failure_that_the_document_shows_is_assays(checkout: Path, tools: Pa
 
 
 def test_the_documents_yaml_parses() -> None:
-    excerpt, gitlab = (YAML(typ="safe", pure=True).load(block) for block in blocks("yaml"))
+    action, hooks, excerpt, gitlab = (YAML(typ="safe", pure=True).load(block) for block in blocks("yaml"))
+    assert action[0]["uses"].startswith("OWNER/assay@")
+    assert hooks["repos"][0]["repo"].endswith("OWNER/assay")
     assert excerpt[0]["name"] == "Judge"
     assert gitlab["answers"]["artifacts"]["reports"] == {"junit": "junit.xml"}
 
 
 @pytest.mark.slow
 def test_gitlabs_lines_run(checkout: Path, tools: Path) -> None:
-    job = YAML(typ="safe", pure=True).load(blocks("yaml")[1])["answers"]
+    job = YAML(typ="safe", pure=True).load(blocks("yaml")[-1])["answers"]
     (script,) = job["script"]
     for _ in range(2):
         done = shell(script, checkout, tools, {"GATES": WITHIN_REACH})

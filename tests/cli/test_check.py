@@ -82,7 +82,7 @@ def test_witnesses_say_how_sure_a_match_is_and_what_parts_a_wrong_pair(folder: P
     assert "how sure: " in chance.stdout
     assert "SQL that makes this database:" in chance.stdout
     wrong = json.loads(_check(folder, "SELECT name FROM t", GOLD, *DB, "--witness", "--json").stdout)
-    assert (wrong["verdict"]["outcome"], wrong["verdict"]["strength"]) == ("incorrect", "refuted")
+    assert (wrong["verdict"]["outcome"], wrong["verdict"]["strength"]) == ("incorrect", "settled")
     assert wrong["refutation"]["witness"]["statements"]
     assert wrong["diagnosis"]["causes"]
     same = json.loads(_check(folder, f"{GOLD};", GOLD, *DB, "--witness", "--json").stdout)

@@ -185,7 +185,7 @@ def test_a_foreign_key_that_the_data_violates_is_not_assumed_by_either() -> None
     assert look(one, other, SCHEMA, rows=sound, proves=True).kind == "proved"
     strayed = look(one, other, SCHEMA, rows=f"{sound};{STRAY}", proves=True)
     assert strayed.differs
-    assert any("foreign key of game to team" in note for note in strayed.notes)
+    assert any("foreign key of game (home_id) to team" in note for note in strayed.notes)
 
 
 def test_values_of_another_type_stop_a_proof() -> None:

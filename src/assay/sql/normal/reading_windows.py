@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from sqlglot import exp
 
 from assay.sql.normal.algebra import NULL, ONE, Agg, Block, Call, Col, Const, Term, substituted
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
-
-if TYPE_CHECKING:
-    from assay.sql.normal.reading_terms import TermReader
 
 MOST_SETS = 16
 _NUMBERED: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
@@ -32,7 +29,15 @@ SO_FAR = "@rows unbounded preceding to current row"
 """The frame that is the default one where no rows tie."""
 
 
-def read_window(node: exp.Window, reader: TermReader) -> Term:
+class ReadsTerms(Protocol):
+    """What reads the terms within a window function."""
+
+    def read(self, node: Any) -> Term:
+        """The term of an expression. Raises NotCovered."""
+        ...
+
+
+def read_window(node: exp.Window, reader: ReadsTerms) -> Term:
     """A window function; one that rows which tie make open is refused later."""
     if node.args.get("alias") or node.args.get("first"):
         raise NotCovered("a window with a name")
@@ -51,7 +56,7 @@ def read_window(node: exp.Window, reader: TermReader) -> Term:
     return Call(f"window:{name}:{len(args)}:{len(parts)}:{flags}", (*args, *parts, *terms))
 
 
-def _function(inner: exp.Expr, reader: TermReader) -> tuple[str, tuple[Term, ...]]:
+def _function(inner: exp.Expr, reader: ReadsTerms) -> tuple[str, tuple[Term, ...]]:
     if type(inner) in _NUMBERED:
         return _NUMBERED[type(inner)], ()
     if type(inner) in _AT_A_ROW:
