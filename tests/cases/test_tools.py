@@ -178,6 +178,12 @@ def test_of_several_pipelines_one_is_named(tmp_path: Path) -> None:
     assert by_path.query == ANSWER
 
 
+def test_a_pipeline_without_the_toolkits_own_key_is_no_silence(tmp_path: Path) -> None:
+    path = _written(tmp_path, [{**TOOLKIT[0], "predictions": {"A": {"sql": ANSWER}}}])
+    with pytest.raises(CaseFileError, match=r'the pipeline "A" has no predicted_sql.*predictions\["A"\].sql'):
+        load_predictions(path, formats=registry.case_formats(), format="text2sql_eval_toolkit")
+
+
 @pytest.mark.parametrize("name", ["golden_sql.sqlite", "sqlite"])
 def test_of_several_dialects_one_is_named(tmp_path: Path, name: str) -> None:
     path = _written(tmp_path, EVALBENCH)
@@ -259,6 +265,8 @@ def test_ours_and_benchmarks_files_are_nobody_elses(tmp_path: Path) -> None:
     for document in (
         [{"id": "1", "question": "q", "gold_sql": GOLD, "predictions": {"a": {"sql": ANSWER}}}],
         [{"input": "q", "expected_sql": GOLD}],
+        [{"sql": GOLD, "db_id": "shop", "question": "q", "predictions": {"A": {"sql": ANSWER}}}],
+        [{"sql": GOLD, "db_id": "shop", "question": "q", "predictions": [ANSWER]}],
         [{"question": "q", "query": GOLD, "db_id": "shop", "sql": {"select": []}}],
         {"cases": [{"id": "1", "question": "q", "sql": GOLD}]},
     ):

@@ -44,8 +44,12 @@ class ToolFormat(ABC):
         """Whether this is a ``.json`` or ``.jsonl`` file whose first record has the tool's own keys."""
         if path.suffix.lower() not in {".json", *_LINES}:
             return False
-        keys = first_keys(path)
-        return any(mark <= keys for mark in self.marks)
+        first = first_record(path)
+        return any(mark <= first.keys() for mark in self.marks) and self.fits(first)
+
+    def fits(self, first: Mapping[str, object]) -> bool:  # noqa: ARG002 - a hook
+        """Whether a first record with the tool's keys holds what the tool writes there."""
+        return True
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, place and field."""
@@ -92,17 +96,17 @@ class ToolFormat(ABC):
         return table, replace(fields, **found)  # type: ignore[arg-type] # texts, as those fields are
 
 
-def first_keys(path: Path) -> frozenset[str]:
-    """The keys of a file's first record, as far as its start shows them; empty where it does not."""
+def first_record(path: Path) -> Mapping[str, object]:
+    """A file's first record, as far as its start shows it; empty where it does not."""
     try:
         about = path.stat()
     except OSError:
-        return frozenset()
-    return _first_keys(path, about.st_mtime_ns, about.st_size)
+        return {}
+    return _first_record(path, about.st_mtime_ns, about.st_size)
 
 
 @lru_cache(maxsize=8)
-def _first_keys(path: Path, changed_ns: int, size: int) -> frozenset[str]:  # noqa: ARG001 - a change is another file
+def _first_record(path: Path, changed_ns: int, size: int) -> Mapping[str, object]:  # noqa: ARG001 - then another file
     text = head_of(path).lstrip()
     if text.startswith("{") and (found := _LIST.search(text)):
         text = text[found.end() :]
@@ -111,11 +115,11 @@ def _first_keys(path: Path, changed_ns: int, size: int) -> frozenset[str]:  # no
     try:
         first, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
-        first = _first_record(path) if size <= _LONG_BYTES else None
-    return frozenset(first) if isinstance(first, dict) else frozenset()
+        first = _long_record(path) if size <= _LONG_BYTES else None
+    return first if isinstance(first, dict) else {}
 
 
-def _first_record(path: Path) -> object:
+def _long_record(path: Path) -> object:
     """The first record of a file in which it is longer than the start that was looked at."""
     try:
         if path.suffix.lower() in _LINES:

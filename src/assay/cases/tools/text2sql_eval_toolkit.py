@@ -10,6 +10,8 @@ from assay.cases.tools.frame import ToolFormat, changed, chosen
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
+_ANSWER = "predicted_sql"
+
 
 class Text2SqlEvalToolkitFormat(ToolFormat):
     """Records with ``question`` (or ``utterance``), ``sql`` (a list of golds), ``db_id`` and, in prediction files,
@@ -31,6 +33,13 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
         "context": ("evidence", "commonsense_knowledge"),
     }
 
+    def fits(self, first: Mapping[str, object]) -> bool:
+        """Whether the pipelines, where there are any, say what they predicted as the toolkit does."""
+        pipelines = first.get("predictions")
+        if not isinstance(pipelines, Mapping):
+            return pipelines is None
+        return all(isinstance(answer, Mapping) and _ANSWER in answer for answer in pipelines.values())
+
     def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
         """The records of one pipeline, with its tokens and seconds."""
         names = list(dict.fromkeys(name for record in table.records for name in _pipelines(record)))
@@ -42,9 +51,16 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
         if fields.prediction is not None and fields.prediction.startswith("predictions"):
             return table, fields  # a path
         name = chosen(table.path, fields.prediction, names, "pipeline", f"--prediction-column {names[0]!r}")
-        more = [_answer(_pipelines(record).get(name)) for record in table.records]
+        answers = [_pipelines(record).get(name) for record in table.records]
+        if not any(isinstance(answer, Mapping) and _ANSWER in answer for answer in answers):
+            raise CaseFileError(
+                f'the pipeline "{name}" has no {_ANSWER}: name the path of its query, such as '
+                f"--prediction-column 'predictions[\"{name}\"].sql'",
+                path=str(table.path),
+            )
+        more = [_answer(answer) for answer in answers]
         return changed(table, more), FieldNames(
-            id=fields.id, prediction="predicted_sql", shared_id=fields.shared_id, encoding=fields.encoding
+            id=fields.id, prediction=_ANSWER, shared_id=fields.shared_id, encoding=fields.encoding
         )
 
 
@@ -55,7 +71,7 @@ def _pipelines(record: Record) -> Mapping[str, object]:
 
 def _answer(found: object) -> dict[str, object]:
     answer: Mapping[str, object] = found if isinstance(found, Mapping) else {}
-    more: dict[str, object] = {"predicted_sql": answer.get("predicted_sql"), "predictions": None}
+    more: dict[str, object] = {_ANSWER: answer.get(_ANSWER), "predictions": None}
     if isinstance(usage := answer.get("token_usage"), Mapping):
         more["tokens"] = usage
     milliseconds = answer.get("inference_time_ms")
