@@ -183,6 +183,9 @@ def test_a_largest_value_is_no_total_unless_its_head_says_so() -> None:
         ((True, False), ("no", "yes")),
         (("a", "b"), ("a", "c")),
         ((1, -1), ("minus_1", "plus_1")),
+        (("F", "M"), ("male", "female")),
+        (("Germany", "France"), ("fra", "ger")),
+        ((b"Q1", b"Q2"), ("q2", "q1")),
     ],
 )
 def test_heads_that_name_other_values_of_the_kind_are_no_other_shape(

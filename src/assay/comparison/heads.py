@@ -22,6 +22,7 @@ _SEVERAL = -1
 _MOST_WORDS = 12
 """A value of more words is looked for as a whole name only."""
 _MOST_WHOLE = 10**15
+_MOST_START = 12
 _MONTHS = "january february march april may june july august september october november december"
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _KINDS = {
@@ -41,7 +42,8 @@ def heads_by_name(names: Sequence[str], values: Sequence[Key]) -> list[Key] | bo
         return [values[number] for number in found if number is not None]
     said = {word for name in names for words in _readings(name) for word in words}
     wanted = {word for words in spelt for word in words}
-    return not (any(number is not None for number in found) or said & wanted or _kinds(said) & _kinds(wanted))
+    alike = _starts(said, 1) & wanted or _starts(wanted, _LEAST_WITHIN) & said or _kinds(said) & _kinds(wanted)
+    return not alike and set(found) == {None}
 
 
 def _spelt_by(name: str, spelt: Sequence[Sequence[str]]) -> int | None:
@@ -72,11 +74,13 @@ def _spelling(value: Key) -> list[str]:
         value = str(value[1])
     elif isinstance(value, datetime) and value.time() == time():
         value = value.date().isoformat()
-    elif isinstance(value, (float, Decimal)) and abs(value) < _MOST_WHOLE and value == int(value):
+    elif isinstance(value, (float, Decimal)) and -_MOST_WHOLE < value < _MOST_WHOLE and value == int(value):
         value = int(value)
+    elif isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
     elif value is None:
         value = "null"
-    return [] if isinstance(value, (tuple, bytes)) else _words(str(value))
+    return [] if isinstance(value, tuple) else _words(str(value))
 
 
 def _readings(name: str) -> tuple[list[str], list[str]]:
@@ -94,6 +98,11 @@ def _joined(words: Sequence[str]) -> str:
     for word in words:
         text += f".{word}" if text[-1:].isdigit() and word.isdigit() else word
     return text
+
+
+def _starts(words: set[str], least: int) -> set[str]:
+    """The words and their beginnings of some letters: F may stand for female, and Ger for Germany."""
+    return words | {word[:end] for word in words for end in range(least, min(len(word), _MOST_START) + 1)}
 
 
 def _kinds(words: set[str]) -> set[str]:

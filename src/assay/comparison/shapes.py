@@ -110,10 +110,11 @@ class _Look:
         if len(heads) != len(spread):
             return False
         found = heads_by_name([wide.names[place] for place in spread], heads) if wide.names else True
-        if found is True:
-            found = self._by_cells(wide, long, roles, spread, heads) or False
-        if found is False:
-            return False
+        if isinstance(found, bool):
+            by_cells = self._by_cells(wide, long, roles, spread, heads) if found else None
+            if by_cells is None:
+                return False
+            found = by_cells
         apart = [
             (*(wide.columns[key][at] for key in roles.theirs), name, wide.columns[place][at])
             for at in range(wide.rows)
