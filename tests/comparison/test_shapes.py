@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import date
+from decimal import Decimal
 from itertools import permutations, product
 
 import pytest
@@ -216,6 +218,23 @@ def test_heads_that_spell_the_values_or_say_nothing_of_them_are_another_shape(
     long: Table = (("k", "dimension", "v"), [("c", values[0], 4), ("c", values[1], 3)])
     assert declared(long, (("k", *names), [("c", 4, 3)]))
     assert declared((("k", *names), [("c", 4, 3)]), long)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [math.inf, math.nan, Decimal("1e999999"), Decimal("1e-999999"), 10**5000, b"\xff", [1, "a"], "y" * 10**5, "", -0.0],
+    ids=lambda cell: str(type(cell).__name__),
+)
+def test_no_cell_however_odd_breaks_the_search_for_a_shape(odd: Cell) -> None:
+    heads: Table = (("k", "d", "v"), [("a", odd, 5), ("a", "z", 6)])
+    assert misses(heads, (("k", "p", "q"), [("a", 5, 7)])) == set()
+    assert misses((("k", "v"), [("a", odd), ("b", 1)]), (("k", "v"), [("a", odd), ("b", 1), ("Total", 2)])) == set()
+
+
+def test_names_count_as_none_only_where_they_number_the_columns_in_their_places() -> None:
+    long: Table = (("year", "v"), [(2021, 4), (2022, 3)])
+    assert declared(long, (("c0", "c1"), [(4, 3)]))
+    assert not declared(long, (("c2023", "c2024"), [(4, 3)]))
 
 
 def test_years_in_heads_are_held_by_trying_every_table_of_them() -> None:

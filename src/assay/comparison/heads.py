@@ -22,6 +22,9 @@ _SEVERAL = -1
 _MOST_WORDS = 12
 """A value of more words is looked for as a whole name only."""
 _MOST_WHOLE = 10**15
+_MOST_WHOLE_NUMBER = 10**40
+_MOST_LETTERS = 300
+"""Longer names and values are not read: nothing is claimed of them."""
 _MOST_START = 12
 _MONTHS = "january february march april may june july august september october november december"
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
@@ -37,39 +40,42 @@ _KINDS = {
 def heads_by_name(names: Sequence[str], values: Sequence[Key]) -> list[Key] | bool:
     """The value that each name spells; True where names say nothing of the values, False where they name others."""
     spelt = [_spelling(value) for value in values]
-    found = [_spelt_by(name, spelt) for name in names]
-    if not {None, _SEVERAL} & set(found) and len(set(found)) == len(values) == len(set(map(_joined, spelt))):
+    if any(len(name) > _MOST_LETTERS for name in names) or None in spelt:
+        return False
+    known = [words for words in spelt if words is not None]
+    texts = list(map(_joined, known))
+    found = [_spelt_by(name, texts, max(map(len, known)) + 1) for name in names]
+    if not {None, _SEVERAL} & set(found) and len(set(found)) == len(values) == len(set(texts)):
         return [values[number] for number in found if number is not None]
     said = {word for name in names for words in _readings(name) for word in words}
-    wanted = {word for words in spelt for word in words}
+    wanted = {word for words in known for word in words}
     alike = _starts(said, 1) & wanted or _starts(wanted, _LEAST_WITHIN) & said or _kinds(said) & _kinds(wanted)
     return not alike and set(found) == {None}
 
 
-def _spelt_by(name: str, spelt: Sequence[Sequence[str]]) -> int | None:
-    """The one value that a name spells: the longest, if it holds the others."""
+def _spelt_by(name: str, texts: Sequence[str], longest: int) -> int | None:
+    """The one value that a name spells: the longest, if it holds the others. Values have so many words at most."""
     readings = _readings(name)
     whole = "".join(readings[0])
     runs = {_joined(words) for words in readings} | {
         _joined(words[start:end])
         for words in readings
         for start in range(len(words))
-        for end in range(start + 1, min(len(words), start + _MOST_WORDS) + 1)
+        for end in range(start + 1, min(len(words), start + min(longest, _MOST_WORDS)) + 1)
     }
-    within = []
-    for number, words in enumerate(spelt):
-        text = _joined(words)
-        if text and (text in runs or (len(text) >= _LEAST_WITHIN and text.isalpha() and text in whole)):
-            within.append(number)
+    within = [
+        number
+        for number, text in enumerate(texts)
+        if text and (text in runs or (len(text) >= _LEAST_WITHIN and text.isalpha() and text in whole))
+    ]
     if not within:
         return None
-    texts = [_joined(spelt[number]) for number in within]
-    longest = max(texts, key=len)
-    return within[texts.index(longest)] if all(text in longest for text in texts) else _SEVERAL
+    best = max(within, key=lambda number: len(texts[number]))
+    return best if all(texts[number] in texts[best] for number in within) else _SEVERAL
 
 
-def _spelling(value: Key) -> list[str]:
-    """The words of a value; none where it cannot be part of a name."""
+def _spelling(value: Key) -> list[str] | None:
+    """The words of a value, if it has any; None where it is too long for a name."""
     if isinstance(value, tuple) and value and value[0] == "bool":
         value = str(value[1])
     elif isinstance(value, datetime) and value.time() == time():
@@ -80,7 +86,10 @@ def _spelling(value: Key) -> list[str]:
         value = value.decode("utf-8", "replace")
     elif value is None:
         value = "null"
-    return [] if isinstance(value, tuple) else _words(str(value))
+    if isinstance(value, int) and abs(value) >= _MOST_WHOLE_NUMBER:
+        return None
+    text = "" if isinstance(value, tuple) else str(value)
+    return _words(text) if len(text) <= _MOST_LETTERS else None
 
 
 def _readings(name: str) -> tuple[list[str], list[str]]:

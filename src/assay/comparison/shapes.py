@@ -19,7 +19,7 @@ from assay.comparison.cells import Column, Key
 from assay.comparison.heads import heads_by_name
 from assay.comparison.near_pair import WORK
 from assay.comparison.permutation import NoPlaces, Side
-from assay.comparison.tolerance import is_number, numbers_equal
+from assay.comparison.tolerance import Number, is_number, numbers_equal
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.comparison.totals import rows_of_totals
 from assay.model import ComparisonOptions, NearMiss, Result
@@ -227,12 +227,9 @@ def _columns(rows: Sequence[_Row]) -> list[Column]:
     return list(zip(*rows, strict=True))
 
 
-def _in_order(key: Key) -> tuple[bool, float, str]:
-    """A place for any cell, numbers by size: those within tolerance are neighbours."""
-    try:
-        return (True, float(key), "") if is_number(key) else (False, 0.0, f"{type(key).__name__} {key!r}")
-    except OverflowError:
-        return (False, 0.0, str(key))
+def _in_order(key: Key) -> tuple[bool, Number]:
+    """A place for any cell: numbers by size, so that those within tolerance are neighbours, and equal ones together."""
+    return (True, key) if is_number(key) else (False, hash(key))
 
 
 def _matching(fitting: Sequence[Sequence[int]], count: int) -> list[int] | None:
