@@ -15,6 +15,8 @@ from assay.comparison.cells import Key
 
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORDS = re.compile(r"\d+|[^\W\d_]+")
+_MINUS = re.compile(r"^\s*[-\N{MINUS SIGN}](?=\d)")
+_FRACTION = re.compile(r"[-+]?\d+[.,]\d+")
 _LEAST_WITHIN = 3
 """A value of fewer letters is looked for as a whole word only: an `a` is in most names."""
 _SEVERAL = -1
@@ -57,9 +59,10 @@ def _spelt_by(name: str, texts: Sequence[str], longest: int) -> int | None:
     """The one value that a name spells: the longest, if it holds the others. Values have so many words at most."""
     readings = _readings(name)
     whole = "".join(readings[0])
+    pieces = () if _FRACTION.fullmatch(name.strip()) else readings  # 0.5 does not spell 5
     runs = {_joined(words) for words in readings} | {
         _joined(words[start:end])
-        for words in readings
+        for words in pieces
         for start in range(len(words))
         for end in range(start + 1, min(len(words), start + min(longest, _MOST_WORDS)) + 1)
     }
@@ -98,7 +101,8 @@ def _readings(name: str) -> tuple[list[str], list[str]]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lstrip("0") or "0" if word.isdigit() else word for word in _WORDS.findall(text.casefold())]
+    found = _WORDS.findall(_MINUS.sub("minus ", text).casefold())
+    return [word.lstrip("0") or "0" if word.isdigit() else word for word in found]
 
 
 def _joined(words: Sequence[str]) -> str:
