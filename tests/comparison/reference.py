@@ -279,26 +279,51 @@ def _is_spread(wide: list[Row], long: list[Row], options: ComparisonOptions) -> 
                     for row in wide
                     for column, name in zip(spread, named, strict=True)
                 ]
-                if len(apart) > len(turned):
-                    apart = [row for row in apart if row[-1] is not None]
-                rules = [rule] * width
-                if len(apart) == len(turned) and rows_pair_up([(apart, len(apart))], turned, rules):
+                if _same_but_for_nulls(apart, turned, [rule] * width):
                     return True
     return False
 
 
+def _same_but_for_nulls(wide: list[Row], long: list[Row], rules: Sequence[Same]) -> bool:
+    """Whether both have the same rows with a value, and the wide one those without."""
+    ours, theirs = ([row for row in rows if row[-1] is not None] for rows in (wide, long))
+    empty, there = ([row for row in rows if row[-1] is None] for rows in (wide, long))
+    if len(ours) != len(theirs) or len(empty) < len(there):
+        return False
+    return rows_pair_up([(ours, len(ours))], theirs, rules) and rows_pair_up([(empty, len(there))], there, rules)
+
+
 def _adds_up(more: list[Row], less: list[Row], options: ComparisonOptions) -> bool:
-    """Whether the rows are the others and one that has the sum of some column."""
+    """Whether the rows are the others and one that says that it has their totals, and has them."""
     for place, total in enumerate(more):
         rest = [row for at, row in enumerate(more) if at != place]
-        sums = (
-            abs(math.fsum(float(row[column] or 0) for row in rest) - float(cell)) <= 1e-9 * abs(float(cell))  # type: ignore[arg-type]
-            for column, cell in enumerate(total)
-            if is_number(cell) and all(row[column] is None or is_number(row[column]) for row in rest)
-        )
-        if any(sums) and same_answer([(less, len(less))], rest, options):
+        columns = list(zip(*rest, strict=True))
+        said = [cell is None or (isinstance(cell, str) and cell.casefold() in TOTALS) for cell in total]
+        news = [label and cell not in column for label, cell, column in zip(said, total, columns, strict=True)]
+        follows = [
+            _follows(cell, column, options)
+            for label, cell, column in zip(said, total, columns, strict=True)
+            if not label
+        ]
+        sums = "sum" in follows and None not in follows
+        if any(news) and sums and same_answer([(less, len(less))], rest, options):
             return True
     return False
+
+
+TOTALS = ("", "total", "grand total", "all", "sum", "overall", "subtotal", "gesamt")
+
+
+def _follows(cell: Cell, column: Sequence[Cell], options: ComparisonOptions) -> str | None:
+    """What a cell is of a column of numbers: their sum, but 0, or something else; None where it is nothing of them."""
+    numbers = [number for number in column if number is not None]
+    if not numbers or not all(is_number(number) and is_finite(number) for number in (cell, *numbers)):
+        return None
+    total = sum(map(Fraction, numbers))  # type: ignore[arg-type]
+    exact = not any(isinstance(number, float) for number in (cell, *numbers))
+    if Fraction(cell) == total or (not exact and same_cell(cell, float(total), options)):  # type: ignore[arg-type]
+        return "sum" if cell else "nothing"
+    return "average" if same_cell(cell, float(total / len(numbers)), options) else None
 
 
 def _pivoted(gold: Parts, predicted: list[Row], options: ComparisonOptions) -> bool:

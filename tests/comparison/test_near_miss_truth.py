@@ -116,6 +116,53 @@ def test_every_near_miss_that_is_claimed_is_true(part: int) -> None:
     assert set(claimed) == set(get_args(NearMissKind)), "each kind must come up"
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_row_of_totals_is_claimed_exactly_where_trying_everything_finds_one(seed: int) -> None:
+    chance, found = random.Random(seed), Counter[bool]()
+    for _ in range(100):
+        pool: list[Cell] = [*chance.sample([1, 2, 3, 0, -3, 2.5, 2020, Decimal("0.5"), None], 4), *[7, 9][: seed % 3]]
+        rows: list[Row] = [
+            (chance.choice(["a", "b", "c", None, 1]), chance.choice(pool), chance.choice(pool))
+            for _ in range(chance.randint(2, 3))
+        ]
+        *_, (_, *sums) = _with_total([(0, *(cell or 0 for cell in row[1:])) for row in rows], chance)
+        label = chance.choice([None, "", "Total", "ALL", "Grand Total", "Total Wine", "d", 5])
+        cells = [
+            total if chance.random() < 0.7 else chance.choice([None, float(total) / len(rows), 99, *pool])  # type: ignore[arg-type]
+            for total in sums
+        ]
+        more = chance.sample([*rows, (label, *cells)], len(rows) + 1)
+        claims = [kind == "totals_row" for kind in _kinds(rows, more)], [k == "totals_row" for k in _kinds(more, rows)]
+        holds = near_miss_holds("totals_row", [rows], more, ComparisonOptions())
+        assert [any(each) for each in claims] == [holds, holds], (rows, more)
+        found[holds] += 1
+    assert min(found[True], found[False]) > 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pivot_is_claimed_exactly_where_trying_everything_finds_one(seed: int) -> None:
+    """Keys that repeat, NULLs that the long table has or has not, and a cell or a row that is another one."""
+    chance, found = random.Random(seed), Counter[bool]()
+    for _ in range(60):
+        keys = chance.choice([["a", "b"], ["a", "a", "b"], [1, 2], ["a", "a"]])
+        pool: list[Cell] = chance.choice([[1, 2], [4, 5, 6, 7, 8], [1, None, 2], ["x", "y"]])
+        heads = chance.choice([["q", "r"], [1, 2]])
+        wide: list[Row] = [(key, *(chance.choice(pool) for _ in heads)) for key in keys]
+        every = [(row[0], head, row[1 + at]) for row in wide for at, head in enumerate(heads)]
+        long: list[Row] = [row for row in every if row[-1] is not None or chance.random() < 0.5]
+        if long and chance.random() < 0.4:
+            at, place = chance.randrange(len(long)), chance.randrange(3)
+            long[at] = (*long[at][:place], chance.choice([*pool, *heads, *keys]), *long[at][place + 1 :])
+        chance.shuffle(long)
+        if not long or compare(Result.of(long), Result.of(wide)).equal:
+            continue
+        holds = near_miss_holds("pivoted", [long], wide, ComparisonOptions())
+        assert ("pivoted" in _kinds(long, wide)) == holds, (long, wide)
+        assert ("unpivoted" in _kinds(wide, long)) == near_miss_holds("unpivoted", [wide], long, ComparisonOptions())
+        found[holds] += 1
+    assert min(found[True], found[False]) > 5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(3, 23))
 def test_every_near_miss_of_many_that_is_claimed_is_true(part: int) -> None:

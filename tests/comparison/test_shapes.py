@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from itertools import permutations, product
 
 import pytest
 from hypothesis import given, settings
@@ -57,6 +61,18 @@ def test_a_dimension_across_the_heads_is_told_both_ways_round() -> None:
         (LONG, (("c0", "c1", "c2"), [("Faro", 2, 1), ("Porto", 7.5, 5)])),
         # what the long table does not have is NULL in the wide one
         ((LONG[0], LONG[1][:3]), (("city", "2023", "2024"), [("Porto", 5, 7.5), ("Faro", 1, None)])),
+        # a NULL that is there, and one that is not; a key that is there twice
+        (
+            (*LONG[:1], [*LONG[1], ("Braga", 2023, None), ("Braga", 2024, 3)]),
+            (("city", "2023", "2024"), [("Porto", 5, 7.5), ("Faro", 1, 2), ("Braga", None, 3), ("Evora", None, None)]),
+        ),
+        (
+            (
+                ("k", "q", "v"),
+                [("a", "x", 1), ("a", "y", 2), ("a", "x", 2), ("a", "y", 2), ("b", "x", 2), ("b", "y", 1)],
+            ),
+            (("k", "first", "second"), [("a", 1, 2), ("a", 2, 2), ("b", 2, 1)]),
+        ),
         # no key, and two keys
         ((("status", "n"), [("open", 3), ("closed", 4)]), (("open", "closed"), [(3, 4)])),
         (
@@ -116,6 +132,126 @@ def test_a_row_that_is_something_else_is_none(row: Sequence[Cell]) -> None:
     assert not declared(years, (years[0], [*years[1], (2025, 12)]))
 
 
+@pytest.mark.parametrize(
+    ("less", "row"),
+    [
+        # a total that is wrong beside one that is right
+        ([("a", 1, 10), ("b", 2, 20)], ("Total", 99, 30)),
+        ([("a", 1, 10), ("b", 2, 20)], (None, 3, 31)),
+        ([("a", 1, 10), ("b", 2, 20)], ("Total", "3", 30)),
+        ([("a", 1, 10), ("b", 2, 20)], ("Total", 2, 30)),
+        ([("a", 2**60), ("b", 1)], ("Total", 2**60)),
+        # no cell says that it is one, or a name only holds the word
+        ([(1,), (2,)], (3,)),
+        ([(1, 2), (3, 4)], (4, 6)),
+        ([(2020, 5), (2021, 6)], (4041, 11)),
+        ([("Apple", 10), ("Pear", 20)], ("Total Wine", 30)),
+        ([("Apple", 10), ("Pear", 20)], ("Summer", 30)),
+        # the label is no news in its column, or a number stands beside a column without any
+        ([("Total", 10), ("Pear", 20)], ("Total", 30)),
+        ([("a", None, 10), ("b", None, 20)], ("Total", 0, 30)),
+        ([("a", "x"), ("b", "y")], ("Total", None)),
+        ([("a", 10), ("b", 20)], ("Total", 15)),
+    ],
+)
+def test_one_cell_that_does_not_follow_or_no_label_is_no_row_of_totals(
+    less: list[Sequence[Cell]], row: Sequence[Cell]
+) -> None:
+    names = ("p", "q", "r")[: len(row)]
+    assert not declared((names, less), (names, [row, *less]))
+    assert not declared((names, [*less, row]), (names, less))
+
+
+def test_a_largest_value_is_no_total_unless_its_head_says_so() -> None:
+    rows = [("a", 1, 10), ("b", 2, 20)]
+    for head, fits in (("max_price", True), ("min_price", False), ("price", False)):
+        names = ("city", head, "sales")
+        assert declared((names, rows), (names, [*rows, ("Total", 2, 30)])) == fits
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ((2021, 2022), ("sales_2023", "sales_2024")),
+        ((2021, 2023), ("2022 sales", "2021 sales")),
+        ((2021, 2022), ("sales_2022", "sales_2021")),
+        ((2021, 2022), ("sales", "sales_2021")),
+        (("Q1", "Q2"), ("q3", "q4")),
+        (("open", "closed"), ("open", "pending")),
+        (("open", "closed"), ("closedCount", "openCount")),
+        (("North Region", "South Region"), ("east_region", "west_region")),
+        (("January", "February"), ("mar", "apr")),
+        (("New York", "Los Angeles"), ("losangeles", "newyork")),
+        ((True, False), ("no", "yes")),
+        (("a", "b"), ("a", "c")),
+        ((1, -1), ("minus_1", "plus_1")),
+        ((-1, 2), ("1", "2")),
+        ((5, 1), ("0.5", "1")),
+        (("F", "M"), ("male", "female")),
+        (("Germany", "France"), ("fra", "ger")),
+        ((b"Q1", b"Q2"), ("q2", "q1")),
+    ],
+)
+def test_heads_that_name_other_values_of_the_kind_are_no_other_shape(
+    values: Sequence[Cell], names: Sequence[str]
+) -> None:
+    long: Table = (("k", "dimension", "v"), [("c", values[0], 4), ("c", values[1], 3)])
+    wide: Table = (("k", *names), [("c", 4, 3)])
+    assert not declared(long, wide)
+    assert not declared(wide, long)
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ((2021, 2022), ("sales_2021", "FY2022")),
+        ((2021.0, 2022.0), ("2021", "2022")),
+        ((1, 11), ("m01", "m11")),
+        ((-1, 1), ("-1", "1")),
+        ((0.5, 1.5), ("0.5", "rate_1.5")),
+        ((date(2021, 1, 11), date(2021, 11, 1)), ("2021-01-11", "2021-11-01")),
+        (("north", "northeast"), ("sales_north", "sales_north_east")),
+        (("open", None), ("open", "NULL")),
+        ((2021, 2022), ("last", "this")),
+        (("open", "closed"), ("first_1", "second_2")),
+    ],
+)
+def test_heads_that_spell_the_values_or_say_nothing_of_them_are_another_shape(
+    values: Sequence[Cell], names: Sequence[str]
+) -> None:
+    long: Table = (("k", "dimension", "v"), [("c", values[0], 4), ("c", values[1], 3)])
+    assert declared(long, (("k", *names), [("c", 4, 3)]))
+    assert declared((("k", *names), [("c", 4, 3)]), long)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [math.inf, math.nan, Decimal("1e999999"), Decimal("1e-999999"), 10**5000, b"\xff", [1, "a"], "y" * 10**5, "", -0.0],
+    ids=lambda cell: str(type(cell).__name__),
+)
+def test_no_cell_however_odd_breaks_the_search_for_a_shape(odd: Cell) -> None:
+    heads: Table = (("k", "d", "v"), [("a", odd, 5), ("a", "z", 6)])
+    assert misses(heads, (("k", "p", "q"), [("a", 5, 7)])) == set()
+    assert misses((("k", "v"), [("a", odd), ("b", 1)]), (("k", "v"), [("a", odd), ("b", 1), ("Total", 2)])) == set()
+
+
+def test_names_count_as_none_only_where_they_number_the_columns_in_their_places() -> None:
+    long: Table = (("year", "v"), [(2021, 4), (2022, 3)])
+    assert declared(long, (("c0", "c1"), [(4, 3)]))
+    assert not declared(long, (("c2023", "c2024"), [(4, 3)]))
+
+
+def test_years_in_heads_are_held_by_trying_every_table_of_them() -> None:
+    years, heads = (2021, 2022, 2023), ("{}", "sales_{}", "{} sales", "y{}")
+    for form, said, meant in product(heads, permutations(years, 2), permutations(years, 2)):
+        wide: Table = (("k", *(form.format(year) for year in said)), [("a", 4, 3), ("b", 3, 5)])
+        long: Table = (
+            ("k", "year", "v"),
+            [(row[0], year, cell) for row in wide[1] for year, cell in zip(meant, row[1:], strict=True)],
+        )
+        assert declared(long, wide) == (said == meant)
+
+
 @settings(max_examples=40)
 @given(st.data())
 def test_a_random_table_is_found_in_its_other_shape_and_not_with_a_changed_cell(data: st.DataObject) -> None:
@@ -127,7 +263,7 @@ def test_a_random_table_is_found_in_its_other_shape_and_not_with_a_changed_cell(
     order = data.draw(st.permutations(heads))
     named = data.draw(st.booleans())
     wide = [(key, *(cells[key, head] for head in order)) for key in data.draw(st.permutations(keys))]
-    heading = ("k", *(order if named else [f"c{n}" for n in range(len(order))]))
+    heading = ("k", *(order if named else "vwxyz"[: len(order)]))
     gold: Table = (("k", "q", "n"), long)
     assert misses(gold, (heading, wide)) == {"pivoted"}
     at = data.draw(st.integers(0, len(wide) - 1))

@@ -2,37 +2,35 @@
 
 A wide table has a row for each key and a column for each head; the long one has a row for each key and head, with the
 head in a column of its own. They say the same where a bijection between the wide table's columns and the values of that
-column makes every cell agree, by the verdict's rules for cells. Where the columns' names spell those values, it must be
-that bijection; where they do not, any that fits will do, since names are no part of an answer. Row order is not looked
-at.
+column makes every cell agree, by the verdict's rules for cells. Where the columns' names have anything in common with
+those values, they must spell them, and it must be that bijection; where they have nothing, any that fits will do, since
+names are no part of an answer. Row order is not looked at.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import islice
-from math import fsum, isfinite
+from typing import TypeAlias
 
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
+from assay.comparison.heads import heads_by_name
 from assay.comparison.near_pair import WORK
 from assay.comparison.permutation import NoPlaces, Side
-from assay.comparison.tolerance import is_number, numbers_equal
+from assay.comparison.tolerance import Number, is_number, numbers_equal
 from assay.comparison.tolerant_mapping import find_agreement
+from assay.comparison.totals import rows_of_totals
 from assay.model import ComparisonOptions, NearMiss, Result
+
+_Row: TypeAlias = tuple[Key, ...]
 
 _MOST_CELLS = 20_000
 """With more cells on both sides together, shapes are not looked for."""
 _MOST_HEADS = 200
 _MOST_TRIED = 24
 """So many ways to tell keys, heads and values apart are tried."""
-_TOTAL = re.compile(r"total|^(?:all|sum|overall|any|\*|-|)$", re.IGNORECASE)
-"""What a row of totals says in place of a name."""
-_NUMBERED = re.compile(r"c\d+")
-_SEPARATORS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Shaped:
     def of(cls, result: Result, columns: Sequence[Column]) -> Shaped:
         """The shape of a result with these columns of keys. Names that only number the columns are none."""
         names = result.columns if len(result.columns) == len(columns) else ()
-        named = not all(map(_NUMBERED.fullmatch, names))
+        named = any(name != f"c{place}" for place, name in enumerate(names))
         return cls(columns=columns, names=names if named else (), rows=len(result.rows))
 
 
@@ -111,41 +109,48 @@ class _Look:
         heads = list(dict.fromkeys(long.columns[roles.head]))
         if len(heads) != len(spread):
             return False
-        named = _by_name([wide.names[place] for place in spread] if wide.names else [], heads)
-        found = named or self._by_cells(wide, long, roles, spread, heads)
-        if found is None:
+        found = heads_by_name([wide.names[place] for place in spread], heads) if wide.names else True
+        if isinstance(found, bool):
+            by_cells = self._by_cells(wide, long, roles, spread, heads) if found else None
+            if by_cells is None:
+                return False
+            found = by_cells
+        apart = [
+            (*(wide.columns[key][at] for key in roles.theirs), name, wide.columns[place][at])
+            for at in range(wide.rows)
+            for place, name in zip(spread, found, strict=True)
+        ]
+        turned = list(zip(*(long.columns[place] for place in (*roles.own, roles.head, roles.value)), strict=True))
+        return self._same_but_for_nulls(apart, turned)
+
+    def _same_but_for_nulls(self, wide: Sequence[_Row], long: Sequence[_Row]) -> bool:
+        """Whether both have the same rows with a value; without one, the wide table may have more of them."""
+        ours, theirs = ([row for row in rows if row[-1] is not None] for rows in (wide, long))
+        empty, there = ([row for row in rows if row[-1] is None] for rows in (wide, long))
+        if len(ours) != len(theirs) or len(empty) < len(there):
             return False
-        rows: list[list[Key]] = []
-        for at in range(wide.rows):
-            for place, name in zip(spread, found, strict=True):
-                rows.append([*(wide.columns[key][at] for key in roles.theirs), name, wide.columns[place][at]])
-        if len(rows) > long.rows:  # what the long table does not have, the wide one has as NULL
-            rows = [row for row in rows if row[-1] is not None]
-        if len(rows) != long.rows:
-            return False
-        apart = [list(column) for column in zip(*rows, strict=True)]
-        return self._same(apart, [long.columns[place] for place in (*roles.own, roles.head, roles.value)])
+        return all(
+            not two or self._same(_columns(one), _columns(two), contained=contained)
+            for one, two, contained in ((ours, theirs, False), (empty, there, True))
+        )
 
     def _by_cells(
         self, wide: Shaped, long: Shaped, roles: _Roles, spread: Sequence[int], heads: Sequence[Key]
     ) -> list[Key] | None:
         """The head of each spread column by what stands under it; None where no bijection makes the cells agree."""
-        by_head: dict[Key, dict[tuple[Key, ...], Key]] = {name: {} for name in heads}
+        under: dict[Key, dict[_Row, list[Key]]] = {name: {} for name in heads}
         for at in range(long.rows):
             key = tuple(long.columns[place][at] for place in roles.own)
-            under = by_head[long.columns[roles.head][at]]
-            if key in under:
-                return None  # two rows of one key and head have no place in a wide table
-            under[key] = long.columns[roles.value][at]
+            under[long.columns[roles.head][at]].setdefault(key, []).append(long.columns[roles.value][at])
         keys = [tuple(wide.columns[place][at] for place in roles.theirs) for at in range(wide.rows)]
-        fitting = [
-            [
-                number
-                for number, name in enumerate(heads)
-                if all(self._alike(cell, by_head[name].get(key)) for key, cell in zip(keys, wide.columns[place]))  # noqa: B905
-            ]
-            for place in spread
-        ]
+        fitting = []
+        for place in spread:
+            self._budget.check_clock()
+            cells: dict[_Row, list[Key]] = {}
+            for key, cell in zip(keys, wide.columns[place], strict=True):
+                cells.setdefault(key, []).append(cell)
+            fits = [all(self._fit(each, under[name].get(key, ())) for key, each in cells.items()) for name in heads]
+            fitting.append([number for number, fit in enumerate(fits) if fit])
         matched = _matching(fitting, len(heads))
         return None if matched is None else [heads[number] for number in matched]
 
@@ -153,45 +158,33 @@ class _Look:
         """Whether a table is another one and a row that adds up the others."""
         if more.rows != less.rows + 1 or less.rows < 2 or len(more.columns) != len(less.columns):
             return False
-        for row in islice(self._total_rows(more), 4):
+        for row in rows_of_totals(more.columns, more.names, self._options):
+            self._budget.check_clock()
             rest = [[cell for at, cell in enumerate(column) if at != row] for column in more.columns]
             if self._same(rest, less.columns, free=True):
                 return True
         return False
 
-    def _total_rows(self, table: Shaped) -> Iterator[int]:
-        """The rows that may be of totals: a number is the sum of the others, and what is no number says so.
-
-        What is neither, such as an average, is let pass where another cell is NULL or says that it is a total.
-        """
-        columns = [_numbers(column) for column in table.columns]
-        sums = [None if numbers is None else fsum(numbers) for numbers in columns]
-        for row in range(table.rows):
-            added = marked = other = 0
-            for column, numbers, total in zip(table.columns, columns, sums, strict=True):
-                cell = column[row]
-                if cell is None or (isinstance(cell, str) and _TOTAL.search(cell)):
-                    marked += 1
-                elif numbers is None or total is None:
-                    break
-                elif not self._alike(numbers[row], 0.0) and self._alike(total - numbers[row], numbers[row]):
-                    added += 1
-                else:
-                    other += 1
-            else:
-                if added and (marked or not other):
-                    yield row
+    def _fit(self, wide: Sequence[Key], long: Sequence[Key]) -> bool:
+        """Whether the cells of a key may be the values of that key and a head; the wide table may have more NULLs."""
+        if len(wide) == len(long) == 1:
+            return self._alike(wide[0], long[0])
+        ours, theirs = (sorted((key for key in each if key is not None), key=_in_order) for each in (wide, long))
+        return len(ours) == len(theirs) and len(long) <= len(wide) and all(map(self._alike, ours, theirs))
 
     def _alike(self, one: Key, two: Key) -> bool:
         if one == two:
             return True
         return is_number(one) and is_number(two) and numbers_equal(one, two, self._options)
 
-    def _same(self, one: Sequence[Column], two: Sequence[Column], *, free: bool = False) -> bool:
-        """Whether two tables have the same rows, in any order."""
+    def _same(
+        self, one: Sequence[Column], two: Sequence[Column], *, free: bool = False, contained: bool = False
+    ) -> bool:
+        """Whether two tables have the same rows, in any order; with ``contained`` the first may have more."""
         sides = [Side(columns=list(each), places=NoPlaces(len(each[0]))) for each in (one, two)]
         options = self._free if free else self._options
-        return find_agreement(sides[0], sides[1], options, self._budget.part(WORK)) is not None
+        found = find_agreement(sides[0], sides[1], options, self._budget.part(WORK), contained=contained)
+        return found is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,26 +223,13 @@ def _keys(wanted: Sequence[set[Key]], there: Sequence[set[Key]], taken: tuple[in
         yield from _keys(wanted, there, (*taken, at))
 
 
-def _by_name(names: Sequence[str], heads: Sequence[Key]) -> list[Key] | None:
-    """The head that each name spells, or holds; None where the names do not tell all of them apart."""
-    spelt = [_plain(str(head)) for head in heads]
-    said = [_plain(name) for name in names]
-    if not all(spelt) or len(set(spelt)) != len(heads):
-        return None
-    places = {text: number for number, text in enumerate(spelt)}
-    if set(said) == set(spelt):
-        return [heads[places[text]] for text in said]
-    found = []
-    for text in said:
-        within = [number for number, spelling in enumerate(spelt) if spelling in text]
-        if len(within) != 1:
-            return None
-        found.append(within[0])
-    return [heads[number] for number in found] if len(set(found)) == len(heads) else None
+def _columns(rows: Sequence[_Row]) -> list[Column]:
+    return list(zip(*rows, strict=True))
 
 
-def _plain(text: str) -> str:
-    return _SEPARATORS.sub("", text).casefold()
+def _in_order(key: Key) -> tuple[bool, Number]:
+    """A place for any cell: numbers by size, so that those within tolerance are neighbours, and equal ones together."""
+    return (True, key) if is_number(key) else (False, hash(key))
 
 
 def _matching(fitting: Sequence[Sequence[int]], count: int) -> list[int] | None:
@@ -271,22 +251,3 @@ def _matching(fitting: Sequence[Sequence[int]], count: int) -> list[int] | None:
         return None
     found = {at: number for number, at in enumerate(taken) if at is not None}
     return [found[at] for at in range(len(fitting))]
-
-
-def _numbers(column: Column) -> list[float] | None:
-    """A column of numbers as floats, NULL as 0; None where it holds something else, or nothing."""
-    found: list[float] = []
-    for key in column:
-        if key is None:
-            found.append(0.0)
-            continue
-        if not isinstance(key, (int, float, Decimal)):
-            return None
-        try:
-            value = float(key)
-        except OverflowError:
-            return None
-        if not isfinite(value):
-            return None
-        found.append(value)
-    return found if any(key is not None for key in column) else None
