@@ -127,6 +127,30 @@ def _read(path: Path, **names: str) -> tuple[list[Case], list[Prediction]]:
     return list(cases), list(predictions)
 
 
+def _said(*said: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"type": kind, "content": text} for kind, text in said]
+
+
+def test_of_a_conversation_in_a_file_of_ragas_the_last_turn_is_read(tmp_path: Path) -> None:
+    """Beside samples of one turn, and with the answer in the conversation or beside it."""
+    first = (("human", "How many shops?"), ("ai", "SELECT 0"))
+    samples = [
+        {"user_input": "Which names?", "reference": GOLD, "response": ANSWER},
+        {"user_input": _said(*first, ("human", "Which names?"), ("ai", "Well."), ("ai", ANSWER)), "reference": GOLD},
+        {"user_input": _said(*first, ("human", "Which names?")), "reference": GOLD, "response": ANSWER},
+        {"user_input": _said(*first, ("human", "Which names?"), ("tool", "x")), "reference": GOLD},
+        {"user_input": _said(("human", "Which names?"), ("ai", "SELECT 0")), "reference": GOLD, "response": ANSWER},
+    ]
+    for document in (samples, samples[1:], {"samples": samples}):
+        cases, predictions = _read(_written(tmp_path, document))
+        assert {case.question for case in cases} == {"Which names?"}
+        queries = [one.query for one in predictions]
+        assert queries[-4:] == [ANSWER, ANSWER, None, ANSWER]
+        failure = predictions[-2].failure
+        assert failure is not None
+        assert failure.kind == "unanswered"
+
+
 @pytest.mark.parametrize(
     ("name", "document", "names", "known"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -238,18 +239,66 @@ def test_cells_of_a_table_may_hold_json_or_the_name_of_a_file_or_a_value() -> No
     [
         ("a,b\n,\n", [("", "")]),
         ("a,b\n\n1,2\n\n", [("1", "2")]),
-        ("a\n\n1\n\n", [("",), ("1",)]),
+        ("a,b\n1,2\n,\n\n", [("1", "2"), ("", "")]),
+        ('a,b\n1,2\n"",""', [("1", "2"), ("", "")]),
+        ("\n\na\n1", [("1",)]),
+        ("a\n\n1\n\n", [(None,), ("1",), (None,)]),
+        ("a\r\n1\r\n\r\n\r\n", [("1",), (None,), (None,)]),
+        ("a\n\n", [(None,)]),
+        ('a\n""\n\n', [("",), (None,)]),
         ('a\n1\n""\n', [("1",), ("",)]),
         ("a\n", []),
         ("\ufeffa;b\r\n1;2\r\n", [("1", "2")]),
         ('a\n"x\ny"\n', [("x\ny",)]),
     ],
 )
-def test_lines_of_csv_are_rows_where_they_say_something(tmp_path: Path, text: str, rows: list[tuple[str, ...]]) -> None:
+def test_lines_of_csv_are_rows_where_they_say_something(
+    tmp_path: Path, text: str, rows: list[tuple[str | None, ...]]
+) -> None:
     (tmp_path / "r.csv").write_text(text, encoding="utf-8", newline="")
     found = ResultFiles(tmp_path, of_gold).read("r.csv")
     assert found.failure is None
     assert list(found.result().rows) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("a,b\n1,2\n,\n", "SELECT 1, 2 UNION ALL SELECT NULL, NULL"),
+        ("a,b\n,\n,\n", "SELECT NULL, NULL UNION ALL SELECT NULL, NULL"),
+        ("a\n1\n\n", "SELECT 1 UNION ALL SELECT NULL"),
+        ("a\n\n\n", "SELECT NULL UNION ALL SELECT NULL"),
+    ],
+)
+def test_rows_of_nulls_at_the_end_of_csv_count_on_either_side(
+    tmp_path: Path, database: str, text: str, query: str
+) -> None:
+    (tmp_path / "r.csv").write_text(text)
+    rows = ResultFiles(tmp_path, of_gold).read("r.csv")
+    without = f"SELECT * FROM ({query}) LIMIT 1"
+    for given, outcome in ((query, "correct"), (without, "incorrect")):
+        assert assay.check(given, rows, database=database).outcome == outcome
+        assert assay.check(rows, given, database=database).outcome == outcome
+
+
+def test_what_is_no_file_is_told_as_what_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "device.csv").symlink_to("/dev/zero")
+    (tmp_path / "link.csv").symlink_to("gone.csv")
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "right.csv").write_text("a\n1\n")
+    files = ResultFiles(tmp_path, of_gold)
+    told = {name: files.read(f"{name}.csv").failure for name in ("pipe", "device", "link", "folder", "rihgt")}
+    words = {
+        "pipe": "is no file but a pipe or a device",
+        "device": "is no file but a pipe or a device",
+        "link": "is a link to gone.csv, and there is no such file",
+        "folder": "is a folder",
+        "rihgt": 'did you mean "right.csv"?',
+    }
+    for name, failure in told.items():
+        assert failure is not None
+        assert words[name] in failure.message
 
 
 def test_a_query_counts_where_an_answer_has_rows_too_and_rows_where_it_has_none() -> None:

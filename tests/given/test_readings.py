@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from decimal import Decimal
+from math import inf, nan
 
 import pytest
 from hypothesis import given, settings
@@ -92,6 +93,13 @@ def test_a_table_written_as_csv_does_not_equal_one_with_another_value(
         ("7", 7.5),
         ("1e3", 1001),
         ("1,000", 1000),
+        ("+007", 7),
+        ("+-7", 7),
+        ("inf", -inf),
+        ("infinit", inf),
+        ("Inf", "inf"),
+        ("nan", None),
+        ("nan", 0),
         ("0.30000000000000004", Decimal("0.31")),
         ("2024-01-31", date(2024, 1, 30)),
         ("2024-01-31 00:00:01", date(2024, 1, 31)),
@@ -111,6 +119,16 @@ def test_a_cell_is_no_value_that_it_does_not_spell(cell: str, typed: Cell) -> No
     [
         ("7", 7),
         ("7", 7.0),
+        ("+7", 7),
+        ("+7.5e0", Decimal("7.5")),
+        ("+0.30000000000000004", 0.3),
+        ("+351912", "+351912"),
+        ("inf", inf),
+        ("-Infinity", -inf),
+        ("+Inf", inf),
+        ("NaN", nan),
+        ("inf", "inf"),
+        ("nan", "nan"),
         ("7", "7"),
         ("007", "007"),
         ("7.50", Decimal("7.5")),
@@ -143,6 +161,13 @@ def test_columns_that_may_be_either_are_read_both_ways() -> None:
     assert equal(Result.of([("2", "1"), ("4", "3")]), Result.of(rows))
     assert equal(Result.of([("1", "2"), ("3", "4")]), Result.of(rows))
     assert not equal(Result.of([("1", "2"), ("3", "4")]), Result.of([("1", 4), ("3", 2)]))
+
+
+def test_two_csv_files_read_signs_and_words_as_numbers_only_among_numbers() -> None:
+    both: tuple[CellTypes, CellTypes] = ("text", "text")
+    assert equal(Result.of([("1.50",), ("inf",), ("nan",)]), Result.of([("1.5",), ("Infinity",), ("NaN",)]), cells=both)
+    assert not equal(Result.of([("+351912",)]), Result.of([("351912",)]), cells=both)
+    assert not equal(Result.of([("Nan",)]), Result.of([("nan",)]), cells=both)
 
 
 def test_json_has_numbers_and_writes_dates_as_text() -> None:

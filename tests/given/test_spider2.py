@@ -17,8 +17,8 @@ from assay.errors import CaseFileError, InputError
 
 STANDARDS: dict[str, dict[str, Any]] = {
     "local001": {"condition_cols": [], "ignore_order": True},
-    "local002": {"condition_cols": [0], "ignore_order": False},
-    "local003": {"condition_cols": [[0], [1]], "ignore_order": True},
+    "local002": {"condition_cols": [0, 0], "ignore_order": False},
+    "local003": {"condition_cols": [[0], [1, 1]], "ignore_order": True},
     "local004": {"condition_cols": [1], "ignore_order": True},
     "local005": {"condition_cols": None, "ignore_order": True, "temporal": True},
     "beyond": {"condition_cols": [5], "ignore_order": True},
@@ -81,6 +81,7 @@ def benchmark(tmp_path: Path) -> Path:
 def _answers(folder: Path, files: dict[str, str]) -> Path:
     folder.mkdir()
     for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     return folder
 
@@ -134,6 +135,10 @@ def test_the_file_of_questions_its_folder_and_that_of_gold_name_the_same_cases(b
         ({"local001.sql": "SELECT 1", "local002.txt": "SELECT 1"}, '"local002.txt"'),
         ({"local01.sql": "SELECT 1", "local002.sql": "SELECT 1"}, 'did you mean "local001"'),
         ({"local001.sql": "SELECT 1", "another.csv": "n\n1\n"}, '"another"'),
+        ({"local001.sql": "SELECT 1", "sub.sql/x": ""}, "sub.sql: is a folder"),
+        ({"local001.csv": "n\n1\n", "sub.csv/x": ""}, "sub.csv: is a folder"),
+        ({"local001.csv": "n\n1\n", "a.md": "", "local002.csv/x": ""}, "local002.csv: is a folder"),
+        ({"a.csv": "n\n1\n", "b.csv": "n\n1\n", "sub.csv/x": ""}, "sub.csv: is a folder"),
     ],
 )
 def test_a_folder_with_other_files_is_told_by_their_names(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import sys
@@ -51,6 +52,17 @@ def test_places_letters_and_pairs_are_shown() -> None:
     text = plain_leaderboard(board(apart=((0, 2),)))
     assert "cannot be told apart" in text
     assert "34 left out: lacking, different or unscored in some run" in text
+
+
+def test_no_name_in_the_csv_is_a_formula_and_every_other_stands_as_it_is() -> None:
+    names = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\uff1d1", " =1", "\t=1", "plain", "a=1", "'quoted'"]
+    made = render_leaderboard(board(*names), "csv")
+    rows = list(csv.DictReader(io.StringIO(made.decode())))
+    told = [row["run"] for row in rows]
+    assert told[:5] == [f"'{name}" for name in names[:5]]
+    assert not any(name.lstrip()[0] in "=+-@" for name in told)
+    assert told[-3:] == names[-3:]
+    assert float(rows[0]["value"]) == 0.8
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])

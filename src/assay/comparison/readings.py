@@ -35,8 +35,10 @@ LACKS: dict[CellTypes, frozenset[Kind]] = {
 _BLANK_IS_NULL: frozenset[CellTypes] = frozenset({"sheet", "text"})
 _MOST_READINGS = 16
 
-_NUMBER = re.compile(r"-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 """A number as programs write it. ``007`` is none: a text with leading zeros is a code."""
+_NO_FINITE = re.compile(r"[-+]?(?:inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
+"""What programs write for the floats that have no digits."""
 _LONGEST = 400
 _MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d(?::?\d\d)?))?)?", re.ASCII
@@ -54,14 +56,16 @@ def spelt_number(text: str) -> Cell:
     """The number that a text spells; None where it spells none.
 
     Whole numbers are integers. Others are exact decimals, but floats where their 16 or 17 digits say that one was
-    written: then the tolerance for floats counts.
+    written: then the tolerance for floats counts; so are ``inf`` and ``nan``.
     """
     text = text.strip()
+    if _NO_FINITE.fullmatch(text):
+        return float(text)
     if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
         return None
     if not set(text) & set(".eE"):
         return int(text)
-    digits = len(re.sub(r"[eE].*|[-.]", "", text).lstrip("0"))
+    digits = len(re.sub(r"[eE].*|[-+.]", "", text).lstrip("0"))
     if _EXACT_DIGITS < digits <= _FLOAT_DIGITS and isfinite(value := float(text)):
         return value
     return Decimal(text)
@@ -203,8 +207,16 @@ def _choices(
 
 
 def _natural(column: _Column) -> _Reading:
-    """How a column reads by itself."""
-    return next((kind for kind in ("number", "moment", "time") if _spells(column, kind)), "text")
+    """How a column reads by itself.
+
+    Where no other result says that they are numbers, ``+351…`` may be a telephone, and nothing but ``nan`` a name.
+    """
+    found: _Reading = next((kind for kind in ("number", "moment", "time") if _spells(column, kind)), "text")
+    if found != "number":
+        return found
+    texts = [cell.strip() for cell in column if isinstance(cell, str) and cell]
+    signed = any(text.startswith("+") for text in texts)
+    return "text" if signed or all(map(_NO_FINITE.fullmatch, texts)) else found
 
 
 def _reader(reading: _Reading, lacks: frozenset[Kind]) -> Callable[[Cell], Cell]:

@@ -16,7 +16,9 @@ from typing import ClassVar
 
 from assay.comparison.codes.shared import same_lists
 from assay.metrics.base import ResultMetric, by_codes
-from assay.model import Case, Cell, Execution, Result
+from assay.metrics.pandas_cells import read_by_pandas
+from assay.model import Case, Cell, Comparison, Execution, Prediction, Result, Score
+from assay.ports import Executions
 
 TOLERANCE = 0.01
 _NUMBERS = frozenset({int, float, bool})
@@ -26,12 +28,17 @@ _close = partial(isclose, abs_tol=TOLERANCE)
 class Spider2Lite(ResultMetric):
     """1 where each of gold's (condition) columns is found among the predicted columns as a vector, else 0.
 
-    Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply.
+    Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply. Where gold and the
+    prediction both come from CSV, their cells are read as by pandas, which the script uses, and not as for verdicts.
     """
 
     name: ClassVar[str] = "spider2_lite"
     meaning: ClassVar[str] = "Spider 2.0-lite: gold's columns found among the predicted ones"
     default_place: ClassVar[int] = 6
+
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
+        """The best score over the golds that ran."""
+        return super().score(case, prediction, read_by_pandas(case, prediction, executions), comparison)
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
         """Gold's columns against the predicted ones."""

@@ -87,9 +87,9 @@ class Case:
         return len(self.golds) + len(self.results)
 
     def counting(self, gold_index: int) -> tuple[int, ...]:
-        """The columns of that gold that count; empty: all of them."""
+        """The columns of that gold that count, each once however often it is named; empty: all of them."""
         conditions = self.options.condition_columns
-        return conditions[gold_index] if gold_index < len(conditions) else ()
+        return tuple(dict.fromkeys(conditions[gold_index])) if gold_index < len(conditions) else ()
 
 
 @quickly_made

@@ -26,6 +26,8 @@ _ANSWERS = frozenset({".sql", ".csv"})
 _BESIDE = frozenset({".md", ".log", ".json", ".jsonl", ".yaml", ".yml", ".py", ".zip", ".gz"})
 """Files that lie beside predictions, and are plainly none."""
 _KIND = re.compile(r"[a-z_]+?(?=_?\d)")
+_INSTANCE = re.compile(r"(?:sf_)?(?:bq|ga|local|sf|snow|dbt)_?\d{3,}", re.ASCII)
+"""The benchmark's own ids, by which a folder of few results is told from any folder with tables in it."""
 _USES = (ColumnUse(field="id", column="instance_id"), ColumnUse(field="gold", column="exec_result"))
 
 
@@ -59,7 +61,11 @@ class Spider2Format:
         strange = []
         for file in sorted(path.iterdir()):
             suffix = file.suffix.lower()
-            if file.name.startswith(".") or suffix in _BESIDE or not file.is_file():
+            if file.name.startswith(".") or suffix in _BESIDE:
+                continue
+            if not file.is_file():
+                if suffix in _ANSWERS:
+                    raise CaseFileError(_no_file(file), path=str(file))
                 continue
             if suffix not in _ANSWERS:
                 strange.append(file.name)
@@ -78,6 +84,11 @@ class Spider2Format:
             predictions=tuple(_prediction(name, file, files, fields.encoding) for name, file in found.items()),
             columns=(ColumnUse(field="id", column="the files' names"),),
         )
+
+
+def _no_file(file: Path) -> str:
+    what = "a folder" if file.is_dir() else "a link to nothing" if file.is_symlink() else "a pipe or a device"
+    return f"is {what}, and is called like a prediction: put a file in its place, or move it away"
 
 
 def _prediction(name: str, file: Path, files: ResultFiles, encoding: str | None) -> Prediction:
@@ -99,13 +110,16 @@ def _gold_beside(file: Path) -> Path | None:
 
 
 def _holds_answers(folder: Path) -> bool:
-    """Whether a folder has queries by name, or results and nothing but them."""
+    """Whether a folder has queries by name, a result by the name of an instance, or results and nothing but them."""
     try:
         names = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
     except OSError:
         return False
-    kinds = {entry.suffix.lower() for entry in names if entry.is_file()}
-    return ".sql" in kinds or (kinds == {".csv"} and len(names) > 2)
+    files = [entry for entry in names if entry.is_file()]
+    kinds = {entry.suffix.lower() for entry in files}
+    if ".sql" in kinds or (kinds == {".csv"} and len(names) > 2):
+        return True
+    return any(entry.suffix.lower() == ".csv" and _INSTANCE.fullmatch(entry.stem) for entry in files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,10 @@ class ResultFiles:
 
 def _check(path: Path) -> None:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise UnusableFile("is no file but a pipe or a device: write what it gives into a file")
+        if path.is_symlink() and not path.exists():
+            raise UnusableFile(f"is a link to {path.readlink()}, and there is no such file")
         if not path.is_file():
             near = None
             if path.parent.is_dir():
@@ -135,20 +139,23 @@ def _check(path: Path) -> None:
 
 
 def _delimited(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    """The first line names the columns. A blank line is a row only where there is one column, and not at the end."""
+    """The first line that is not blank names the columns.
+
+    A blank line is a row only where there is one column, wherever it stands. Its cell is NULL, while that of ``""`` is
+    the empty text: verdicts take both as one, but readers that skip blank lines keep the latter.
+    """
     from assay.cases.tables.delimited import delimited_rows
 
     lines = delimited_rows(path)
-    while lines and not lines[-1][1]:
-        lines.pop()
-    if not lines:
+    following = iter(lines)
+    columns = next((row for _, row in following if row), None)
+    if columns is None:
         raise UnusableFile("is empty: its first line names the columns")
-    columns = lines[0][1]
     rows: list[list[Cell]] = []
-    for line, row in lines[1:]:
+    for line, row in following:
         if not row and len(columns) > 1:
             continue
-        cells: list[Cell] = list(row) or [""]
+        cells: list[Cell] = list(row) or [None]
         if len(cells) != len(columns):
             raise UnusableFile(f"line {line} has {len(cells)} cells where the header has {len(columns)}")
         rows.append(cells)

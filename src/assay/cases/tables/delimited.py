@@ -132,7 +132,7 @@ def _rows(path: Path, text: str, delimiter: str, *, strict: bool = True) -> _Row
         if "unexpected end" not in str(error):
             reason = f"the row that begins here cannot be read: {error}"
     if rows and rows[-1][1] == [_END]:
-        return rows[:-1]
+        return rows[:-2]  # nor the line end before it, which is an empty row of its own
     raise CaseFileError(
         f"{reason}. Write a double quote within a quoted text twice", path=str(path), place=f"line {line}"
     )

@@ -157,3 +157,23 @@ def value_of(record: Record, name: str) -> object:
     if name in record.values:
         return record.values[name]
     return next((value for key, value in record.values.items() if normal(key) == normal(name)), None)
+
+
+def last_said(messages: object, key: str, speaker: str) -> object:
+    """The text of the last of a list of messages whose ``key`` names the speaker, else of the last one.
+
+    What is no list is as it is.
+    """
+    if not isinstance(messages, list):
+        return messages
+    told = [message for message in messages if isinstance(message, Mapping)]
+    asked = [message for message in told if message.get(key) == speaker] or told
+    return text_of_message(asked[-1].get("content")) if asked else None
+
+
+def text_of_message(content: object) -> object:
+    """A message's text: its own, or that of its parts."""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
+    return "\n".join(part for part in parts if isinstance(part, str)) or None

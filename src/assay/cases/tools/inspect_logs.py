@@ -13,7 +13,7 @@ from typing import ClassVar
 from assay.cases.records import Record, Table
 from assay.cases.text.decoding import head_of, read_text
 from assay.cases.text.json import parse_json
-from assay.cases.tools.frame import ToolFormat, chosen
+from assay.cases.tools.frame import ToolFormat, chosen, last_said, text_of_message
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
@@ -88,7 +88,7 @@ def _flat(sample: Mapping[str, object]) -> dict[str, object]:
     metadata = sample.get("metadata")
     found: dict[str, object] = dict(metadata) if isinstance(metadata, Mapping) else {}
     found |= {name: sample.get(name) for name in ("id", "epoch", "target")}
-    found["input"] = _question(sample.get("input"))
+    found["input"] = last_said(sample.get("input"), "role", "user")
     output = sample.get("output")
     found["output"] = _completion(output if isinstance(output, Mapping) else {})
     seconds = sample.get("working_time", sample.get("total_time"))
@@ -104,30 +104,13 @@ def _flat(sample: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-def _question(given: object) -> object:
-    """The text of the user's last message."""
-    if not isinstance(given, list):
-        return given
-    messages = [message for message in given if isinstance(message, Mapping)]
-    asked = [message for message in messages if message.get("role") == "user"] or messages
-    return _text(asked[-1].get("content")) if asked else None
-
-
 def _completion(output: Mapping[str, object]) -> object:
     if output.get("completion"):
         return output["completion"]
     choices = output.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, Mapping) else None
-    return _text(message.get("content")) if isinstance(message, Mapping) else None
-
-
-def _text(content: object) -> object:
-    """A message's text: its own, or that of its parts."""
-    if not isinstance(content, list):
-        return content
-    parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
-    return "\n".join(part for part in parts if isinstance(part, str)) or None
+    return text_of_message(message.get("content")) if isinstance(message, Mapping) else None
 
 
 def _packed(path: Path) -> Iterator[object]:

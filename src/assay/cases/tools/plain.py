@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
-from assay.cases.records import Table
-from assay.cases.tools.frame import ToolFormat, changed, value_of
+from assay.cases.records import Record, Table
+from assay.cases.tools.frame import ToolFormat, changed, last_said, value_of
 from assay.model import FieldNames
 
 _DATABASE = ("db_id", "database", "db_name")
@@ -75,6 +76,9 @@ def _with_names(table: Table) -> Table:
 class RagasFormat(ToolFormat):
     """ragas' data sets: samples with ``user_input``, ``reference`` and ``response``, a list under ``samples`` or one a
     line. Further values of a sample, such as ``db_id``, are read by their usual names.
+
+    Of a sample of several turns, whose ``user_input`` is a list of messages, the question is the last of type
+    ``human``, and without a ``response`` the answer is the last of type ``ai`` after it.
     """
 
     name = "ragas"
@@ -88,6 +92,26 @@ class RagasFormat(ToolFormat):
         "prediction": ("response",),
         "context": ("reference_contexts",),
     }
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        """The samples; of those of several turns the last question and its answer. Raises CaseFileError."""
+        table = super().table(path, fields)
+        if not any(isinstance(value_of(record, "user_input"), list) for record in table.records):
+            return table
+        return changed(table, map(_last_turn, table.records))
+
+
+def _last_turn(record: Record) -> dict[str, object]:
+    said = value_of(record, "user_input")
+    if not isinstance(said, list):
+        return {}
+    messages = [message for message in said if isinstance(message, Mapping)]
+    asked = [place for place, message in enumerate(messages) if message.get("type") == "human"]
+    found: dict[str, object] = {"user_input": last_said(messages, "type", "human")}
+    answers = [message for message in messages[asked[-1] + 1 :] if message.get("type") == "ai"] if asked else []
+    if answers and value_of(record, "response") is None:
+        found["response"] = last_said(answers, "type", "ai")
+    return found
 
 
 class BraintrustFormat(ToolFormat):

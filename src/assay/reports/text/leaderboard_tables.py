@@ -16,6 +16,8 @@ CSV_COLUMNS = (
     *("run", "place", "possible_low", "possible_high", "letters", "kind", "group", "metric", "cases", "n", "value"),
     *("low", "high", "unscored", "answer_s", "total_tokens", "cost_usd"),
 )
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""The signs, narrow and wide, with which a cell begins that spreadsheets take for a formula."""
 _MOST_METRICS = 6
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -30,14 +32,17 @@ _SPECIAL = {
 
 
 def leaderboard_csv(board: Leaderboard) -> bytes:
-    """A line for each run, group of cases and metric, with a head (`CSV_COLUMNS`). Shares, not percent; UTF-8."""
+    """A line for each run, group of cases and metric, with a head (`CSV_COLUMNS`). Shares, not percent; UTF-8.
+
+    A name that a spreadsheet would compute as a formula stands behind an apostrophe.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     detail = board.detail
     for at, one in enumerate(board.standings):
         usage, time = one.usage, one.answer_time
-        head = (label_of(one.run), one.rank, one.rank_low, one.rank_high, one.groups)
+        head = (_as_text(label_of(one.run)), one.rank, one.rank_low, one.rank_high, one.groups)
         cost = (
             None if time is None else time.median_s,
             tokens_in_all(usage),
@@ -46,14 +51,19 @@ def leaderboard_csv(board: Leaderboard) -> bytes:
         if detail is None:
             rate = one.rate
             numbers = (board.cases, rate.n, rate.value, rate.low, rate.high, rate.unscored)
-            writer.writerow([*head, "overall", None, board.metric, *numbers, *cost])
+            writer.writerow([*head, "overall", None, _as_text(board.metric), *numbers, *cost])
             continue
         for group in detail.groups:
             for metric, rate in zip(detail.metrics, group.rates[at], strict=True):
                 numbers = (group.cases, rate.n, rate.value, rate.low, rate.high, rate.unscored)
-                name = None if group.name is None else one_line(group.name)
-                writer.writerow([*head, group.kind, name, metric, *numbers, *cost])
+                name = None if group.name is None else _as_text(one_line(group.name))
+                writer.writerow([*head, group.kind, name, _as_text(metric), *numbers, *cost])
     return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _as_text(name: str) -> str:
+    """A name that spreadsheets show as it is, and never compute."""
+    return f"'{name}" if name.lstrip().startswith(_FORMULA) else name
 
 
 def leaderboard_latex(board: Leaderboard) -> bytes:
