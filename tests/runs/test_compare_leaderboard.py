@@ -81,7 +81,7 @@ def test_only_cases_that_all_have_unchanged_and_score_count() -> None:
     assert "2 cases are not the same in all runs, and in no rate." in board.notes
     board = rank([run("a", [1, 1]), run("b", [1, None])])
     assert (board.cases, board.left_out) == (1, 1)
-    assert board.notes == ("1 case that all runs have is left unscored by at least one of them, and in no rate.",)
+    assert board.notes[0] == "1 case that all runs have is left unscored by at least one of them, and in no rate."
 
 
 def test_what_cannot_be_ranked_is_said() -> None:
