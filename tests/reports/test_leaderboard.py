@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,3 +124,16 @@ def test_only_single_yes_or_no_answers_are_counted() -> None:
     asked = replace(first, run=replace(first.run, repeats=4))
     rows = view_of_leaderboard(replace(plain, standings=(asked, second))).standings
     assert [row.figure.tally for row in rows] == ["mean of 1,000", "780 of 1,000"]
+
+
+@pytest.mark.parametrize("format", ["html", "md", "json", "tex", "xlsx"])
+def test_every_format_has_the_notes(format: str) -> None:
+    told = "With 8 databases and 10 pairs no two runs can be told apart"
+    record = board(notes=(told,))
+    assert told in plain_leaderboard(record)
+    assert told in drawn(record, 200)
+    held = render_leaderboard(record, format)
+    if format == "xlsx":
+        with zipfile.ZipFile(io.BytesIO(held)) as book:
+            held = b"".join(book.read(name) for name in book.namelist() if name.endswith(".xml"))
+    assert told in held.decode()

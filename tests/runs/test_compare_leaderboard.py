@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 from assay.errors import InputError, UsageError
-from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
+from assay.model import Case, DiffSettings, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
+from assay.reports.views.diff_build import view_of_diff
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
+from assay.stats import clusters_needed
 
 
 class Match:
@@ -18,10 +20,17 @@ class Match:
     binary = True
 
 
-def run(name: str, values: Sequence[float | None], *, first: int = 0, gold: str = "g") -> Run:
+def run(
+    name: str, values: Sequence[float | None], *, first: int = 0, gold: str = "g", databases: int | None = None
+) -> Run:
     evidence = tuple(
         Evidence(
-            case=Case(id=str(at), question=f"{at}?", golds=(gold if at == first else "g",)),
+            case=Case(
+                id=str(at),
+                question=f"{at}?",
+                golds=(gold if at == first else "g",),
+                database=None if databases is None else f"db{at % databases}",
+            ),
             prediction=Prediction(case_id=str(at), query=name),
             verdict=Verdict(outcome="correct" if value else "incorrect", reason=""),
             scores=(Score(metric="match", value=value),),
@@ -81,7 +90,7 @@ def test_only_cases_that_all_have_unchanged_and_score_count() -> None:
     assert "2 cases are not the same in all runs, and in no rate." in board.notes
     board = rank([run("a", [1, 1]), run("b", [1, None])])
     assert (board.cases, board.left_out) == (1, 1)
-    assert board.notes == ("1 case that all runs have is left unscored by at least one of them, and in no rate.",)
+    assert board.notes[0] == "1 case that all runs have is left unscored by at least one of them, and in no rate."
 
 
 def test_what_cannot_be_ranked_is_said() -> None:
@@ -94,3 +103,46 @@ def test_what_cannot_be_ranked_is_said() -> None:
         rank([one, run("b", [None])])
     with pytest.raises(InputError, match="has no metric 'f1'"):
         rank([one, one], metric="f1")
+
+
+NOTHING_CAN_BE = "no two runs can be told apart"
+
+
+@pytest.mark.parametrize("databases", [None, 5, 8])
+@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_a_board_says_so_exactly_where_not_even_all_against_nothing_can_be_told_apart(
+    count: int, databases: int | None, alpha: float
+) -> None:
+    cases = 8 if databases is None else 2 * databases
+    runs = [run(f"r{at}", shares(cases if at % 2 else 0, of=cases), databases=databases) for at in range(count)]
+    board = rank(runs, settings=DiffSettings(alpha=alpha, resamples=20))
+    apart = any((pair.diff.adjusted_p_value or 1.0) <= alpha for pair in board.pairs)
+    told = [note for note in board.notes if NOTHING_CAN_BE in note]
+    assert len(told) == (not apart)
+    needed = clusters_needed(alpha, tests=len(board.pairs))
+    assert apart == ((databases or cases) >= needed)
+    for note in told:
+        assert f"It takes {needed} {'cases' if databases is None else 'databases'} or more" in note
+
+
+def test_a_board_of_too_few_databases_says_what_would_do_and_what_the_cases_say() -> None:
+    runs = [run(f"r{right}", shares(right, of=40), databases=8) for right in (40, 30, 20, 10, 0)]
+    board = rank(runs, settings=DiffSettings(resamples=20))
+    assert {standing.groups for standing in board.standings} == {"a"}
+    few, by_case = board.notes
+    assert few == (
+        "With 8 databases and 10 pairs no two runs can be told apart at α = 0.05, however much they differ: flipping "
+        "whole databases gives no p below 0.0078, 0.078 after the correction across 10 pairs. It takes 9 databases or "
+        "more, or a ranking of 4 runs at most."
+    )
+    assert by_case.startswith("By cases one by one 10 pairs of 10 differ by more than chance")
+    assert not rank(runs[:4], settings=DiffSettings(resamples=20)).notes
+    assert not rank(runs[:1], detailed=True).notes
+
+
+def test_two_runs_over_too_few_cases_say_so() -> None:
+    few, enough = ([run("a", shares(size, of=size)), run("b", shares(0, of=size))] for size in (5, 6))
+    told = "With 5 cases no difference can be significant at α = 0.05: flipping cases gives no p below 0.062. It "
+    assert any(told in note for note in view_of_diff(diff_runs(*few)).notes)
+    assert not any("no difference can be" in note for note in view_of_diff(diff_runs(*enough)).notes)

@@ -158,3 +158,5 @@ def test_so_many_clusters_give_no_smaller_p(clusters: int) -> None:
     p = sign_flip_test([1.0] * clusters, clusters=list(range(clusters)))
     assert p == pytest.approx(least_p_value(clusters))
     assert (least_p_value(clusters) <= 0.05) == (clusters >= clusters_needed(0.05))
+    for tests in (1, 3, 10):
+        assert (tests * least_p_value(clusters) <= 0.05) == (clusters >= clusters_needed(0.05, tests=tests))

@@ -161,6 +161,9 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
         (ChatAnswer(content="<think>hm</think>"), "unanswered", "only its thoughts"),
         (ChatAnswer(content="<think>a</think>\nNo such table."), "clarification", 'it said: "No such table."'),
         (ChatAnswer(content='{"sql": null}'), "unanswered", "gave no query"),
+        (ChatAnswer(content=" \n"), "unanswered", "gave no query"),
+        (ChatAnswer(content="```sql\n\n```"), "unanswered", "gave no query"),
+        (ChatAnswer(content="```sql\n-- hm\n```"), "unanswered", "gave no query"),
         (ChatAnswer(error={"message": "overloaded"}), "ask_failed", "overloaded"),
     ],
 )

@@ -85,6 +85,13 @@ def test_nothing_on_standard_output_is_unanswered(run: Run) -> None:
     assert "too hard" in message
 
 
+@pytest.mark.parametrize("said", ["  ", "```sql\n```", "-- hm", ";"])
+def test_a_blank_answer_is_unanswered_whatever_standard_error_says(run: Run, said: str) -> None:
+    prediction = run(f"import sys; print({said!r}); print('a warning', file=sys.stderr)")
+    assert "a warning" in _failure(prediction, "unanswered")
+    assert prediction.query is None
+
+
 def test_status_75_is_tried_again(run: Run, tmp_path: Path) -> None:
     mark = tmp_path / "tries"
     program = f"""

@@ -87,6 +87,15 @@ def test_the_endpoint_of_all_questions_is_asked_for_data(ask: Ask, parameters: o
         assert server.calls[0].body["mode"] == mode
 
 
+@pytest.mark.parametrize("blank", [None, "", "  ", "```sql\n```", "-- hm"])
+def test_a_blank_query_without_a_word_is_unanswered(ask: Ask, blank: str | None) -> None:
+    with DenodoEmulator(answers={QUESTION: {"sql_query": blank, "answer": " "}}) as server:
+        prediction = ask(server)
+    assert prediction.query is None
+    assert prediction.failure is not None
+    assert prediction.failure.kind == "unanswered"
+
+
 def test_an_answer_in_words_is_a_clarification_with_what_was_said(ask: Ask) -> None:
     response = {"sql_query": "", "answer": "That is about metadata.\nMore.", "tables_used": "", "llm_time": 2.0}
     with DenodoEmulator(answers={QUESTION: response}) as server:

@@ -99,6 +99,8 @@ def test_one_number_serves_as_tokens_and_time(case: Case, quick: Quick) -> None:
     [
         ({"sql": None, "message": "I do not know"}, None, "clarification", 'it said: "I do not know"'),
         ({"sql": " "}, "sql", "unanswered", "gave no query"),
+        ({"sql": "```sql\n```"}, "sql", "unanswered", "gave no query"),
+        ({"sql": "/* hm */ ;"}, "sql", "unanswered", "gave no query"),
         ({"text": "SELECT 1"}, None, "ask_failed", "no field for the query: it has 'text'"),
         ({"text": "SELECT 1"}, "data.sql", "ask_failed", "nothing at 'data.sql': its fields are 'text'"),
         ({"data": [1]}, "data.5", "ask_failed", "nothing at 'data.5'"),

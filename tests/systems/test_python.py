@@ -67,7 +67,10 @@ def test_what_a_callable_gets_follows_its_parameters(case: Case, quick: Quick) -
 
 def test_what_a_callable_may_return(case: Case, quick: Quick) -> None:
     assert _answer(lambda q: "```sql\nSELECT 1;\n```", case, quick()).query == "SELECT 1"
-    _failure(_answer(lambda q: None, case, quick()), "unanswered")
+    for blank in (None, "", " \n", "```sql\n```", "-- hm", "/* hm"):
+        _failure(_answer(lambda q, blank=blank: blank, case, quick()), "unanswered")
+    own = _answer(lambda q: Prediction(case_id="7", query=" "), case, quick())
+    assert (own.given, own.failure and own.failure.kind) == ("nothing", "unanswered")
     given = Prediction(case_id="other", query="SELECT 1;", cost_usd=0.5)
     assert _answer(lambda q: given, case, quick()) == Prediction(case_id="7", query="SELECT 1;", cost_usd=0.5)
     assert "returned int" in _failure(_answer(lambda q: 5, case, quick()))

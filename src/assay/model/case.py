@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.errors import UsageError
-from assay.model.decision import DECISIONS, Decision, Exchange, Given, is_null_word
+from assay.model.decision import DECISIONS, Decision, Exchange, Given, holds_nothing, is_null_word
 from assay.model.failure import Failure
 from assay.model.given import GivenResult
 from assay.model.leniency import STRICT, Leniency
@@ -98,7 +98,8 @@ class Prediction:
     """What the system answered to one case.
 
     ``query`` is None where it gave no query; then ``result`` has the rows that it gave in its place, or ``failure``
-    says why there are none. An answer that is present but blank is kept as it came.
+    says why there are none. An answer that is present but blank is kept as it came, for metrics that score it as their
+    scripts do, and has the failure of one that is absent.
     """
 
     case_id: str
@@ -131,6 +132,10 @@ class Prediction:
             raise UsageError(f"decision is {self.decision!r}: write {', '.join(DECISIONS)}, or None")
         if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
             raise UsageError(f"confidence is {self.confidence!r}: give a number from 0 to 1, or None")
+        if self.query is not None and self.failure is None and self.given == "nothing":
+            message = "the system gave no query" if self.origin is None else f"{self.origin}, holds no query"
+            failure = Failure(stage="ask", kind="unanswered", blame="system", message=message)
+            object.__setattr__(self, "failure", failure)
 
     @property
     def answered(self) -> bool:
@@ -144,7 +149,7 @@ class Prediction:
             return self.decision
         if self.result is not None:
             return "answer"
-        if self.query is None or not self.query.strip():
+        if self.query is None or holds_nothing(self.query):
             return "nothing"
         return "decline" if is_null_word(self.query) else "answer"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
@@ -38,6 +39,23 @@ def is_null_word(text: str) -> bool:
     No engine answers anything to it.
     """
     return len(text) <= _LONGEST_NULL and text.strip().rstrip(";").rstrip().lower() == "null"
+
+
+_NOTHING: Final = re.compile(
+    r"(?>[\s;\ufeff\u00ad\u200b-\u200d\u2060]|--[^\r\n]*+"
+    r"|/\*(?!M?!)(?>[^*]|\*(?!/))*+(?:\*/|\Z)"  # unless MariaDB and MySQL run what is in it
+    r"|(?:`{3,}|~{3,})(?:(?:sql|vql)?(?=`{3}|~{3})|[ \t]*+(?!null\b)\w*+(?=[ \t]*+(?:[\r\n]|\Z))|(?=[\s;]|--|/\*)))*+",
+    re.IGNORECASE,
+)
+
+
+def holds_nothing(text: str) -> bool:
+    """Whether a text gives no query and says nothing: white space, semicolons, comments, code fences without a content.
+
+    This is the one rule for what is blank: such an answer is no answer, as none at all. No engine finds a query in it.
+    """
+    # Nearly every text is a query, and begins with a letter.
+    return not text or (not text[0].isalpha() and _NOTHING.fullmatch(text) is not None)
 
 
 DECISION_WORDS: Final = MappingProxyType[str, Decision](

@@ -104,9 +104,9 @@ def least_p_value(clusters: int) -> float:
     return min(1.0, 2.0 ** (1 - clusters))
 
 
-def clusters_needed(alpha: float) -> int:
-    """How many clusters it takes for a p-value of ``alpha`` at most."""
-    return next(clusters for clusters in range(1, sys.maxsize) if least_p_value(clusters) <= alpha)
+def clusters_needed(alpha: float, *, tests: int = 1) -> int:
+    """How many clusters it takes for a p-value of ``alpha`` at most, after Holm's correction across ``tests``."""
+    return next(clusters for clusters in range(1, sys.maxsize) if tests * least_p_value(clusters) <= alpha)
 
 
 def _enumerated(distinct: NDArray[Any], counts: NDArray[Any], observed: float) -> float:

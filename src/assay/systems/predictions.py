@@ -6,7 +6,8 @@ import re
 
 from assay.errors import AssayError
 from assay.inline_rows import NotRows, answered_rows
-from assay.model import Blame, Case, Failure, Prediction, TokenUsage
+from assay.model import Blame, Case, Failure, FailureKind, Prediction, TokenUsage
+from assay.model.decision import holds_nothing
 from assay.systems.query import clean_query
 
 _MOST_CHARACTERS = 300
@@ -34,8 +35,9 @@ def failed(case: Case, message: str, *, reached: bool = True) -> Prediction:
 
 
 def without_query(message: str, *, words: str) -> Failure:
-    """The failure of an answer without a query. With ``words`` it is a clarifying question or a refusal."""
-    return Failure(stage="ask", kind="clarification" if words else "unanswered", blame="system", message=message)
+    """The failure of an answer without a query. With ``words`` that say anything it is a question back or a refusal."""
+    kind: FailureKind = "unanswered" if holds_nothing(words) else "clarification"
+    return Failure(stage="ask", kind=kind, blame="system", message=message)
 
 
 def answered(
@@ -57,9 +59,10 @@ def answered(
     query = clean_query(text)
     failure = None
     if query is None:
-        instead = first_line(said) or first_line(text or "")
+        instead = first_line(next((words for words in (said, text or "") if not holds_nothing(words)), ""))
         message = f'the system gave no query; it said: "{instead}"' if instead else "the system gave no query"
-        failure = without_query(message, words=instead if in_answer else "")
+        words = said if in_answer else ""
+        failure = without_query(message, words=text or "" if holds_nothing(words) else words)
     return Prediction(
         case_id=case.id,
         query=query,

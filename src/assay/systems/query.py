@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from assay.model.decision import holds_nothing
+
 _FENCE = re.compile(r"```(?:[ \t]*(?:\w+[ \t]*)?\r?\n|(?:sql|vql)\b)?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 # A comment after the last semicolon is removed with it, unless a quote shows that it may be part of a text.
 _END = re.compile(r"(?:\s*;)+\s*(?:--[^\n'\"]*)?\Z")
-_NOTHING_BUT_COMMENTS = re.compile(r"(?>[\s;]|--[^\n]*(?:\n|\Z)|/\*(?>[^*]|\*(?!/))*+\*/)*+")
 
 
 def clean_query(text: str | None) -> str | None:
@@ -20,7 +21,7 @@ def clean_query(text: str | None) -> str | None:
         return None
     if "```" in text:
         text = next((found for found in _FENCE.findall(text) if found.strip()), "")
-    if _NOTHING_BUT_COMMENTS.fullmatch(text):
+    if holds_nothing(text):
         return None
     # Stripping first leaves one place to start matching from, however many semicolons the text has.
     text = text.strip()

@@ -99,7 +99,7 @@ def _latex(view: LeaderboardView) -> list[str]:
         cells += [latex_text(grid.cells[place][at].text) for grid, places in grids for at in places]
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    note = f"{view.title}. {view.cases} {' '.join(view.legend)}"
+    note = f"{view.title}. {view.cases} {' '.join((*view.notes, *view.legend))}"
     return [*lines, *(f"% {line}" for line in re.findall(r".{1,110}(?:\s|$)", one_line(note)))]
 
 

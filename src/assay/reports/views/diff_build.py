@@ -224,6 +224,11 @@ def _own_notes(one: MetricDiff | None, direction: Direction, alpha: float) -> It
     holds_zero = one.low <= 0 <= one.high
     if one.test == "sign_flip_databases" and one.clusters is not None:
         yield from _database_notes(one, one.clusters, direction, alpha)
+    elif one.p_value is not None and (least := least_p_value(one.n)) > alpha:
+        yield (
+            f"With {plural(one.n, 'case')} no difference can be significant at α = {alpha:g}: flipping cases gives no "
+            f"p below {least:.2g}. It takes {clusters_needed(alpha)} cases or more."
+        )
     # Where the interval allows for databases, the record itself says so.
     if direction in ("better", "worse") and holds_zero and one.clusters is None:
         yield "The test finds more than chance, while the interval just holds 0: the difference is a close call."

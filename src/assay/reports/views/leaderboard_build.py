@@ -11,7 +11,7 @@ from assay.reports.views.diff_text import p_text, points, points_interval
 from assay.reports.views.figures import Figure
 from assay.reports.views.leaderboard import AloneRow, LeaderboardView, PairFigure, RateGrid, StandingRow
 from assay.runs.metric_infos import info_of
-from assay.stats import clusters_needed, is_significant, least_p_value
+from assay.stats import is_significant
 
 SAME = "="
 _NAMED = 6
@@ -279,11 +279,6 @@ def _legend(board: Leaderboard) -> Iterable[str]:
             f"The tests flip the signs of whole databases ({databases:,}), as the intervals resample them: letters and "
             "places allow for other databases."
         )
-        if (least := least_p_value(databases)) > settings.alpha:
-            yield (
-                f"With {databases} databases no two runs can be told apart at α = {settings.alpha:g}: no p is below "
-                f"{least:.2g}. It takes {clusters_needed(settings.alpha)} databases or more."
-            )
     if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
         yield (
             "Interval and test ask different questions: at the edge an interval may hold 0 where two runs can be told "

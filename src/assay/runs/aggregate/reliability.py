@@ -72,12 +72,28 @@ class _Verdict(Protocol):
     def failure(self) -> _Failure | None: ...
 
 
-def given_of(verdict: _Verdict) -> Given:
-    """What the system did with a question, as the verdict on it says."""
+class _Answer(Protocol):
+    @property
+    def failure(self) -> _Failure | None: ...
+
+
+class _Item(Protocol):
+    @property
+    def verdict(self) -> _Verdict: ...
+    @property
+    def prediction(self) -> _Answer: ...
+
+
+def given_of(item: _Item) -> Given:
+    """What the system did with a question, as the verdict and the answer's own failure say.
+
+    The verdict alone does not tell where gold is broken.
+    """
+    verdict = item.verdict
     if verdict.decision is not None:
         return verdict.decision
-    failure = verdict.failure
-    silent = failure is not None and failure.kind in _SILENT
+    failures = verdict.failure, item.prediction.failure
+    silent = any(failure is not None and failure.kind in _SILENT for failure in failures)
     return "nothing" if silent else "answer"
 
 
@@ -140,7 +156,7 @@ def _told(item: Judged) -> _Told | None:
     if item.verdict.outcome == "unscored":
         return None
     right = item.verdict.outcome == "correct"
-    return _Told(item.case.id, item.case.expects, given_of(item.verdict), right, item.prediction.confidence)
+    return _Told(item.case.id, item.case.expects, given_of(item), right, item.prediction.confidence)
 
 
 def _decisions(scored: Sequence[_Told]) -> tuple[DecisionCount, ...]:

@@ -365,8 +365,8 @@ def failures_of(item: Judged) -> Iterable[str]:
     failures = [item.verdict.failure, item.prediction.failure]
     failures += [execution.failure for execution in item.gold_executions]
     told = item.verdict.failure is not None and item.verdict.failure.blame == "system"
-    if item.predicted_execution is not None and not told:
-        # The verdict describes such a failure better: a text that failed to run may be prose.
+    if item.predicted_execution is not None and not told and item.prediction.failure is None:
+        # These describe such a failure better: a text that failed to run may be prose, or blank.
         failures.append(item.predicted_execution.failure)
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 

@@ -18,7 +18,7 @@ from assay.runs.compare.notes import are, counted, differing_databases, settings
 from assay.runs.compare.same_cases import pair_cases
 from assay.runs.store.compared_cases import CaseRecord, RunRecords, read_records
 from assay.sdmx.gc_pause import collector_paused
-from assay.stats import is_significant, letter_groups, rank_bounds
+from assay.stats import clusters_needed, holm, is_significant, least_p_value, letter_groups, rank_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def _rank(
         left_out=total - len(scored),
         standings=standings,
         pairs=pairs,
-        notes=tuple(_notes(runs, scored, len(everywhere), total)),
+        notes=(*_notes(runs, scored, len(everywhere), total), *_power_notes(pairs, settings)),
         detail=_detail(runs, order, scored, settings) if detailed else None,
     )
 
@@ -203,3 +203,36 @@ def _notes(
     if any(settings_differ(first.settings, run.settings, timed=timed) for run in runs[1:]):
         yield "The runs were judged with other settings, so that equal answers may score differently."
     yield from versions_note(runs)
+
+
+def _power_notes(pairs: Sequence[StandingPair], settings: DiffSettings) -> Iterator[str]:
+    """Say that no pair can be told apart, where so few databases or cases cannot do it for so many pairs."""
+    tested = [pair.diff for pair in pairs if pair.diff.p_value is not None]
+    if not tested:
+        return
+    # All pairs are over the same cases.
+    clusters, count, alpha = tested[0].clusters, len(tested), settings.alpha
+    by_database = clusters is not None and tested[0].test == "sign_flip_databases"
+    units, unit = (clusters, "database") if clusters is not None and by_database else (tested[0].n, "case")
+    least = least_p_value(units)
+    if is_significant(min(1.0, count * least), alpha):
+        return
+    corrected = f", {min(1.0, count * least):.2g} after the correction across {count:,} pairs" if count > 1 else ""
+    flipped = "whole databases" if by_database else "cases"
+    enough = max((runs for runs in range(2, len(pairs) + 1) if _pairs_of(runs) * least <= alpha), default=0)
+    fewer = f", or a ranking of {enough:,} runs at most" if enough else ""
+    yield (
+        f"With {counted(units, unit)} and {counted(count, 'pair')} no two runs can be told apart at α = {alpha:g}, "
+        f"however much they differ: flipping {flipped} gives no p below {least:.2g}{corrected}. It takes "
+        f"{counted(clusters_needed(alpha, tests=count), unit)} or more{fewer}."
+    )
+    one_by_one = holm([one.case_p_value for one in tested]) if by_database else []
+    if apart := sum(is_significant(p, alpha) for p in one_by_one):
+        yield (
+            f"By cases one by one {counted(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} by "
+            "more than chance: on these databases, and on others it may be otherwise."
+        )
+
+
+def _pairs_of(runs: int) -> int:
+    return runs * (runs - 1) // 2

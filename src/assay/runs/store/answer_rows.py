@@ -87,11 +87,6 @@ class RowVerdict(msgspec.Struct, frozen=True, gc=False):
     gold_index: int | None = None
     decision: Decision | None = None
 
-    @property
-    def given(self) -> Given:
-        """What the system did with the question."""
-        return given_of(self)
-
 
 class RowScore(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.Score`."""
@@ -144,6 +139,11 @@ class AnswerRow(msgspec.Struct, frozen=True, gc=False):
     predicted_execution: RowExecution | None = None
     cause: str | None = None
     diagnosis: RowDiagnosis | None = None
+
+    @property
+    def given(self) -> Given:
+        """What the system did with the question."""
+        return given_of(self)
 
     @property
     def gold_execution(self) -> RowExecution | None:

@@ -195,7 +195,7 @@ class _Reader:
         wrong = value is not None and (value < 1.0 if self.higher_is_better else value > 0.0)
         if answer.prediction.repeat:
             self.repeated = True
-        answered = None if value is None else float(given_of(answer.verdict) == "answer")
+        answered = None if value is None else float(given_of(answer) == "answer")
         return CaseRecord(
             case_id=case.id,
             content=content_of(case),

@@ -182,7 +182,7 @@ def columns_of(answer: AnswerRow, metrics: Collection[str], *, numbered: bool) -
         "total_tokens": tokens and tokens.total,
         "cost_usd": prediction.cost_usd,
         "expects": case.expects,
-        "given": verdict.given,
+        "given": answer.given,
         "confidence": prediction.confidence,
         "conversation": case.conversation,
         "turn": case.turn,

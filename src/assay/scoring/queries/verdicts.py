@@ -87,9 +87,10 @@ class Finding:
     def _of_failed(self) -> Verdict:
         """The verdict on an answer without rows, or whose rows could not be compared."""
         predicted = self.predicted
-        if predicted is None and (kind := refraining(self.prediction.given)) is not None:
+        given = self.prediction.given
+        if predicted is None and (kind := refraining(given)) is not None:
             failure, words = kind, "the question has an answer"
-        elif predicted is None:
+        elif predicted is None or given == "nothing":
             failure, words = self.prediction.failure or unanswered(), "no query to judge"
         elif predicted.result is not None and is_no_query(predicted.query):
             failure, words = _prose(predicted.query), "the prediction fails"

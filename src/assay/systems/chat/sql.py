@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Failure, Prediction, TokenUsage
+from assay.model.decision import holds_nothing
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import Prompt, PromptTemplate
@@ -99,9 +100,8 @@ def _why_none(completion: Completion, words: str) -> Failure:
     if completion.finish_reason == "length":
         message = "the answer was cut off at its length limit before the query ended: give it more tokens (max_tokens)"
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
-    words = first_line(words)
-    if words:
-        return without_query(f'the model gave no query; it said: "{words}"', words=words)
+    if not holds_nothing(words):
+        return without_query(f'the model gave no query; it said: "{first_line(words)}"', words=words)
     thought = ", only its thoughts" if completion.message.content.strip() else ""
     return _unanswered(f"the model gave no query{thought}")
 

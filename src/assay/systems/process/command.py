@@ -105,7 +105,7 @@ class CommandSystem:
             with_rows = answered_with_rows(case, rows, timings_s=measured)
             if with_rows is not None:
                 return with_rows
-        return answered(case, query, said=said, in_answer=query is not None, timings_s=measured)
+        return answered(case, query, said=said, in_answer=False, timings_s=measured)
 
     def _start(self, words: list[str]) -> Process:
         with self._lock:
