@@ -245,7 +245,7 @@ def _stands_in(environment: Mapping[str, str]) -> bool:
 def _run_alone(
     arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path | None, stdout: int | None, stderr: int | None
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "assay", *arguments],
         stdout=subprocess.PIPE if stdout is None else stdout,
         stderr=subprocess.PIPE if stderr is None else stderr,
@@ -256,6 +256,7 @@ def _run_alone(
         timeout=600,
         check=False,
     )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout or "", done.stderr or "")
 
 
 def _text(file: IO[bytes]) -> str:
