@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from assay.cases.conversations import Conversations, flattened
-from assay.cases.decisions import Expectations, said_of
+from assay.cases.decisions import Expectations
+from assay.cases.extras import Extras, placed, said_in
 from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,
@@ -32,46 +33,18 @@ from assay.cases.records import Record, Table, shortened
 from assay.cases.values import (
     UnusableValue,
     context_of,
-    count_of,
     is_absent,
     name_of,
-    number_of,
     tags_of,
     text_of,
     usable,
 )
 from assay.errors import CaseFileError
 from assay.kept import kept
-from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, GivenResult, Prediction, TokenUsage
+from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, GivenResult, Prediction
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 T = TypeVar("T")
-
-_SECONDS = frozenset(
-    normal(name)
-    for name in (
-        "latency_s",
-        "time_s",
-        "duration_s",
-        "elapsed_s",
-        "total_execution_time",
-        "llm_time",
-        "sql_execution_time",
-        "vector_store_search_time",
-    )
-)
-"""Columns of seconds. Other columns of times do not name their unit, and are not read."""
-
-_TOKENS: Mapping[str, str] = {
-    "inputtokens": "input",
-    "prompttokens": "input",
-    "outputtokens": "output",
-    "completiontokens": "output",
-    "totaltokens": "total",
-}
-_TOKENS_WITHIN: Mapping[str, str] = {**_TOKENS, "input": "input", "output": "output", "total": "total"}
-_TOKEN_OBJECTS = frozenset({"tokens", "usage"})
-_COST = "costusd"
 
 
 class _Reader(Generic[T]):
@@ -110,7 +83,7 @@ class _Reader(Generic[T]):
                 self._constant.append(self.convert(None))
             return self._constant[0]
         except UnusableValue as error:
-            raise _placed(error, self.path, record, *(() if self.keyed else self.columns)) from error
+            raise placed(error, self.path, record, *(() if self.keyed else self.columns)) from error
 
     def _agreed(self, record: Record) -> object:
         found: object = None
@@ -160,7 +133,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
     counted = _reader(table, "options", None, counted_columns_of)
-    expectations = Expectations(table.columns, named=_said_in(table, "answerable", fields.answerable))
+    expectations = Expectations(table.columns, named=said_in(table, "answerable", fields.answerable))
     conversations = Conversations.of(table, questions.columns[0])
     file = table.path.name
 
@@ -168,7 +141,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
         try:
             return expectations.of(record, queries)
         except UnusableValue as error:
-            raise _placed(error, str(table.path), record) from error
+            raise placed(error, str(table.path), record) from error
 
     def case(number: int, record: Record) -> Case:
         queries, given = golds.read(record)
@@ -250,7 +223,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
     ids = _identifier(table, fields)
-    extras = _Extras(table, fields)
+    extras = Extras(table, fields)
     file = table.path.name
     positions = _positions(table) if ids is None else ()
     records = table.records
@@ -294,14 +267,6 @@ def _only(results: tuple[GivenResult, ...], path: Path, record: Record) -> Given
     if len(results) > 1:
         raise CaseFileError("an answer is one result, and any_of gives several", path=str(path), place=record.place)
     return results[0] if results else None
-
-
-def _said_in(table: Table, field: Field, named: str | None) -> str | None:
-    """The column that was named for a field. Raises CaseFileError, with the closest name, where the file lacks it."""
-    if named is None:
-        return None
-    columns = columns_of(field, named, table.columns, path=str(table.path), within=paths_within(table))
-    return columns[0]
 
 
 def _names(field: Field) -> list[str]:
@@ -461,85 +426,3 @@ def _id(value: object) -> str:
     if name is None:
         raise UnusableValue("the id is blank, and other rows have one: write one, or take out the column")
     return name
-
-
-class _Extras:
-    """The columns beside a prediction that plainly name seconds, tokens or cost."""
-
-    def __init__(self, table: Table, fields: FieldNames) -> None:
-        named = [(column, normal(column)) for column in table.columns]
-        self.path = str(table.path)
-        self.seconds = [column for column, name in named if name in _SECONDS]
-        self.token_columns = [(column, _TOKENS[name]) for column, name in named if name in _TOKENS]
-        self.token_objects = [column for column, name in named if name in _TOKEN_OBJECTS]
-        self.costs = [column for column, name in named if name == _COST]
-        self.decisions = said_of(
-            table.columns,
-            decision=_said_in(table, "decision", fields.decision),
-            confidence=_said_in(table, "confidence", fields.confidence),
-        )
-        questions = {normal(name) for name in ALIASES["question"][0]}
-        golds = {normal(name) for tier in ALIASES["gold"][:2] for name in tier}
-        self.shared = any(name in questions for _, name in named) and any(name in golds for _, name in named)
-
-    def decision(self, record: Record) -> Decision | None:
-        if self.decisions is None:
-            return None
-        try:
-            return self.decisions.decision(record, shared=self.shared)
-        except UnusableValue as error:
-            raise _placed(error, self.path, record) from error
-
-    def confidence(self, record: Record) -> float | None:
-        if self.decisions is None:
-            return None
-        try:
-            return self.decisions.confidence(record)
-        except UnusableValue as error:
-            raise _placed(error, self.path, record) from error
-
-    def timings(self, record: Record) -> tuple[tuple[str, float], ...]:
-        if not self.seconds:
-            return ()
-        read = ((column, self._read(record, column, number_of)) for column in self.seconds)
-        return tuple((column, seconds) for column, seconds in read if seconds is not None)
-
-    def tokens(self, record: Record) -> TokenUsage | None:
-        if not self.token_columns and not self.token_objects:
-            return None
-        counts: dict[str, int] = {}
-        for column in self.token_objects:
-            within = record.values.get(column)
-            if not isinstance(within, dict):
-                continue
-            for name, value in within.items():
-                part = _TOKENS_WITHIN.get(normal(str(name)))
-                count = self._count(record, column, value) if part else None
-                if part and count is not None:
-                    counts[part] = count
-        for column, part in self.token_columns:
-            count = self._read(record, column, count_of)
-            if count is not None:
-                counts[part] = count
-        return TokenUsage(**counts) if counts else None
-
-    def cost(self, record: Record) -> float | None:
-        return next((self._read(record, column, number_of) for column in self.costs), None)
-
-    def _read(self, record: Record, column: str, convert: Callable[[object, str], T]) -> T:
-        try:
-            return convert(usable(record.values.get(column)), column)
-        except UnusableValue as error:
-            raise _placed(error, self.path, record, column) from error
-
-    def _count(self, record: Record, column: str, value: object) -> int | None:
-        try:
-            return count_of(value, column)
-        except UnusableValue as error:
-            raise _placed(error, self.path, record, column) from error
-
-
-def _placed(error: UnusableValue, path: str, record: Record, *columns: str) -> CaseFileError:
-    """The error for an unusable value: file, row, and column unless the message already names it."""
-    place = f'{record.place}, column "{columns[0]}"' if len(columns) == 1 else record.place
-    return CaseFileError(error.message, path=path, place=place)

@@ -221,7 +221,7 @@ class SqlAlchemyBase:
             try:
                 self._begin()
                 return
-            except Exception:  # the server may have restarted; a new connection shows whether it is there
+            except Exception:  # drivers raise what they like: where the server restarted, a new connection shows it
                 self._drop()
                 if self._watchdog.fired:
                     raise
