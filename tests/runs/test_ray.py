@@ -288,6 +288,54 @@ def test_ray_client_judges_as_one_machine_does(
     _assert_same(tmp_path / "run", local)
 
 
+class _DeadServers:
+    """Ray Client's servers, the first of which die as they start."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, dead: int) -> None:
+        from ray.util.client.worker import Worker
+
+        self.asked = 0
+        init = Worker._server_init
+
+        def start(worker: Any, *arguments: Any) -> None:
+            self.asked += 1
+            if self.asked <= dead:
+                raise ConnectionAbortedError(f"Initialization failure:\nRuntimeError: {ray_connection._START_FAILED}.")
+            init(worker, *arguments)
+
+        patch.setattr(Worker, "_server_init", start)
+
+
+def test_a_ray_client_whose_server_dies_at_once_is_given_another(
+    two_nodes: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS")
+    _until(lambda: _listens(two_nodes.client_port), "Ray Client does not listen")
+    servers = _DeadServers(monkeypatch, dead=2)
+    ray, ours = ray_connection.connected(f"ray://{_HOST}:{two_nodes.client_port}")
+    try:
+        assert (ours, servers.asked) == (True, 3)
+        assert sum(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]) == 2
+    finally:
+        ray_connection.disconnect(ray)
+
+
+def test_a_ray_client_that_never_starts_leaves_the_way_to_a_cluster_open(
+    two_nodes: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _until(lambda: _listens(two_nodes.client_port), "Ray Client does not listen")
+    servers = _DeadServers(monkeypatch, dead=99)
+    with pytest.raises(InputError, match="Starting Ray client server failed"):
+        ray_connection.connected(f"ray://{_HOST}:{two_nodes.client_port}")
+    assert servers.asked == 3
+    ray, ours = ray_connection.connected(None)  # RAY_ADDRESS
+    try:
+        assert ours
+        assert sum(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]) == 2
+    finally:
+        ray_connection.disconnect(ray)
+
+
 def test_a_node_without_the_databases_gets_them_with_those_beside_them(
     two_nodes: Cluster, questions: Path, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,10 @@ from typing import Any
 from assay.errors import InputError, MissingDependency
 
 _CONNECT_S = 60.0
+_START_FAILED = "Starting Ray client server failed"
+"""What Ray Client says where the process that it starts for each client died at once, as one that is forked beside
+many threads may: another one starts."""
+_MOST_STARTS = 3
 
 
 def connected(address: str | None) -> tuple[Any, bool]:
@@ -27,11 +31,8 @@ def connected(address: str | None) -> tuple[Any, bool]:
     if named is not None:
         _check_reachable(named)
 
-    def connect() -> None:
-        ray.init(named or "auto", log_to_driver=False, logging_level="ERROR", configure_logging=True)
-
     try:
-        _within(_CONNECT_S, connect)
+        _within(_CONNECT_S, lambda: _connect(ray, named or "auto"))
     except TimeoutError:
         raise InputError(
             f"the Ray cluster at {shown} did not answer within {_CONNECT_S:g} s: is that its address?"
@@ -41,6 +42,19 @@ def connected(address: str | None) -> tuple[Any, bool]:
         raise InputError(f"there is no Ray cluster to use at {shown} ({first_line(error)}): {advice}") from error
     _Printer.silence()
     return ray, True
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Connect, and leave Ray as it was where that fails: it would take the next cluster for one behind Ray Client."""
+    for started in range(1, _MOST_STARTS + 1):
+        try:
+            ray.init(address, log_to_driver=False, logging_level="ERROR", configure_logging=True)
+        except Exception as error:
+            ray.shutdown()
+            if started == _MOST_STARTS or _START_FAILED not in str(error):
+                raise
+        else:
+            return
 
 
 def disconnect(ray: Any) -> None:
