@@ -1,6 +1,7 @@
 """How often the named cause is the right one: against experts' labels, and against errors that were planted.
 
-    python benchmarks/causes.py NL2SQL_BUGS SPIDER [--golds N] [--seed N] [--write docs/diagnosis-measured.md] [--learn]
+    python benchmarks/causes.py NL2SQL_BUGS SPIDER [--golds N] [--seed N]
+        [--write docs/background/diagnosis-measured.md] [--learn]
 
 NL2SQL_BUGS holds `pairs.jsonl` and `schemas.json`; SPIDER holds `dev.jsonl` and `database/`. The experts' pairs are
 split in two by their golds: the weights in `assay.diagnosis.weights` were set by hand from the first half alone. What

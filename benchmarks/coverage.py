@@ -4,7 +4,8 @@
 
 Draws samples from known distributions of differences, bounds each in several ways that are meant to hold the
 true mean 95 % of the time, and prints how often they do and, in brackets, how wide they are on average. Seeds are
-fixed. The table in docs/statistics.md is its output. `paired_interval` (last column) is measured on five times
+fixed. The table in docs/background/statistics.md is its output. `paired_interval` (last column) is measured on five
+times
 as many samples as the others; exits with 1 where it holds the true mean less often than the bound. Needs numpy.
 """
 

@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md: every line with its bound and what was measured last."""
+"""Write docs/background/benchmarks.md: every line with its bound and what was measured last."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from benchmarks.frame import ROOT, Figure, Line
 from benchmarks.registry import MEASUREMENTS
 
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "background" / "benchmarks.md"
 _HEAD = """# Benchmarks
 
 `python -m benchmarks` lists what is measured, `python -m benchmarks NAME…` measures and writes this page, and exits

@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 import commands
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENT = (ROOT / "docs" / "ci.md").read_text("utf-8")
+DOCUMENT = (ROOT / "docs" / "guides" / "ci.md").read_text("utf-8")
 
 
 def _yaml(name: str) -> Any:

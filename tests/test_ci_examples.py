@@ -25,7 +25,7 @@ from assay import demo, load_run
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "examples" / "github-workflow.yml"
-DOCUMENT = ROOT / "docs" / "ci.md"
+DOCUMENT = ROOT / "docs" / "guides" / "ci.md"
 ACTIONS = {
     "actions/checkout@v4",
     "actions/setup-python@v5",

@@ -312,7 +312,7 @@ def _text(name: str) -> str:
 
 def test_every_metric_is_documented_under_its_own_heading() -> None:
     metrics = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"}
-    headings = set(re.findall(r"^#+ `(\w+)`", _text("metrics.md"), re.M))
+    headings = set(re.findall(r"^#+ `(\w+)`", _text("reference/metrics.md"), re.M))
     assert headings == metrics
 
 
@@ -322,7 +322,8 @@ def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
         place = "" if info.default_place is None else str(info.default_place)
         return [f"`{info.name}`", info.meaning, reach, place, info.guide_column or ""]
 
-    rows = [row.strip("| ").split("|") for row in re.findall(r"^\| `\w+` \|.* \|$", _text("metrics.md"), re.M)]
+    lines = re.findall(r"^\| `\w+` \|.* \|$", _text("reference/metrics.md"), re.M)
+    rows = [row.strip("| ").split("|") for row in lines]
     found = {cells[0].strip(): [cell.strip() for cell in cells] for cells in rows}
     of_queries = [entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"]
     for info in [MetricInfo.of(registry.metric(name)) for name in of_queries]:
@@ -330,31 +331,31 @@ def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
         assert found[wanted[0]] + [""] * (5 - len(found[wanted[0]])) == wanted
     for info in map(MetricInfo.of, selection_metrics(on_data=True)):
         assert found[f"`{info.name}`"] == said(info)[:3]
-    table = re.findall(r"^\| `(\w+)` \|", _text("metrics.md").partition("## `match`")[0], re.M)
+    table = re.findall(r"^\| `(\w+)` \|", _text("reference/metrics.md").partition("## `match`")[0], re.M)
     assert table[: len(registry.default_metrics())] == list(registry.default_metrics())
     assert sorted(table) == sorted([*of_queries, *(one.name for one in selection_metrics(on_data=True))])
 
 
 def test_what_a_metric_may_say_is_documented() -> None:
-    documented = set(re.findall(r"`(\w+)`", _text("metrics.md").partition("## A metric of your own")[2]))
+    documented = set(re.findall(r"`(\w+)`", _text("reference/metrics.md").partition("## A metric of your own")[2]))
     assert {field.name for field in fields(MetricInfo)} - {"timed"} <= documented
 
 
 def test_every_flag_near_miss_and_failure_is_documented() -> None:
-    documented = set(re.findall(r"`(\w+)`", _text("verdict.md")))
+    documented = set(re.findall(r"`(\w+)`", _text("background/verdict.md")))
     for vocabulary in (Flag, NearMissKind, FailureKind):
         assert set(get_args(vocabulary)) <= documented
 
 
 def test_every_format_is_documented() -> None:
-    documented = set(re.findall(r"`(\w+)`", _text("formats.md")))
+    documented = set(re.findall(r"`(\w+)`", _text("reference/formats.md")))
     formats = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.cases"}
     assert formats <= documented
 
 
 def test_limits_in_the_documents_are_those_of_the_code() -> None:
     limits = Limits()
-    for document in (_text("limits.md"), (ROOT / "README.md").read_text(encoding="utf-8")):
+    for document in (_text("reference/limits.md"), (ROOT / "README.md").read_text(encoding="utf-8")):
         assert f"{limits.timeout_s:g} s" in document
         assert f"{limits.max_rows:,} rows" in document
         assert f"{limits.max_result_bytes // 2**20} MiB" in document
@@ -362,7 +363,7 @@ def test_limits_in_the_documents_are_those_of_the_code() -> None:
 
 
 def test_decisions_are_dated() -> None:
-    headings = re.findall(r"^## (.*)$", _text("decisions.md"), re.M)
+    headings = re.findall(r"^## (.*)$", _text("background/decisions.md"), re.M)
     assert headings
     for heading in headings:
         assert re.match(r"\d{4}-\d{2}-\d{2} · \S", heading), heading

@@ -38,7 +38,7 @@ _MEBIBYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
-    """What a run must reach, as the file says it (docs/gates.md)."""
+    """What a run must reach, as the file says it (docs/guides/gates.md)."""
 
     min: dict[str, float | str] | None = None
     """Per metric, a number or a text such as ``80%``."""
@@ -65,7 +65,7 @@ class GateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintFileSettings:
-    """How `assay lint` looks at the question set of the file (docs/lint.md)."""
+    """How `assay lint` looks at the question set of the file (docs/guides/lint.md)."""
 
     only: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class LintFileSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WitnessFileSettings:
-    """How `assay run` of the file looks for witnesses (docs/strength.md)."""
+    """How `assay run` of the file looks for witnesses (docs/guides/strength.md)."""
 
     time: str | float | None = None
     """For each pair, such as ``2s``."""

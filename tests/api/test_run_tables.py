@@ -67,7 +67,8 @@ def test_a_misspelt_metric_names_the_nearest(run: assay.Run) -> None:
 
 
 def test_the_documents_name_every_column_with_its_type() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8").partition("## results.parquet")[2]
+    page = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
+    text = page.read_text("utf-8").partition("## results.parquet")[2]
     rows = re.findall(r"^\| (`[^|]+`) \| ([A-Z\[\]]+) \|", text, re.M)
     told = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
     assert told == {**RESULT_COLUMNS, REPEAT_COLUMN: "INTEGER"}

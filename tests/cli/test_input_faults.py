@@ -1,4 +1,4 @@
-"""Each row of docs/input-faults.md: files that have the fault, the command, and what it says and ends with."""
+"""Each row of docs/reference/input-faults.md: files with the fault, the command, and what it says and ends with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import commands
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "input-faults.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "input-faults.md"
 ROW = re.compile(r"^\| (?P<given>.+?) \| `(?P<printed>.+)` \| (?P<status>\d) \|$", re.MULTILINE)
 
 Q = {"a": "how many?", "b": "which?"}

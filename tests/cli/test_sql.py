@@ -128,7 +128,7 @@ def test_the_tables_are_listed_and_documented(folder: Path) -> None:
         for table, columns in TABLES.items()
         for column, kind in (columns | ({"match": "DOUBLE", "bird_ex": "DOUBLE"} if table == "cases" else {})).items()  # type: ignore[operator]
     }
-    text = (Path(__file__).parents[2] / "docs" / "sql.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "guides" / "sql.md").read_text("utf-8")
     told = {
         name: re.findall(r"`(\w+)`", row) for name, row in re.findall(r"^\| `(\w+)` \| [^|]+ \| (.*) \|$", text, re.M)
     }

@@ -1,4 +1,4 @@
-"""The rules of docs/verdict.md, written down plainly and tried in all ways: orders of columns, pairings of rows.
+"""The rules of docs/background/verdict.md, written plainly and tried in all ways: column orders, pairings of rows.
 
 It shares no code with `assay.comparison` and is of use only where rows and columns are few.
 """

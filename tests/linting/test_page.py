@@ -10,11 +10,12 @@ import assay.linting
 from assay.linting import catalogue
 from assay.linting.page import rules_page
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lint-rules.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "lint-rules.md"
 
 
 def test_the_page_is_made_from_the_rules() -> None:
-    assert PAGE.read_text(encoding="utf-8") == rules_page(), "python -m assay.linting.page > docs/lint-rules.md"
+    made = "python -m assay.linting.page > docs/reference/lint-rules.md"
+    assert PAGE.read_text(encoding="utf-8") == rules_page(), made
 
 
 def test_the_command_prints_the_page() -> None:

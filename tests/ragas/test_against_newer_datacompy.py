@@ -1,4 +1,4 @@
-"""datacompy 1.x: docs/ragas.md says where its numbers differ, and here they do not."""
+"""datacompy 1.x: docs/guides/ragas.md says where its numbers differ, and here they do not."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def evaluate(
     """Judge a system's answers to a question set on real databases.
 
     Args:
-        cases: a file of any format (docs/formats.md), or `Case` values or mappings of them.
+        cases: a file of any format (docs/reference/formats.md), or `Case` values or mappings of them.
         predictions: a live system (`open_system`), a file, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
             takes a Case and returns its query. None: they are in the cases' own file.
@@ -129,7 +129,7 @@ def evaluate(
         absolute_tolerance: likewise; a number at most this far from 0 counts as 0.
         leniency: what not to count as a mistake, unless a case says otherwise; every report names it with the number.
         penalties: of the reliability score, the cost of a wrong answer beside a right one's 1; none: 0 and 10. The
-            number of questions is always added (docs/reliability.md).
+            number of questions is always added (docs/guides/reliability.md).
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
         timing_budget_s: how long all timing may take; pairs that it does not reach are unscored, and the same
@@ -137,16 +137,16 @@ def evaluate(
         timing_extra_s: without a budget, how long to time pairs again whose noise could change their score.
         concurrency: how many questions a live system is asked at once.
         repeats: how often a live system is asked each question; the run then says how steady it is
-            (docs/repeats.md).
+            (docs/guides/repeats.md).
         workers: processes that execute queries, on a cluster those of each node; None: one per core, on this machine
             at most 8.
         backend: where queries are executed: ``local`` (None), or ``ray`` or ``ray://HOST:PORT`` for a Ray cluster
             (docs/guides/cluster.md).
         cache: a folder of executions that runs share: a query is executed once on the same content of a database
-            file (docs/cache.md). None: every query is executed.
+            file (docs/guides/cache.md). None: every query is executed.
         cache_bytes: its bound, beyond which the least recently used go; None: 2 GiB.
         suite: a folder that `build_suite` wrote, or what it gave: answers are tried on its small databases too, and the
-            metric ``suite_match`` says which are right there as well (docs/suites.md). The verdict does not change.
+            metric ``suite_match`` says which are right there as well (docs/guides/suites.md). No verdict changes.
         output: a folder for the run. Finished work of the same run in it is not done again.
         overwrite: discard an earlier run in the folder.
         rescore: judge the live system's answers in the folder again, without asking again.
@@ -155,9 +155,9 @@ def evaluate(
         files: how to read the files, where they do not show it themselves.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
         lint: also look for what is doubtful about the golds themselves, and show it beside the verdicts, with the
-            accuracy without the doubtful cases (docs/lint.md). No verdict depends on it.
+            accuracy without the doubtful cases (docs/guides/lint.md). No verdict depends on it.
         witness: also look for a database that parts each right answer from gold, or for a proof that there is none: the
-            verdict's ``strength`` says what came of it, and no verdict changes (docs/strength.md). A run in ``output``
+            verdict's ``strength`` says what came of it, none changes (docs/guides/strength.md). A run in ``output``
             that was made without it gets its strengths, and a later call does what an earlier one left open.
         scratch: with ``witness``, the URL of a PostgreSQL server on which small databases may be made, to try that
             engine's queries on: in schemas of new names, which are dropped at the end; nothing else on it is touched.

@@ -81,7 +81,7 @@ def evaluate_selections(
     """Judge what an SDMX assistant selected, term by term, against each question's target.
 
     Args:
-        cases: a YAML or JSON file, a folder of these, or `Case` values (docs/sdmx.md).
+        cases: a YAML or JSON file, a folder of these, or `Case` values (docs/guides/sdmx.md).
         predictions: a live system (`open_system`), a file, a mapping from case id to answer, or
             `Prediction` values. An answer is a selection in the targets' shape, StatGPT's JSON
             query, an SDMX REST URL, series keys, or a list of answers, one for each question.
@@ -97,7 +97,7 @@ def evaluate_selections(
         verify_ssl: whether the certificate of a data service is verified.
         language: the language of names taken from code lists.
         concurrency: how many conversations a live system has at once.
-        repeats: how often a live system has each conversation (docs/repeats.md).
+        repeats: how often a live system has each conversation (docs/guides/repeats.md).
         output: a folder for the run. A question that it holds an answer to is not asked again.
         overwrite: discard an earlier run in the folder.
         rescore: judge the live system's answers in the folder again, without asking again.
@@ -346,7 +346,7 @@ def _digest(known: Structures | None) -> str:
 
 
 def read_selection(text: str, *, structures: StructuresInput = None, language: str = "en") -> Selection:
-    """Read the text of a selection in any form that answers come in (docs/sdmx.md).
+    """Read the text of a selection in any form that answers come in (docs/guides/sdmx.md).
 
     Raises InputError where it cannot be read, or needs structures to be read.
     """

@@ -48,7 +48,7 @@ def compare(
     """Compare a predicted result with gold's answer.
 
     A plain Result for gold is taken as a bag: row order does not count. The rules are those of
-    the verdict (docs/verdict.md); nothing is converted to text or rounded on the way. A comparison that
+    the verdict (docs/background/verdict.md); nothing is converted to text or rounded on the way. A comparison that
     has not ended by ``deadline``, a moment of `time.monotonic`, or within its budget of work is not
     ``decided``, and its reason says which limit it reached. A difference found by then stands; only
     near misses may go unseen. ``described`` False: of results that differ it is said that they do, and not how,

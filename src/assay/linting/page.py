@@ -1,4 +1,4 @@
-"""The page of all rules, made from the rules themselves:  python -m assay.linting.page > docs/lint-rules.md"""
+"""The page of all rules, made from them:  python -m assay.linting.page > docs/reference/lint-rules.md"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rules_page() -> str:
 def _lines() -> Iterator[str]:
     yield "# The rules of `assay lint`"
     yield ""
-    yield "Made from the rules by `python -m assay.linting.page`; see [lint.md](lint.md) for how to use them."
+    yield "Made from the rules by `python -m assay.linting.page`; see [lint.md](../guides/lint.md) for how to use them."
     yield ""
     rules = catalogue()
     for needs, title in _GROUPS.items():

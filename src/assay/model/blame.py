@@ -2,7 +2,7 @@
 
 A case is the system's failure where its answer is at fault. A failure of the engine, the network, the judge or the
 set-up never scores 0 and is never gold's fault: the case is tried again, then left unscored in every metric, and the
-same command does it again. docs/verdict.md has the same rule as a table.
+same command does it again. docs/background/verdict.md has the same rule as a table.
 """
 
 from __future__ import annotations

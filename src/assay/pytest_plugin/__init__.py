@@ -20,7 +20,7 @@ _CASE_FILES = pytest.StashKey[frozenset[Path]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The ini options; docs/pytest.md describes them."""
+    """The ini options; docs/guides/pytest.md describes them."""
     parser.addini("assay_cases", "question sets to collect: paths or globs, relative to this file", type="paths")
     parser.addini("assay_db", "the database's URL, or a template with {db_id}, where a case file names none")
     parser.addini("assay_predictions", "the file of answers, where a case file names none")

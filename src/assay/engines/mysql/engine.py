@@ -100,7 +100,7 @@ class MysqlEngine(SqlAlchemyBase):
         finally:
             engine.close()
         return (
-            (f"{url}: the account may {can}: give Assay one that may only read, see docs/databases.md",) if can else ()
+            (f"{url}: the account may {can}: use one that may only read: docs/reference/databases.md",) if can else ()
         )
 
     @classmethod
