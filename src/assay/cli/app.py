@@ -21,6 +21,7 @@ from assay.cli.demo import demo
 from assay.cli.denodo import denodo
 from assay.cli.diff import diff
 from assay.cli.explain import explain
+from assay.cli.init.verb import init
 from assay.cli.judge import judge
 from assay.cli.leaderboard import leaderboard
 from assay.cli.lint import lint
@@ -149,6 +150,12 @@ _verb(
     "Evaluate a bundled sample, report included, in seconds.",
     panel=_START,
     ends=Ending(page="README.md", statuses=UNFINISHED),
+)
+_verb(
+    init,
+    "Write an eval.yaml with comments that fits a question set and a database.",
+    panel=_START,
+    ends=Ending(page="docs/guides/gates.md"),
 )
 _verb(
     run,
