@@ -79,18 +79,21 @@ def misfortune_scores_nobody(adapter: MetricAdapter) -> None:
 
 
 def failing_answers_count(adapter: MetricAdapter) -> None:
-    """An answer that fails by its own fault has a value, no better than gold's own text: else failing would pay."""
+    """An answer that fails by its own fault has a value, no better than gold's own text: else failing would pay.
+
+    A metric without a value even for gold's own text needs more than is at hand here, such as a schema.
+    """
     metric = adapter.metric()
     info = _info(metric)
     best = _scored(metric, situations()[0]).value
+    if best is None:
+        return
     for one in situations():
         if one.how != "fails":
             continue
         value = _scored(metric, one).value
         assert value is not None, f"{one}: it has no value, so that failing answers leave the rate"
-        if best is not None:
-            gain = info.gain(value - best)
-            assert gain <= 0, f"{one}: {value} is better than gold's own text, which has {best}"
+        assert info.gain(value - best) <= 0, f"{one}: {value} is better than gold's own text, which has {best}"
 
 
 def the_same_case_has_the_same_score(adapter: MetricAdapter) -> None:
@@ -164,7 +167,8 @@ def _requested(metric: Metric, one: Situation) -> tuple[QueryRequest, ...]:
 
 
 def _scored(metric: Metric, one: Situation) -> Score:
-    executions = replace(one.executions, requested={r: _executed(r, one) for r in _requested(metric, one)})
+    requests = [request for request in _requested(metric, one) if isinstance(request, QueryRequest)]
+    executions = replace(one.executions, requested={request: _executed(request, one) for request in requests})
     score: object = without_error(str(one), lambda: metric.score(one.case, one.prediction, executions, one.comparison))
     assert isinstance(score, Score), f"{one}: gave {type(score).__name__} where an assay.Score belongs"
     same(score.metric, metric.name, where=f"{one}: the score's name")
