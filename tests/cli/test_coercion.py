@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from assay.cli.coercion import SparingCommand, SparingGroup
+from assay.cli.parsing.coercion import SparingCommand, SparingGroup
 
 GIVEN = [
     ["."],

@@ -6,27 +6,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
-from io import StringIO
 from typing import Annotated, Any
 
 import typer
 
 from assay._version import __version__
 from assay.cli.check import check
-from assay.cli.coercion import SparingCommand, SparingGroup
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
 from assay.cli.diff import diff
 from assay.cli.explain import explain
+from assay.cli.init.verb import init
 from assay.cli.judge import judge
 from assay.cli.leaderboard import leaderboard
 from assay.cli.lint import lint
 from assay.cli.llmsql import llmsql
 from assay.cli.options import ungrouped
+from assay.cli.parsing.commands import Verb, Verbs
+from assay.cli.parsing.completion import prepare_completion
+from assay.cli.parsing.endings import GATES, UNFINISHED, Ending
+from assay.cli.parsing.faults import PARSER_ERROR, fault_of
 from assay.cli.refute import refute
 from assay.cli.report import report
 from assay.cli.run import run
@@ -43,9 +47,9 @@ DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 
 app = typer.Typer(
     name="assay",
-    cls=SparingGroup,
+    cls=Verbs,
     help="Judge systems that turn questions into data queries: is each answer right, and why is it wrong.",
-    epilog="Start with:  assay demo",
+    epilog="A verb's own options:  assay run --help. Start with:  assay demo",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -60,17 +64,49 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - typer's signature
         raise typer.Exit
 
 
+def _show_completion(asked: bool) -> None:  # noqa: FBT001 - typer's signature
+    if asked:
+        from assay.cli.parsing.completion import completion_script, shell_in_use
+
+        typer.echo(completion_script(shell_in_use(os.environ)))
+        raise typer.Exit
+
+
+def _install_completion(asked: bool) -> None:  # noqa: FBT001 - typer's signature
+    if asked:
+        from assay.cli.parsing.completion import install_completion, shell_in_use
+
+        shell = shell_in_use(os.environ)
+        path = install_completion(shell)
+        typer.echo(f"completion for {shell} is in {path}: it works in the next {shell} that you open")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
+    install_completion: Annotated[
+        bool,
+        typer.Option(
+            "--install-completion",
+            help="Let this shell complete verbs, options and names with Tab.",
+            callback=_install_completion,
+            is_eager=True,
+        ),
+    ] = False,
+    show_completion: Annotated[
+        bool,
+        typer.Option(
+            "--show-completion",
+            help="Print what --install-completion would install.",
+            callback=_show_completion,
+            is_eager=True,
+        ),
+    ] = False,
 ) -> None:
     """Options of `assay` itself."""
-
-
-_ParserError: type[Any] = typer.BadParameter.__mro__[2]
-"""What the parser raises for options that it cannot use; `typer` brings its own parser or uses click's."""
 
 
 class _Unexpected(Exception):
@@ -81,7 +117,7 @@ class _Unexpected(Exception):
         super().__init__(error)
 
 
-def _verb(function: Callable[..., None], short_help: str, *, to: typer.Typer = app) -> None:
+def _verb(function: Callable[..., None], short_help: str, *, ends: Ending, to: typer.Typer = app, panel: str) -> None:
     """Add a verb. All that it raises is hidden from the parser, except the parser's own exits."""
 
     @wraps(expanded := ungrouped(function))
@@ -97,29 +133,152 @@ def _verb(function: Callable[..., None], short_help: str, *, to: typer.Typer = a
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # the top: `run_command_line` says what it is
             raise _Unexpected(error) from error
 
-    to.command(short_help=short_help, cls=SparingCommand)(kept_apart)
+    to.command(short_help=short_help, epilog=ends.text, rich_help_panel=panel, cls=Verb)(kept_apart)
 
 
-_verb(demo, "Evaluate a bundled sample, report included, in seconds.")
-_verb(run, "Judge a system's answers, from a file or live, against a question set.")
-_verb(denodo, "Run a question set through a live Denodo AI SDK; report in Excel.")
-_verb(sdmx, "Score what an SDMX assistant selected, term by term; report in Excel.")
-_verb(llmsql, "Judge a model's outputs on the LLMSQL benchmark.")
-_verb(lint, "Look for what is doubtful about a question set's own gold.")
-_verb(judge, "Ask an LLM whether queries are equivalent, and measure how far to trust it.")
-_verb(check, "Judge one query by another: the verdict, the rows that differ, the cause.")
-_verb(report, "Draw a stored run: on the terminal, or as files.")
-_verb(explain, "Say why one case of a run is wrong, and which repair makes it right.")
-_verb(refute, "Find a small database on which two queries differ, or prove that none does.")
-_suite = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-_verb(build_suite, "Distil small databases that tell gold from queries that mean something else.", to=_suite)
-_verb(show_suite, "Print what a suite holds, and how much each database tells apart.", to=_suite)
-app.add_typer(_suite, name="suite", help="Build and show suites: small databases on which a run tries answers, too.")
-_verb(view, "Show a run, or two beside each other, in the browser, on this machine only.")
-_verb(sql, "Query runs by SQL: cases, scores, flags, causes, failures.")
-_verb(diff, "Compare two runs: better or worse, how sure, on which cases. Or rank several.")
-_verb(leaderboard, "Rank systems on one question set, by every metric and group, in any format.")
-_verb(runs, "List a folder's runs, and draw their trend.")
+_START, _JUDGE, _LOOK, _COMPARE, _EXAMINE = Verbs.panels = (
+    "Start here",
+    "Judge a system's answers",
+    "Look at a run",
+    "Compare runs",
+    "Examine queries and question sets",
+)
+_OF_A_RUN = {**GATES, **UNFINISHED}
+
+_verb(
+    demo,
+    "Evaluate a bundled sample, report included, in seconds.",
+    panel=_START,
+    ends=Ending(page="README.md", statuses=UNFINISHED),
+)
+_verb(
+    init,
+    "Write an eval.yaml with comments that fits a question set and a database.",
+    panel=_START,
+    ends=Ending(page="docs/guides/gates.md"),
+)
+_verb(
+    run,
+    "Judge a system's answers, from a file or live, against a question set.",
+    panel=_JUDGE,
+    ends=Ending(page="docs/background/verdict.md", statuses=_OF_A_RUN),
+)
+_verb(
+    denodo,
+    "Run a question set through a live Denodo AI SDK; report in Excel.",
+    panel=_JUDGE,
+    ends=Ending(page="docs/guides/denodo.md", statuses=_OF_A_RUN),
+)
+_verb(
+    sdmx,
+    "Score what an SDMX assistant selected, term by term; report in Excel.",
+    panel=_JUDGE,
+    ends=Ending(page="docs/guides/sdmx.md", statuses=_OF_A_RUN),
+)
+_verb(
+    llmsql,
+    "Judge a model's outputs on the LLMSQL benchmark.",
+    panel=_JUDGE,
+    ends=Ending(page="docs/guides/llmsql.md", statuses=_OF_A_RUN),
+)
+_verb(
+    judge,
+    "Ask an LLM whether queries are equivalent, and measure how far to trust it.",
+    panel=_JUDGE,
+    ends=Ending(page="docs/guides/judge.md", statuses=UNFINISHED),
+)
+_verb(
+    view,
+    "Show a run, or two beside each other, in the browser, on this machine only.",
+    panel=_LOOK,
+    ends=Ending(page="docs/guides/reports.md"),
+)
+_verb(
+    report,
+    "Draw a stored run: on the terminal, or as files.",
+    panel=_LOOK,
+    ends=Ending(page="docs/guides/reports.md", statuses=GATES),
+)
+_verb(
+    explain,
+    "Say why one case of a run is wrong, and which repair makes it right.",
+    panel=_LOOK,
+    ends=Ending(page="docs/guides/causes.md"),
+)
+_verb(
+    sql,
+    "Query runs by SQL: cases, scores, flags, causes, failures.",
+    panel=_LOOK,
+    ends=Ending(page="docs/guides/sql.md"),
+)
+_verb(
+    diff,
+    "Compare two runs: better or worse, how sure, on which cases. Or rank several.",
+    panel=_COMPARE,
+    ends=Ending(page="docs/guides/comparing.md", statuses=GATES),
+)
+_verb(
+    leaderboard,
+    "Rank systems on one question set, by every metric and group, in any format.",
+    panel=_COMPARE,
+    ends=Ending(page="docs/guides/comparing.md"),
+)
+_verb(
+    runs,
+    "List a folder's runs, and draw their trend.",
+    panel=_COMPARE,
+    ends=Ending(page="docs/guides/runs-over-time.md"),
+)
+_verb(
+    check,
+    "Judge one query by another: the verdict, the rows that differ, the cause.",
+    panel=_EXAMINE,
+    ends=Ending(
+        page="docs/guides/check.md",
+        statuses={
+            0: "correct",
+            1: "incorrect",
+            2: "cannot be judged (gold fails, a cap cut a result), or unusable input or command line",
+        },
+    ),
+)
+_verb(
+    lint,
+    "Look for what is doubtful about a question set's own gold.",
+    panel=_EXAMINE,
+    ends=Ending(page="docs/guides/lint.md", statuses={0: "done, whatever was found", 1: "--fail-on is missed"}),
+)
+_verb(
+    refute,
+    "Find a small database on which two queries differ, or prove that none does.",
+    panel=_EXAMINE,
+    ends=Ending(page="docs/guides/witnesses.md", statuses={0: "done, whatever was found"}),
+)
+_SUITE_ENDS = Ending(page="docs/guides/suites.md")
+_suite = typer.Typer(
+    cls=Verbs, no_args_is_help=True, rich_markup_mode=None, epilog=_SUITE_ENDS.text, rich_help_panel=_EXAMINE
+)
+_verb(
+    build_suite,
+    "Distil small databases that tell gold from queries that mean something else.",
+    to=_suite,
+    panel="Verbs",
+    ends=_SUITE_ENDS,
+)
+_verb(
+    show_suite,
+    "Print what a suite holds, and how much each database tells apart.",
+    to=_suite,
+    panel="Verbs",
+    ends=_SUITE_ENDS,
+)
+app.add_typer(
+    _suite,
+    name="suite",
+    help="Build and show suites: small databases on which a run tries answers, too.",
+    short_help="Build and show suites: small databases on which a run tries answers, too.",
+    rich_help_panel=_EXAMINE,
+)
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
@@ -127,13 +286,14 @@ def run_command_line(arguments: Sequence[str]) -> int:
     from assay.cli.crash import secrets_of
 
     secrets = secrets_of(arguments)
+    prepare_completion(os.environ)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             status = app(args=list(arguments), prog_name="assay", standalone_mode=False)
         # After --help, or where a verb ended with its own status, such as that of a missed gate.
         return status if isinstance(status, int) else DONE
-    except _ParserError as error:
+    except PARSER_ERROR as error:
         return _usage(error)
     except Interrupted as error:
         _say(str(error))
@@ -151,12 +311,11 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 
 def _usage(error: Any) -> int:
-    """Say which options cannot be used, in the parser's words, which quote them as they were typed or pasted."""
-    from assay.reports.text.plain import visible
-
-    text = StringIO()
-    error.show(file=text)
-    print(visible(text.getvalue()), end="", file=sys.stderr)
+    """Say what cannot be used of the command line. A bare `assay` is shown its help instead."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+    else:
+        _say(f"error: {fault_of(error)}")
     return int(error.exit_code)
 
 

@@ -57,8 +57,6 @@ def check(
     Example:  assay check 'SELECT name FROM customers' @gold.sql --db sqlite:///shop.sqlite
 
     How sure is a match, and what would part the two:  assay check @a.sql @gold.sql --db sqlite:///shop.sqlite --witness
-
-    Exit status: 0 correct, 1 incorrect, 2 cannot be judged (gold fails, a cap cut a result) or unusable input.
     """
     from assay.api.pairs import examine_pair
     from assay.cli.access import Access

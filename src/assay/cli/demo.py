@@ -31,8 +31,8 @@ def demo(
 
     Example:  assay demo
 
-    Writes assay-demo/: the database, the questions, the answers, the run and report.html. With --sdmx the folder is
-    assay-sdmx/, and the workbook report.xlsx is among them.
+    Writes assay-demo/: the database, the questions, the answers, those of a second version (newer.jsonl), the run and
+    report.html. With --sdmx the folder is assay-sdmx/, and the workbook report.xlsx is among them.
     """
     if sdmx:
         _demo_sdmx(folder or Path("assay-sdmx"), as_json=as_json, quiet=quiet)
@@ -44,7 +44,7 @@ def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
     import shutil
 
     from assay.cli.run import run_settings
-    from assay.demo import build_database, cases_path, predictions_path
+    from assay.demo import build_database, cases_path, newer_predictions, predictions_path
     from assay.errors import InputError
 
     try:
@@ -52,6 +52,7 @@ def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
         cases, predictions = folder / "cases.jsonl", folder / "predictions.jsonl"
         shutil.copyfile(cases_path(), cases)
         shutil.copyfile(predictions_path(), predictions)
+        (folder / "newer.jsonl").write_text(newer_predictions(), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: the sample cannot be written there ({error.strerror})") from error
     report = folder / "report.html"

@@ -50,8 +50,6 @@ def refute(
     Example:  assay refute 'SELECT name FROM t' 'SELECT DISTINCT name FROM t' --schema schema.sql
 
     As a regression test:  assay refute … --db sqlite:///shop.sqlite --test test_pair.py
-
-    Exit status 0 whatever is found: --json says it to machines.
     """
     from assay.api.refuting import refute as look
     from assay.reports.text.plain import visible

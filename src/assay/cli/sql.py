@@ -32,7 +32,7 @@ def sql(
 ) -> None:
     """Query runs by SQL: the tables cases, scores, flags, causes, near_misses, failures and runs, each with its run.
 
-    Example:  assay sql runs/first "SELECT cause, count(*) FROM cases GROUP BY 1 ORDER BY 2 DESC"
+    Example:  assay sql runs/first "SELECT cause, count(*) FROM cases GROUP BY 1"
 
     Two runs, or a folder of them:  assay sql runs "SELECT run, avg(match) FROM cases GROUP BY run"
 

@@ -21,7 +21,10 @@ def view(
         Path | None, typer.Argument(metavar="RUN_B", help="Another: shown is how it differs from RUN, its baseline.")
     ] = None,
     port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]")
+        int,
+        typer.Option(
+            metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]", show_default=False
+        ),
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
     idle: Annotated[

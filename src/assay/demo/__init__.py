@@ -15,10 +15,26 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["DATABASE_NAME", "build_database", "cases_path", "expected_path", "predictions_path", "sdmx_path"]
+__all__ = [
+    "DATABASE_NAME",
+    "build_database",
+    "cases_path",
+    "expected_path",
+    "newer_predictions",
+    "predictions_path",
+    "sdmx_path",
+]
 
 DATABASE_NAME = "shop"
 """The ``db_id`` of every case; the database's file is ``shop.sqlite``."""
+
+
+_NEWER = (
+    ('"SELECT city FROM customers', '"SELECT DISTINCT city FROM customers'),
+    ("WHERE state = 'delivered'", "WHERE status = 'delivered'"),
+    ("SELECT UPPER(email) FROM", "SELECT email FROM"),
+    ('"SELECT COUNT(*) FROM customers;"', '"SELECT COUNT(city) FROM customers"'),
+)
 
 
 def cases_path() -> Path:
@@ -32,6 +48,16 @@ def predictions_path() -> Path:
     One answer is null and one case has no line at all: both count as unanswered.
     """
     return _bundled("predictions.jsonl")
+
+
+def newer_predictions() -> str:
+    """The answers of a second version of that system, as JSON Lines: three of them mended, one broken."""
+    text = predictions_path().read_text(encoding="utf-8")
+    for before, after in _NEWER:
+        if text.count(before) != 1:
+            raise ValueError(f"the sample's answers hold {before!r} {text.count(before)} times, and not once")
+        text = text.replace(before, after)
+    return text
 
 
 def expected_path() -> Path:

@@ -1,0 +1,156 @@
+"""What a question set, its answers and a database are found to be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import InputError
+from assay.model import Case, ColumnUse, DatabaseUrl, Joining
+from assay.reports.text.plain import one_line, plural
+
+_MOST_NAMED = 8
+_GENERAL = ("match", "non_empty_match", "bird_ex", "spider_ex", "bird_soft_f1")
+_OF_FORMAT = {
+    "bird": ("match", "bird_ex", "bird_soft_f1", "non_empty_match"),
+    "spider": ("match", "spider_ex", "spider_em", "non_empty_match"),
+    "sparc": ("match", "spider_ex", "spider_em", "non_empty_match"),
+    "cosql": ("match", "spider_ex", "spider_em", "non_empty_match"),
+    "spider2": ("match", "spider2_lite", "non_empty_match"),
+    "llmsql": ("match", "llmsql_ex", "non_empty_match"),
+}
+_OF_DENODO = ("match", "results_match", "same_row_count", "percent_subset", "percent_overlap", "non_empty_match")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Enough to write the settings of a run."""
+
+    cases: Path
+    predictions: Path | None
+    system: str | None
+    db: DatabaseUrl
+    format: str
+    named_format: bool
+    """The format was said, and is not told by the file's name."""
+    metrics: tuple[str, ...]
+    case_count: int
+    has_answers: bool
+    """Answers are named, or stand beside the questions."""
+    lines: tuple[str, ...]
+    """What was found, for a person."""
+    difficulties: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What will not work as it is."""
+
+    @property
+    def holds_secret(self) -> bool:
+        """Whether the database's URL holds one."""
+        return self.db.reveal() != str(self.db)
+
+
+def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: str, case_format: str | None) -> Found:
+    """Read both files, join them, and see whether the databases are there. Raises InputError for what cannot be used.
+
+    A database that is missing is a note: it may be on its way.
+    """
+    from assay import registry
+    from assay.cases import load_questions
+    from assay.cases.load import recognise
+
+    formats = registry.case_formats()
+    name = case_format or recognise(cases, formats).name
+    if name == "sdmx":
+        raise InputError(
+            f"{cases}: these are targets for an SDMX assistant: write  assay sdmx {cases} --predictions FILE"
+        )
+    loaded = load_questions(cases, formats=formats, format=case_format)
+    url = DatabaseUrl.parse(db)
+    told: list[str] = []
+    notes = list(_trouble_with_databases(loaded.cases, url))
+    if predictions is not None:
+        told, unmatched = _answers(cases, predictions, case_format)
+        notes += unmatched
+    elif system is None:
+        with suppress(InputError):  # no answers beside the questions: the file says where to name them
+            told, _ = _answers(cases, None, case_format)
+    every = Counter(case.database for case in loaded.cases)
+    difficulties = tuple(one for one, _ in Counter(case.difficulty for case in loaded.cases).most_common() if one)
+    tags = tuple(one for one, _ in Counter(tag for case in loaded.cases for tag in case.tags).most_common(_MOST_NAMED))
+    asked = [f"a live system: {system.partition('?')[0]}"] if system is not None and "@" not in system else []
+    return Found(
+        cases=cases,
+        predictions=predictions,
+        system=system,
+        db=url,
+        format=name,
+        named_format=case_format is not None,
+        metrics=_OF_DENODO if url.scheme.startswith("denodo") else _OF_FORMAT.get(name, _GENERAL),
+        case_count=len(loaded.cases),
+        has_answers=bool(told) or system is not None,
+        lines=(
+            f"{plural(len(loaded.cases), 'case')} in the format {name}{_columns(loaded.columns)}",
+            *_described(every, difficulties, tags),
+            *told,
+            *asked,
+        ),
+        difficulties=difficulties,
+        tags=tags,
+        notes=tuple(notes),
+    )
+
+
+def _described(every: Counter[str | None], difficulties: Sequence[str], tags: Sequence[str]) -> Iterator[str]:
+    names = [name for name in every if name is not None]
+    if names:
+        yield f"{plural(len(names), 'database')}: {_some(names)}"
+    if difficulties:
+        yield f"difficulties: {_some(difficulties)}"
+    if tags:
+        yield f"tags: {_some(tags)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(one_line(name, limit=40) for name in names[:_MOST_NAMED])
+    return f"{shown} and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else shown
+
+
+def _columns(columns: Sequence[ColumnUse]) -> str:
+    told = [one.field if one.field == one.column else f"{one.field} from {one.column}" for one in columns]
+    return f": {', '.join(told)}" if told else ""
+
+
+def _answers(cases: Path, predictions: Path | None, case_format: str | None) -> tuple[list[str], list[str]]:
+    """What was found of the answers, and what of them fits no case."""
+    from assay.api.inputs import FileOptions, read_inputs
+
+    inputs = read_inputs(cases, predictions, FileOptions(case_format=case_format), allow_unmatched=True)
+    given = sum(one.failure is None for one in inputs.predictions)
+    joining: Joining | None = inputs.joining
+    how = "" if joining is None else f", joined by {joining.by}{_columns(joining.prediction_columns)}"
+    notes = []
+    if inputs.unmatched:
+        fit = "1 prediction fits" if len(inputs.unmatched) == 1 else f"{len(inputs.unmatched):,} predictions fit"
+        fit += f" no case, such as {inputs.unmatched[0]!r}"
+        notes.append(f"{predictions}: {fit}: correct their ids, or set allow_unmatched: true")
+    return [f"answers to {given:,} of {plural(len(inputs.cases), 'case')}{how}"], notes
+
+
+def _trouble_with_databases(cases: Sequence[Case], template: DatabaseUrl) -> Iterator[str]:
+    """What cannot be read of the databases that the cases name, the first one's reason given."""
+    from assay import registry
+
+    missing: list[str] = []
+    for name in dict.fromkeys(case.database for case in cases):
+        url = template.render(name)
+        try:
+            registry.engine_class(url).check(url)
+        except InputError as error:
+            missing.append(str(error))
+    if missing:
+        more = f", and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        yield f"{missing[0]}{more}"

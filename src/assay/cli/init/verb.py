@@ -1,0 +1,77 @@
+"""`assay init`: what is there is read, and the settings that fit it are written."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import CaseFormat
+from assay.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from assay.cli.init.found import Found
+
+
+def init(  # one parameter an option
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="The question set.")],
+    *,
+    predictions: Annotated[
+        Path | None, typer.Option("--predictions", "-p", metavar="FILE", help="The system's answers.")
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Ask a live system: denodo:URL, http:URL, chat:MODEL, command:…, python:MOD:FUNC."
+        ),
+    ] = None,
+    db: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'."),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = Path(
+        "eval.yaml"
+    ),
+    case_format: CaseFormat = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+) -> None:
+    """Write an eval.yaml with comments that fits a question set and a database. Asks nothing, executes nothing.
+
+    It recognises the format and the columns, counts the cases and their answers, and picks metrics for what is there.
+
+    Example:  assay init dev.jsonl --predictions answers.jsonl --db 'sqlite:///dbs/{db_id}.sqlite'
+
+    Then:  assay run eval.yaml
+    """
+    from assay.cli.init.found import look_at
+    from assay.cli.init.settings_text import settings_text
+    from assay.reports.files import replace_file
+    from assay.reports.text.plain import visible
+
+    if db is None:
+        raise UsageError("--db must be given: the database on which the queries run, such as sqlite:///shop.sqlite")
+    if predictions is not None and system is not None:
+        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+    if output.suffix.lower() not in (".yaml", ".yml"):
+        raise UsageError(f"--output is {output}: write a name that ends in .yaml")
+    if output.exists() and not overwrite:
+        raise InputError(f"{output}: there is such a file already: add --overwrite to replace it, or name another (-o)")
+    found = look_at(cases, predictions=predictions, system=system, db=db, case_format=case_format)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(output, settings_text(found, output.parent).encode())
+        if found.holds_secret:
+            output.chmod(0o600)
+    except OSError as error:
+        raise InputError(f"{output}: the settings cannot be written there ({error.strerror})") from error
+    for line in (f"wrote {output}", *(f"  {line}" for line in found.lines), "", f"next:  {_next(output, found)}"):
+        typer.echo(visible(line))
+    for note in found.notes:
+        typer.echo(visible(f"assay: warning: {note}"), err=True)
+
+
+def _next(output: Path, found: Found) -> str:
+    command = f"assay run {shlex.quote(str(output))}"
+    return command if found.has_answers else f"name the answers in {output} (predictions: or system:), then  {command}"

@@ -1,0 +1,132 @@
+"""What cannot be used of a command line, in the one style of all messages: what, the value, what to do.
+
+The parser says where the fault is by the kind of its exception and by the option it names; how it would say it depends
+on its version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Final, get_args
+
+import typer
+
+PARSER_ERROR: Final[type[Any]] = typer.BadParameter.__mro__[2]
+"""What the parser raises for options that it cannot use; `typer` brings its own parser or uses click's."""
+_KINDS: Final = {"NoSuchOption": "option", "MissingParameter": "missing", "BadOptionUsage": "valueless"}
+
+
+def fault_of(error: Any) -> str:
+    """One line for the parser's exception."""
+    context = getattr(error, "ctx", None)
+    said = _said(error, context)
+    if context is None:
+        return said
+    return f"{said}: see  {context.command_path} --help"
+
+
+def no_such_verb(name: str, known: list[str], context: Any) -> str:
+    """One line for a verb that does not exist, with the closest one."""
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there is {', '.join(known)}"
+    return f"{context.command_path} has no verb {name!r} ({hint}): see  {context.command_path} --help"
+
+
+def too_many(rest: Sequence[str], context: Any) -> str:
+    """One line for what stands behind all that a verb takes."""
+    takes = " ".join(_name(one) for one in context.command.params if one.param_type_name == "argument")
+    told = f"takes {takes} and options" if takes else "takes options only"
+    verb = context.command_path
+    return f"{verb} {told}, and {' '.join(map(repr, rest))} is too much: see  {verb} --help"
+
+
+def with_context(error: Any, context: Any, typed: Sequence[str]) -> Any:
+    """The parser's exception with the verb it is about, and with the value that was given to its option."""
+    if getattr(error, "ctx", None) is None:
+        error.ctx = context
+    if (parameter := getattr(error, "param", None)) is not None:
+        error.given = _given(parameter.opts, typed)
+    return error
+
+
+def _given(names: Sequence[str], typed: Sequence[str]) -> str | None:
+    """The value that counts of an option: the last one."""
+    found = None
+    for place, one in enumerate(typed):
+        name, equals, value = one.partition("=")
+        if name in names:
+            found = value if equals else next(iter(typed[place + 1 : place + 2]), None)
+    return found
+
+
+def _said(error: Any, context: Any) -> str:
+    kind = next((_KINDS[one.__name__] for one in type(error).__mro__ if one.__name__ in _KINDS), None)
+    if kind == "option" and context is not None:
+        return _unknown_option(error.option_name, context)
+    if kind == "missing" and error.param is not None:
+        return _missing(error.param)
+    if kind == "valueless" and context is not None:
+        return _valueless(error, context)
+    parameter = getattr(error, "param", None)
+    if parameter is None:
+        return _sentence(str(error.message))
+    given, expected = getattr(error, "given", None), _expected(parameter)
+    if given is not None and expected is not None:
+        return f"{_name(parameter)} is {given!r}: write {expected}"
+    return f"{_name(parameter)}: {_sentence(str(error.message))}"
+
+
+def _expected(parameter: Any) -> str | None:
+    """The numbers that an option takes; None for one that takes something else."""
+    described = getattr(parameter, "type_descriptor", None)
+    kind: Any = getattr(described, "annotation", None)
+    kind = get_args(kind)[0] if get_args(kind) else kind
+    noun = "a whole number" if kind is int else "a number" if kind is float else None
+    if noun is None:
+        return None
+    least, most = parameter.min, parameter.max
+    if least is not None and most is not None:
+        return f"{noun} from {least:g} to {most:g}"
+    return f"{noun} from {least:g} up" if least is not None else noun
+
+
+def _unknown_option(given: str, context: Any) -> str:
+    known = [name for one in context.command.get_params(context) for name in (*one.opts, *one.secondary_opts)]
+    long = [name for name in known if name.startswith("--")]
+    begun = [name for name in long if given.startswith("--") and name.startswith(given)]
+    close = begun[:3] or get_close_matches(given, long, n=1)
+    hint = f" (did you mean {' or '.join(close)}?)" if close else ""
+    return f"{context.command_path} has no option {given}{hint}"
+
+
+def _missing(parameter: Any) -> str:
+    name = _name(parameter)
+    meaning = (getattr(parameter, "help", None) or "").split(". ")[0].rstrip(".")
+    return f"{name} must be given" + (f" ({meaning[:1].lower()}{meaning[1:]})" if meaning else "")
+
+
+def _valueless(error: Any, context: Any) -> str:
+    """An option without its value, or one with a value that takes none."""
+    given = error.option_name
+    parameter = next(
+        (one for one in context.command.get_params(context) if given in (*one.opts, *one.secondary_opts)), None
+    )
+    if parameter is None:
+        return _sentence(str(error.message))
+    if parameter.is_flag:
+        return f"{given} takes no value"
+    return f"{given} takes a value{f': write  {given} {parameter.metavar}' if parameter.metavar else ''}"
+
+
+def _name(parameter: Any) -> str:
+    """As it is typed: the long option, or what stands for the argument in the help."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or str(parameter.name).upper()).strip("[]")
+    return next((name for name in parameter.opts if name.startswith("--")), str(parameter.opts[0]))
+
+
+def _sentence(text: str) -> str:
+    """The parser's words as part of a sentence."""
+    text = " ".join(text.split()).rstrip(".")
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,128 @@
+"""`assay init`: what it writes is what `assay run` reads, whatever the files are called and hold."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay import demo
+from assay.cases.text.yaml import plain_document
+from assay.cli.app import run_command_line
+from assay.cli.init.settings_text import _scalar
+from assay.settings import read_run_file
+
+
+@pytest.fixture
+def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sample's files in a folder of their own below the present one."""
+    folder = tmp_path / "of a shop"
+    demo.build_database(folder)
+    for source in (demo.cases_path(), demo.predictions_path()):
+        (folder / source.name).write_bytes(source.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return Path("of a shop")
+
+
+def _init(*arguments: str | Path) -> int:
+    return run_command_line(["init", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("output", ["eval.yaml", "settings/deep/mine.yml", "of a shop/eval.yaml"])
+def test_what_is_written_names_the_files_from_where_it_is(
+    output: str, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = sample / "predictions.jsonl"
+    database = f"sqlite:///{(sample / 'shop.sqlite').as_posix()}"
+    assert _init(sample / "cases.jsonl", "-p", answers, "--db", database, "-o", output) == 0
+    written = read_run_file(Path(output))
+    assert Path(written.cases or "").samefile(sample / "cases.jsonl")
+    assert Path(written.predictions or "").samefile(answers)
+    assert Path((written.db or "").removeprefix("sqlite:///")).samefile(sample / "shop.sqlite")
+    assert written.metrics is not None
+    assert written.metrics[0] == "match"
+    said = capsys.readouterr()
+    assert not said.err
+    assert "36 cases in the format jsonl: id, question, gold from gold_sql" in said.out
+    assert "answers to 34 of 36 cases, joined by id" in said.out
+    assert "next:  assay run " in said.out.splitlines()[-1]
+
+
+def test_its_run_has_the_sample_s_verdicts(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = f"sqlite:///{(sample / 'shop.sqlite').as_posix()}"
+    lines = [json.loads(line) for line in (sample / "predictions.jsonl").read_text(encoding="utf-8").splitlines()]
+    few = [line for line in lines if line["id"] in ("kq-01", "kq-02", "kq-03")]
+    (sample / "few.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in few), encoding="utf-8")
+    assert _init(sample / "cases.jsonl", "-p", sample / "few.jsonl", "--db", database) == 0
+    assert run_command_line(["run", "eval.yaml", "--limit", "3", "--workers", "1", "-q", "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert json.loads(printed[printed.index("{") :])["aggregates"]["correct"] == 2
+    assert Path("runs/first/run.json").is_file()
+
+
+def test_an_existing_file_stays(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("eval.yaml").write_text("mine", encoding="utf-8")
+    arguments = (sample / "cases.jsonl", "--db", "sqlite:///x.sqlite")
+    assert _init(*arguments) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert Path("eval.yaml").read_text(encoding="utf-8") == "mine"
+    assert _init(*arguments, "--overwrite") == 0
+    assert Path("eval.yaml").read_text(encoding="utf-8") != "mine"
+
+
+def test_what_will_not_work_is_said_beforehand(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (sample / "other.jsonl").write_text('{"id": "kq-01", "sql": "SELECT 1"}\n{"id": "zz", "sql": "SELECT 1"}\n')
+    assert _init(sample / "cases.jsonl", "-p", sample / "other.jsonl", "--db", "sqlite:///shopp.sqlite") == 0
+    said = capsys.readouterr().err
+    assert "no SQLite database at 'shopp.sqlite'" in said
+    assert "1 prediction fits no case, such as 'zz'" in said
+
+
+def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _init(sample / "cases.jsonl", "--db", f"sqlite:///{sample}/shop.sqlite") == 0
+    assert "next:  name the answers in eval.yaml" in capsys.readouterr().out
+    assert _init(sample / "cases.jsonl", "--db", "sqlite:///x", "--system", "chat:m", "-o", "live.yaml") == 0
+    assert read_run_file(Path("live.yaml")).system == "chat:m"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["cases.jsonl"], "--db must be given"),
+        (["cases.jsonl", "--db", "shop.sqlite"], "is no database URL"),
+        (["cases.jsonl", "--db", "sqlite:///s", "-o", "eval.json"], "a name that ends in .yaml"),
+        (["cases.jsonl", "--db", "sqlite:///s", "-p", "a", "--system", "b"], "were both given"),
+        (["nowhere.jsonl", "--db", "sqlite:///s"], "nowhere.jsonl"),
+    ],
+    ids=["no database", "no URL", "no YAML", "two sources", "no file"],
+)
+def test_what_cannot_be_used_writes_nothing(
+    arguments: list[str], said: str, sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(sample)
+    assert _init(*arguments) == 2
+    assert said in capsys.readouterr().err
+    assert not list(Path().glob("*.yaml"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there")
+def test_a_password_is_for_its_owner_s_eyes(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _init(sample / "cases.jsonl", "--db", "postgresql://u:hush-hush@127.0.0.1:1/x") == 0
+    assert stat.S_IMODE(Path("eval.yaml").stat().st_mode) == 0o600
+    assert "out of version control" in Path("eval.yaml").read_text(encoding="utf-8")
+    printed = capsys.readouterr()
+    assert "hush-hush" not in printed.out + printed.err
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12))
+def test_a_text_is_read_back_as_it_was(text: str) -> None:
+    assert plain_document(Path("x.yaml"), f"a: {_scalar(text)}\nb: [{_scalar(text, within=True)}]\n") == {
+        "a": text,
+        "b": [text],
+    }

@@ -1,0 +1,50 @@
+"""Whatever cannot be used of a command line is said in one line: what, the value, what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.cli.app import run_command_line
+
+FAULTS = [
+    (["run"], "CASES must be given (the question set, or a YAML file with all settings of a run)"),
+    (["run", "x", "--timeot", "3"], "assay run has no option --timeot (did you mean --timeout?)"),
+    (["run", "x", "--timeot=3"], "assay run has no option --timeot (did you mean --timeout?)"),
+    (["run", "x", "--nothing-like-it"], "assay run has no option --nothing-like-it"),
+    (["run", "x", "-y"], "assay run has no option -y"),
+    (["run", "x", "--limit", "abc"], "--limit is 'abc': write a whole number from 1 up"),
+    (["run", "x", "--limit", "5", "--limit", "0"], "--limit is '0': write a whole number from 1 up"),
+    (["run", "x", "--limit=1.5"], "--limit is '1.5': write a whole number from 1 up"),
+    (["run", "x", "--penalty", "a"], "--penalty is 'a': write a number"),
+    (["run", "x", "--timeout", "much"], "--timeout is 'much': write a number from 0.01 up"),
+    (["denodo", "-i", "x", "-t", "much"], "--timeout is 'much': write a number from 0.01 up"),
+    (["view", "x", "--port", "70000"], "--port is '70000': write a whole number from 0 to 65535"),
+    (["run", "x", "y z"], "assay run takes CASES and options, and 'y z' is too much"),
+    (["demo", "a", "b", "c"], "assay demo takes FOLDER and options, and 'b' 'c' is too much"),
+    (["denodo", "--input", "x", "y"], "assay denodo takes options only, and 'y' is too much"),
+    (["run", "x", "--limit"], "--limit takes a value: write  --limit N"),
+    (["run", "x", "-p"], "-p takes a value: write  -p FILE"),
+    (["run", "x", "--quiet=3"], "--quiet takes no value"),
+    (["check", "a"], "SQL_GOLD... must be given (the query that is right, or several, any of which is)"),
+    (["suite", "build", "x"], "--output must be given (folder for the suite)"),
+    (["rnu"], "assay has no verb 'rnu' (did you mean 'run'?)"),
+    (["suite", "bild"], "assay suite has no verb 'bild' (did you mean 'build'?)"),
+    (["--fo"], "assay has no option --fo"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), FAULTS, ids=[" ".join(arguments) for arguments, _ in FAULTS])
+def test_a_fault_is_one_line_with_its_remedy(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(arguments) == 2
+    printed = capsys.readouterr()
+    of = said.partition(" takes")[0].partition(" has")[0] if said.startswith("assay") else f"assay {arguments[0]}"
+    of = "assay suite build" if arguments[:2] == ["suite", "build"] else of
+    assert printed.err == f"assay: error: {said}: see  {of} --help\n"
+    assert not printed.out
+
+
+def test_a_verb_like_none_is_told_all_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["qqq"]) == 2
+    assert "(there is demo, " in capsys.readouterr().err

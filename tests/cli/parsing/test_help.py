@@ -1,0 +1,102 @@
+"""Every verb's help: options in groups that fit, examples that can be copied, exit statuses, a page that exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from assay.cli.app import app, run_command_line
+from assay.cli.parsing.commands import command_lines
+from assay.cli.parsing.panels import OTHER, PANELS, panel_of
+
+ROOT = Path(__file__).parents[3]
+
+
+def _verbs(command: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for inner, found in getattr(command, "commands", {}).items():
+        yield from _verbs(found, (*name, inner))
+    if not hasattr(command, "commands"):
+        yield name, command
+
+
+VERBS = dict(_verbs(get_command(app)))
+GROUPS = [("suite",), ()]
+PANELLED = [verb for verb in VERBS if len([one for one in VERBS[verb].params if one.param_type_name == "option"]) > 6]
+ALONE = {"--lint", "--sdmx", "--browser", "--idle", "--port", "--database", "--help", "--json", "--force"}
+"""Options whose verb has too few of them for groups."""
+
+
+def _shown(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> str:
+    assert run_command_line([*arguments, "--help"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", [*VERBS, *GROUPS], ids=" ".join)
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_help_fits_and_says_where_to_read_on(
+    verb: tuple[str, ...], columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = _shown(verb, capsys)
+    assert max(map(len, shown.splitlines())) <= int(columns)
+    assert "\x1b" not in shown
+    if not verb:
+        return
+    assert re.search(r"Exit status: 0 .*2 ", " ".join(shown.split()))
+    [page] = re.findall(r"Read more: (\S+)", shown)
+    assert (ROOT / page).is_file()
+
+
+@pytest.mark.parametrize("verb", PANELLED, ids=" ".join)
+def test_every_option_has_a_group_of_its_verb(verb: tuple[str, ...]) -> None:
+    command = VERBS[verb]
+    for option in (one for one in command.params if one.param_type_name == "option"):
+        assert option.rich_help_panel != OTHER or option.opts[0] in ALONE, option.opts
+
+
+def test_every_option_that_a_group_names_exists() -> None:
+    known = {name for command in VERBS.values() for one in command.params for name in one.opts}
+    named = {name for names in PANELS.values() for name in names}
+    assert named <= known
+    assert panel_of("run", ["--cache"]) == panel_of("llmsql", ["--cache"]) != panel_of("judge", ["--cache"])
+
+
+def test_verbs_stand_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = _shown((), capsys)
+    assert "Commands:" not in shown
+    headings = re.findall(r"^(\S.*):$", shown, re.M)
+    assert headings[0] == "Start here"
+    assert headings[-1] == "Options"
+    assert set(re.findall(r"^  ([a-z]+)  ", shown, re.M)) == set(get_command(app).commands)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_an_example_can_be_copied_from_the_help(
+    verb: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = _shown(verb, capsys)
+    examples = re.findall(r"^    (assay (?:.*\\\n)*.*)$", shown, re.M)
+    assert examples or verb == ("suite", "show")
+    whole = " ".join((VERBS[verb].help or "").split())
+    for example in examples:
+        joined = " ".join(example.replace("\\\n", " ").split())
+        assert joined in whole
+        words = shlex.split(joined)
+        named = {name for one in VERBS[tuple(words[1 : 1 + (words[1] == "suite") + 1])].params for name in one.opts}
+        assert {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)} <= named, joined
+
+
+def test_a_long_command_is_broken_before_options_alone() -> None:
+    command = "assay run 'a b.jsonl' --predictions p.jsonl --db 'sqlite:///a b.sqlite' -o runs/first"
+    for width in (20, 40, 60, 200):
+        lines = command_lines(command, width)
+        assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(command)
+        assert all(line.strip().startswith(("-", "assay")) for line in lines)
+    assert len(command_lines(command, 200)) == 1
