@@ -220,8 +220,8 @@ def leaderboard(
     ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for
     `diff`; every pair of runs is tested, corrected across all pairs. ``detailed``: with every metric by difficulty,
     database and tag, and with all cases (`assay.model.BoardDetail`). Raises as `diff` does, and UsageError for no run,
-    without the detail for fewer than two. ``optional``: those of the folders that are left out, with a note, where their
-    run cannot be read.
+    without the detail for fewer than two. ``optional``: those of the folders that are left out, with a note, where
+    their run cannot be read.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
     given = [_run(run) for run in runs]

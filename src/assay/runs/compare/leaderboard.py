@@ -39,8 +39,8 @@ def rank(
     """Rank runs, in memory or in folders, by a metric over the cases that all of them have and score, best first.
 
     ``metric`` None: the metric that leads them all (`common_metric`). Every pair is tested, corrected across all pairs.
-    ``detailed``: with `Leaderboard.detail`, also for a single run. ``optional``: folders that are left out, with a note,
-    where their run cannot be read.
+    ``detailed``: with `Leaderboard.detail`, also for a single run. ``optional``: folders that are left out, with a
+    note, where their run cannot be read.
 
     Raises InputError where a folder holds no run, a run lacks the metric, or no case is common to all and scored
     by all; RunError where a run is unfinished or damaged; UsageError for fewer than two runs.
