@@ -329,6 +329,8 @@ def read_run_file(folder: Path) -> RunFile:
     path = folder / RUN_FILE
     if not path.exists():
         raise InputError(f"{folder} is no run: there is no {RUN_FILE} in it")
+    if not path.is_file():
+        raise RunError(f"{path} is no file: run the command again with another folder")
     try:
         stored = decode_value(path.read_bytes(), RunFile)
     except RunError as error:
