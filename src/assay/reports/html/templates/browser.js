@@ -394,8 +394,8 @@ const browser = (() => {
     });
     addEventListener("afterprint", () => { drawn = ""; draw(); });
 
-    // On a phone the filters are folded away at first.
-    const wide = matchMedia("(min-width: 561px)");
+    // Where there is little room, the filters are folded away at first.
+    const wide = matchMedia("(min-width: 861px)");
     const fold = () => { document.getElementById("cases-more").open = wide.matches; };
     wide.addEventListener("change", fold);
     fold();
