@@ -2,11 +2,11 @@
 
     python benchmarks/coverage.py [--samples N]
 
-Draws samples from known distributions of differences, bounds each in several ways that are meant to hold the
-true mean 95 % of the time, and prints how often they do and, in brackets, how wide they are on average. Seeds are
-fixed. The table in docs/background/statistics.md is its output. `paired_interval` (last column) is measured on five
-times
-as many samples as the others; exits with 1 where it holds the true mean less often than the bound. Needs numpy.
+Draws samples from known distributions of differences, bounds each in several ways that are meant to hold the true
+mean 95 % of the time, and prints how often they do and, in brackets, how wide they are on average. Seeds are fixed.
+The table in docs/background/statistics-measured.md is its output. `paired_interval` (last column) is measured on
+five times as many samples as the others; exits with 1 where it holds the true mean less often than the bound. Needs
+numpy.
 """
 
 from __future__ import annotations

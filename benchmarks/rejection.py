@@ -2,10 +2,10 @@
 
     python benchmarks/rejection.py [--samples N]
 
-Draws pairs of runs without a true difference, over databases whose own differences vary: one database suits the
-one run, another the other. Prints how often each test rejects at 5 %. The table in docs/background/statistics.md is its
-output. Seeds are fixed. Exits with 1 where the test that is used (last column) rejects more often than the bound.
-Needs numpy.
+Draws pairs of runs without a true difference, over databases whose own differences vary: one database suits the one
+run, another the other. Prints how often each test rejects at 5 %. The table in
+docs/background/statistics-measured.md is its output. Seeds are fixed. Exits with 1 where the test that is used
+(last column) rejects more often than the bound. Needs numpy.
 """
 
 from __future__ import annotations

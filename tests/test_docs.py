@@ -12,6 +12,10 @@ on the line before a block changes that:
     <!-- example: with emulator -->     what it calls 127.0.0.1:8008 is an emulated Denodo with the bundled example
     <!-- example: with chat model -->   OPENAI_BASE_URL and OPENAI_API_KEY lead to a judge by rule, which says
                                         equivalent where two queries are the same text
+    <!-- example: signature -->         is only compiled: a function or class as the reference shows it
+
+Blocks in other languages are held to what they say they are (`blocks`). Links are in `test_docs_links`, what the
+reference says of the code in `test_reference`.
 """
 
 from __future__ import annotations
@@ -29,20 +33,18 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import distribution
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from typer.main import get_command
 
+import blocks
 import commands
-from assay import demo, load_run, registry
+from assay import demo, load_run
 from assay.cli.app import app
-from assay.model import FailureKind, Flag, Limits, MetricInfo, NearMissKind
-from assay.scoring.selections.metrics import selection_metrics
+from assay.model import Limits
 from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
 from assay.testing import example as bank
 
@@ -50,10 +52,13 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 DOCUMENTS = [README, *GUIDES]
+WRITTEN = [one for one in DOCUMENTS if one.parent.parent.name != "reference"]
+"""Documents that are not made from the code."""
 SHARED = Path(os.environ.get("ASSAY_SHARED_DATA", ROOT.parent / "shared" / "data"))
 FENCE = re.compile(
     r"^(?:<!-- example: (?P<directive>[^\n]*?) -->\n)?^```(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S
 )
+DIRECTIVE = re.compile(r"|exit \d+|file [\w.-]+|signature|with (emulator|chat model)")
 VERB = r"[a-z][a-z0-9-]*"
 NO_VERBS = {"is", "judges", "says", "reads", "does", "knows", "itself", "and", "or", "as", "to"}
 GROUPS = {"suite"}
@@ -218,8 +223,23 @@ def test_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             _run_one(example, tmp_path, names)
 
 
+def _runs(document: Path) -> bool:
+    return any(one.language in blocks.RUN and one.directive != "signature" for one in _examples(document))
+
+
+@pytest.mark.parametrize("document", [one for one in DOCUMENTS if any(_examples(one))], ids=_relative)
+def test_blocks_that_do_not_run_are_what_they_say(document: Path, tmp_path: Path) -> None:
+    for example in _examples(document):
+        if example.language in blocks.RUN and example.directive != "signature":
+            continue
+        try:
+            blocks.check_block("py" if example.directive == "signature" else example.language, example.body, tmp_path)
+        except Exception as error:
+            raise AssertionError(f"{example.place}, a block marked {example.language!r}: {error!r}") from error
+
+
 @pytest.mark.slow(long=True)
-@pytest.mark.parametrize("document", GUIDES, ids=_relative)
+@pytest.mark.parametrize("document", [one for one in GUIDES if _runs(one)], ids=_relative)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.build_database(tmp_path)
     shutil.copy(demo.cases_path(), tmp_path)
@@ -238,9 +258,9 @@ def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             if not (tmp_path / needed[1]).exists():
                 (tmp_path / needed[1]).symlink_to(data, target_is_directory=True)
         else:
-            assert re.fullmatch(r"|exit \d+|file [\w.-]+|with (emulator|chat model)", example.directive), (
-                example.directive
-            )
+            assert DIRECTIVE.fullmatch(example.directive), example.directive
+        if example.directive == "signature":
+            continue
         if example.directive.startswith("file "):
             (tmp_path / example.directive.removeprefix("file ")).write_text(example.body, encoding="utf-8")
             continue
@@ -289,35 +309,13 @@ def test_pictures_are_there_and_light() -> None:
             assert picture.stat().st_size < 250_000, f"{target} is too heavy for a page that everyone loads"
 
 
-def _slug(heading: str) -> str:
-    """A heading's anchor as code hosts make it."""
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-
-
-def _anchors(document: Path) -> set[str]:
-    text = FENCE.sub("", document.read_text(encoding="utf-8"))
-    return {_slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)}
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
-def test_links_lead_somewhere(document: Path) -> None:
-    text = FENCE.sub("", document.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if re.match(r"[a-z]+:", target):
-            continue
-        path, _, anchor = target.partition("#")
-        found = (document.parent / path).resolve() if path else document
-        assert found.exists(), f"{_relative(document)} links to {target}, which does not exist"
-        assert not anchor or anchor in _anchors(found), f"{_relative(document)} links to {target}: no such heading"
-
-
 def _named_verbs_and_options() -> list[tuple[str, str]]:
     """Every ``assay VERB`` written as code in a document, with each of its options; '' stands for the verb itself.
 
     A verb of a group stands behind the group's name: ``suite build``.
     """
     found: set[tuple[str, str]] = set()
-    for document in DOCUMENTS:
+    for document in WRITTEN:
         text = document.read_text(encoding="utf-8")
         code = [re.sub(r"\\\n\s*", " ", example.body) for example in _examples(document)]
         code += re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
@@ -354,49 +352,6 @@ def test_every_verb_is_documented() -> None:
 
 def _text(name: str) -> str:
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
-
-
-def test_every_metric_is_documented_under_its_own_heading() -> None:
-    metrics = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"}
-    headings = set(re.findall(r"^#+ `(\w+)`", _text("reference/metrics.md"), re.M))
-    assert headings == metrics
-
-
-def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
-    def said(info: MetricInfo) -> list[str]:
-        reach = "0 or 1" if info.binary else f"{info.lowest:g} to {info.highest:.4g}"
-        place = "" if info.default_place is None else str(info.default_place)
-        return [f"`{info.name}`", info.meaning, reach, place, info.guide_column or ""]
-
-    lines = re.findall(r"^\| `\w+` \|.* \|$", _text("reference/metrics.md"), re.M)
-    rows = [row.strip("| ").split("|") for row in lines]
-    found = {cells[0].strip(): [cell.strip() for cell in cells] for cells in rows}
-    of_queries = [entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"]
-    for info in [MetricInfo.of(registry.metric(name)) for name in of_queries]:
-        wanted = said(info)
-        assert found[wanted[0]] + [""] * (5 - len(found[wanted[0]])) == wanted
-    for info in map(MetricInfo.of, selection_metrics(on_data=True)):
-        assert found[f"`{info.name}`"] == said(info)[:3]
-    table = re.findall(r"^\| `(\w+)` \|", _text("reference/metrics.md").partition("## `match`")[0], re.M)
-    assert table[: len(registry.default_metrics())] == list(registry.default_metrics())
-    assert sorted(table) == sorted([*of_queries, *(one.name for one in selection_metrics(on_data=True))])
-
-
-def test_what_a_metric_may_say_is_documented() -> None:
-    documented = set(re.findall(r"`(\w+)`", _text("reference/metrics.md").partition("## A metric of your own")[2]))
-    assert {field.name for field in fields(MetricInfo)} - {"timed"} <= documented
-
-
-def test_every_flag_near_miss_and_failure_is_documented() -> None:
-    documented = set(re.findall(r"`(\w+)`", _text("background/verdict.md")))
-    for vocabulary in (Flag, NearMissKind, FailureKind):
-        assert set(get_args(vocabulary)) <= documented
-
-
-def test_every_format_is_documented() -> None:
-    documented = set(re.findall(r"`(\w+)`", _text("reference/formats.md")))
-    formats = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.cases"}
-    assert formats <= documented
 
 
 def test_limits_in_the_documents_are_those_of_the_code() -> None:

@@ -80,6 +80,8 @@ def answered_rows(value: object) -> GivenResult | None:
     None where it is something else. Raises NotRows where it is rows, but not of one shape.
     """
     columns: object = ()
+    if isinstance(value, GivenResult):
+        return value
     if isinstance(value, Mapping):
         told: dict[object, object] = dict(value)
         if "rows" not in told:

@@ -16,6 +16,9 @@ T = TypeVar("T")
 
 LARGE = 5_000
 """Runs of more cases are packed."""
+BINARY: int = getattr(os, "O_BINARY", 0)
+"""What opens a file as it is: Windows would turn the ends of lines into its own, and stop at a Ctrl-Z."""
+
 _ABSENT = -1
 _MOST_IN_MEMORY = 32 * 1024 * 1024
 """Bytes of lines that are kept without a file; more go to a temporary file."""
@@ -38,7 +41,7 @@ class KeptLines:
         self._starts = array("q", [_ABSENT]) * count
         self._lengths = array("q", [0]) * count
         if path is not None:
-            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            self._descriptor = os.open(path, os.O_RDONLY | BINARY)
         self._buffer = bytearray()
         self._most_in_memory = most_in_memory
         self._written = 0

@@ -117,7 +117,11 @@ def open_system(url: str, options: SystemOptions) -> System:
             f"{url!r} names no system: "
             "write denodo:URL, http:URL, chat:MODEL, command:COMMAND or python:MODULE:FUNCTION"
         )
-    opened: System = load("assay.systems", kind).open(url, options)
+    loaded = load("assay.systems", kind)
+    if not callable(getattr(loaded, "open", None)):
+        said = _package(find("assay.systems", kind))
+        raise PluginError(f"the kind of system {kind!r} of {said} cannot be opened: its class needs open(url, options)")
+    opened: System = loaded.open(url, options)
     return opened
 
 

@@ -67,7 +67,7 @@ def test_a_misspelt_metric_names_the_nearest(run: assay.Run) -> None:
 
 
 def test_the_documents_name_every_column_with_its_type() -> None:
-    page = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "run-folder.md"
     text = page.read_text("utf-8").partition("## results.parquet")[2]
     rows = re.findall(r"^\| (`[^|]+`) \| ([A-Z\[\]]+) \|", text, re.M)
     told = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}

@@ -146,3 +146,11 @@ def test_a_database_may_be_made_by_a_fixture(project: pytest.Pytester, write: Wr
         """
     )
     project.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_query_in_a_code_fence_and_given_rows_are_answers(city: pytest.Pytester) -> None:
+    """As from a live system and from a file, whatever type the callable gives."""
+    fence = "'```sql\\nSELECT 1;\\n```'"
+    for answer in (fence, f"assay.Prediction(case_id='', query={fence})", "assay.GivenResult.of([(1,)])", "[[1]]"):
+        city.makeconftest(_fixture("assay_predict", f"import assay\nreturn lambda case: {answer}"))
+        city.runpytest("city.assay.yaml::a").assert_outcomes(passed=1)

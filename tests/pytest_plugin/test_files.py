@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,25 @@ def test_the_same_file_serves_assay_run(answered: pytest.Pytester) -> None:
     assert done.returncode == 0, done.stderr
     headline = json.loads(done.stdout)["headline"]
     assert (headline["numerator"], headline["n"], headline["unscored"]) == (1, 2, 2)
+
+
+def test_what_a_case_file_says_of_judging_holds_as_in_a_run(project: pytest.Pytester, write: Write) -> None:
+    """Gold's own database, what is no mistake, tolerances: each case is right by one of them alone."""
+    golds = {
+        "gold_db": ("SELECT n FROM old", "SELECT count(*) FROM city"),
+        "extra_columns": ("SELECT 1", "SELECT 1, 2"),
+        "duplicates": ("SELECT 1 UNION SELECT 1", "SELECT 1 UNION ALL SELECT 1"),
+        "case": ("SELECT 'a'", "SELECT 'A'"),
+        "relative_tolerance": ("SELECT 2.0", "SELECT 2.001"),
+        "absolute_tolerance": ("SELECT 0.0", "SELECT 0.001"),
+    }
+    settings = "gold_db: sqlite:///old.sqlite\nextra_columns: allowed\nduplicates: ignored\ncase: ignored\n"
+    with closing(sqlite3.connect(project.path / "old.sqlite")) as connection:
+        connection.executescript("CREATE TABLE old (n INTEGER); INSERT INTO old VALUES (5);")
+    write("cases.jsonl", [{"id": name, "question": "Q", "sql": gold} for name, (gold, _) in golds.items()])
+    write("answers.jsonl", {name: answer for name, (_, answer) in golds.items()})
+    plain = "db: sqlite:///city.sqlite\ncases: cases.jsonl\npredictions: answers.jsonl\n"
+    write("plain.assay.yaml", plain)
+    write("said.assay.yaml", f"{plain}{settings}relative_tolerance: 0.01\nabsolute_tolerance: 0.01\n")
+    project.runpytest("plain.assay.yaml").assert_outcomes(errors=1, failed=5)
+    project.runpytest("said.assay.yaml").assert_outcomes(passed=6)

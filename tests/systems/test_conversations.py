@@ -16,9 +16,11 @@ from assay.model import Case, Exchange, Failure, Prediction
 from assay.runs.asking import answers_held, ask
 from assay.systems.chat.query_finder import read_answer
 from assay.systems.chat.system import ChatSystem
+from assay.systems.concurrency import Sayings
 from assay.systems.denodo import DenodoSystem
 from assay.systems.http.system import HttpSystem
 from assay.systems.options import SystemOptions
+from assay.systems.predictions import QuestionFailed
 from assay.systems.process.command import CommandSystem
 from assay.systems.python import PythonSystem
 from assay.testing import ChatAnswer, ChatEmulator, DenodoEmulator
@@ -173,6 +175,11 @@ def test_http_gets_the_earlier_turns_in_its_body(
         ({"sql": None, "meta": {"did": "clarify"}}, "clarify", None),
         ({"sql": "null"}, "decline", None),
         ({"sql": None}, "nothing", None),
+        ({"meta": {"did": "decline"}}, "decline", None),
+        ({"meta": {"did": "clarify"}, "message": "Which year?"}, "clarify", None),
+        ({"sql": None, "rows": None, "meta": {"did": "answer"}}, "nothing", None),
+        ({"rows": None, "meta": {"did": "answer"}}, "nothing", None),
+        ({"sql": " ;", "rows": [[1]], "meta": {"did": "answer", "sure": "0.5"}}, "answer", 0.5),
     ],
 )
 def test_http_says_what_it_does_where_its_paths_say(
@@ -186,15 +193,57 @@ def test_http_says_what_it_does_where_its_paths_say(
     assert (found.failure is not None) == (given == "nothing")
 
 
-@pytest.mark.parametrize("meta", [{"did": "maybe"}, {"did": "answer", "sure": 87}, {"did": "answer", "sure": "high"}])
-def test_http_refuses_a_decision_that_it_cannot_read(quick: Quick, meta: dict[str, Any]) -> None:
-    from assay.systems.predictions import QuestionFailed
+def test_http_refuses_a_decision_that_it_cannot_read(quick: Quick) -> None:
+    system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(decision_path="meta.did"))
+    for said in ({"sql": "SELECT 1", "meta": {"did": "maybe"}}, {"meta": {"did": "answer"}}):
+        with pytest.raises(QuestionFailed, match=r"expected answer|name the query's path"):
+            system._read(TURN, said, 0.0)
 
-    system = HttpSystem.open(
-        "http:http://127.0.0.1:9/ask", quick(decision_path="meta.did", confidence_path="meta.sure")
-    )
-    with pytest.raises(QuestionFailed, match="expected"):
-        system._read(TURN, {"sql": "SELECT 1", "meta": meta}, 0.0)
+
+@pytest.mark.parametrize("sure", [87, 1.01, -0.1, "high", "87%", True, {"v": 1}, float("nan")])
+def test_an_answer_is_not_lost_for_a_confidence_that_cannot_be_read(quick: Quick, sure: object) -> None:
+    """It is told, once, and the answer counts as one without."""
+    system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(confidence_path="sure"))
+    with pytest.warns(UserWarning, match="case t-3 has .* at 'sure': expected a number from 0 to 1"):
+        found = system._read(TURN, {"sql": "SELECT 1", "sure": sure}, 0.0)
+    assert (found.query, found.confidence, found.failure) == ("SELECT 1", None, None)
+    assert system._read(TURN, {"sql": "SELECT 2", "sure": sure}, 0.0).query == "SELECT 2"
+
+
+def test_rows_stand_beside_the_place_of_the_query_wherever_that_is(quick: Quick) -> None:
+    system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(query_path="data.sql"))
+    for query in ({"sql": None}, {"sql": ""}, {}):
+        found = system._read(TURN, {"data": {**query, "rows": [[1]]}}, 0.0)
+        assert found.result is not None
+        assert found.result.row_count == 1
+    assert system._read(TURN, {"data": {"sql": "SELECT 1", "rows": [[2]]}}, 0.0).query == "SELECT 1"
+
+
+def test_answers_are_kept_by_the_paths_that_they_were_read_by(quick: Quick) -> None:
+    paths = ("query_path", "decision_path", "confidence_path")
+    told = [HttpSystem.open("http:http://127.0.0.1:9/ask", quick(**{path: "a.b"})).describe() for path in paths]
+    assert len({*told, HttpSystem.open("http:http://127.0.0.1:9/ask", quick()).describe()}) == 4
+
+
+def test_every_kind_of_answer_goes_along_with_the_next_turn(quick: Quick) -> None:
+    """Rows, a refusal, a question back: what the system said is in its history, not only its queries."""
+    big = [[number] for number in range(500)]
+    answers = [
+        ({"columns": ["n"], "rows": [[1], [None]]}, '{"columns": ["n"], "rows": [[1],[null]]}'),
+        ({"sql": "```sql\nSELECT 1\n```"}, "```sql\nSELECT 1\n```"),
+        ({"sql": None, "did": "clarify", "message": "Which year?"}, "Which year?"),
+        ({"did": "decline"}, "null"),
+        ({"sql": None}, None),
+        ({"rows": big}, f'{{"rows": {big[:100]}, "rows_in_all": 500}}'),
+    ]
+    system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(decision_path="did"))
+    said = Sayings()
+    cases = talk("t", len(answers) + 1)
+    for case, (answer, _) in zip(cases, answers, strict=False):
+        said.note(case, system._read(case, answer, 0.0))
+    asked = said.before(cases[-1])
+    assert isinstance(asked, Case)
+    assert [one.answer for one in asked.history] == [spoken for _, spoken in answers]
 
 
 def test_a_command_gets_the_earlier_turns_as_an_argument(quick: Quick) -> None:

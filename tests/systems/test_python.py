@@ -6,12 +6,14 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assay.errors import InputError, SystemUnusable
-from assay.model import Case, Prediction
+from assay.api.inputs import FileOptions, as_prediction, read_inputs
+from assay.errors import InputError, SystemUnusable, UsageError
+from assay.model import Case, GivenResult, Prediction
 from assay.systems.options import SystemOptions
 from assay.systems.python import PythonSystem
 
@@ -177,3 +179,26 @@ def test_a_callable_that_cannot_be_filled_is_refused(quick: Quick) -> None:
         PythonSystem(lambda question, schema: None, quick())
     with pytest.raises(InputError, match="takes no argument by position"):
         PythonSystem(lambda: None, quick())
+
+
+def test_a_query_in_a_code_fence_is_read_the_same_from_every_callable(case: Case, quick: Quick) -> None:
+    """As text or in a Prediction, of a live system, of `evaluate` or in a list; given rows stay as they are."""
+    fence = "```sql\nSELECT 1;\n```"
+    made = Prediction(case_id=case.id, query=fence)
+    for answer in (fence, made):
+        live = PythonSystem(lambda question, answer=answer: answer, quick()).answer(case)
+        assert (live.query, live.raw) == ("SELECT 1", fence)
+        assert replace(as_prediction(answer, case), timings_s=live.timings_s) == live
+    quoted = Prediction(case_id=case.id, query="SELECT '```'")
+    assert as_prediction(quoted, case) is quoted
+    for given in (GivenResult.of([(1,)], cells="typed"), GivenResult.of([("1",)], cells="text")):
+        assert PythonSystem(lambda question, given=given: given, quick()).answer(case).result == given
+        assert as_prediction(given, case).result == given
+    read = read_inputs([case], [made], FileOptions(), allow_unmatched=False).predictions[0]
+    assert (read.query, read.raw) == ("SELECT 1", fence)
+
+
+def test_a_confidence_that_is_no_number_is_told(case: Case) -> None:
+    for sure in ("0.7", 2, float("nan"), [1]):
+        with pytest.raises(UsageError, match="give a number from 0 to 1"):
+            Prediction(case_id=case.id, confidence=sure)  # type: ignore[arg-type]

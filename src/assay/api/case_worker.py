@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 from assay.api.arguments import check_options
+from assay.api.backends import local_pool
 from assay.api.single import read_outcome
-from assay.api.workers import make_pool
+from assay.api.workers import worker_settings
 from assay.engines.pool.pool import WorkerPool
-from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
 from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.runs.worker_tasks import CaseTask
 
@@ -17,13 +19,13 @@ from assay.runs.worker_tasks import CaseTask
 class CaseChecker:
     """Judges one case at a time, for callers that get them one at a time, such as a test runner.
 
-    A worker process for each pair of column rule and limits starts with its first case and stays
+    A worker process for each pair of options and limits starts with its first case and stays
     until ``close``. It executes each query on each database once, as a run does: later changes in a
     database are not seen. For one thread only.
     """
 
     def __init__(self) -> None:
-        self._pools: dict[tuple[int, ColumnRule, Limits], WorkerPool] = {}
+        self._pools: dict[tuple[int, ComparisonOptions, Limits, bool], WorkerPool] = {}
 
     def score(
         self,
@@ -31,16 +33,19 @@ class CaseChecker:
         prediction: Prediction,
         url: DatabaseUrl,
         *,
-        columns: ColumnRule = "any",
+        gold_url: DatabaseUrl | None = None,
+        options: ComparisonOptions | None = None,
         limits: Limits | None = None,
         head_rows: int = 0,
     ) -> tuple[Evidence, Executions]:
         """The evidence, and the executions with the first ``head_rows`` rows of each result.
 
+        ``gold_url``: the database of gold's queries, where that is another one.
+
         Raises AssayError where scoring itself fails. Failures of the queries are never raised.
         """
-        pool = self._pool(columns, limits or Limits())
-        task = CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows)
+        pool = self._pool(options or ComparisonOptions(), limits or Limits(), gold_apart=gold_url is not None)
+        task = CaseTask(case=case, prediction=prediction, url=url, gold_url=gold_url, head_rows=head_rows)
         outcomes: Iterator[TaskDone | TaskLost] = pool.run([[Task(id=0, payload=task)]])
         (outcome,) = outcomes
         return read_outcome(outcome)
@@ -51,11 +56,16 @@ class CaseChecker:
             pool.close()
         self._pools.clear()
 
-    def _pool(self, columns: ColumnRule, limits: Limits) -> WorkerPool:
+    def _pool(self, options: ComparisonOptions, limits: Limits, *, gold_apart: bool) -> WorkerPool:
         # A forked child must not talk to the workers of its parent.
-        key = (os.getpid(), columns, limits)
+        key = (os.getpid(), options, limits, gold_apart)
         pool = self._pools.get(key)
         if pool is None or pool.closed:  # an interrupted pool is closed
-            check_options(columns)
-            pool = self._pools[key] = make_pool(ComparisonOptions(columns=columns), limits, (), 1)
+            check_options(
+                options.columns,
+                relative_tolerance=options.relative_tolerance,
+                absolute_tolerance=options.absolute_tolerance,
+            )
+            worker = replace(worker_settings(options, limits, ()), gold_apart=gold_apart)
+            pool = self._pools[key] = local_pool(worker, 1)
         return pool

@@ -65,6 +65,7 @@ from assay.model.lint import LintOptions
 from assay.model.suite import SUITE_MATCH
 from assay.model.witness import ScratchServer, WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
+from assay.protections import lacking
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
 from assay.runs.plan import databases_of, plan_work, works_of
@@ -453,4 +454,5 @@ def provenance_of(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequenc
         unmatched_predictions=inputs.unmatched,
         blank_rows=inputs.blank_rows,
         joining=inputs.joining,
+        unprotected=lacking(),
     )

@@ -21,11 +21,12 @@ from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.inline_rows import NotRows, answered_rows, inline_result
 from assay.kept import kept, parts_of
-from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joining, Prediction, Result
+from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, GivenResult, Joining, Prediction, Result
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
 from assay.systems.concurrency import Sayings
+from assay.systems.predictions import answered, without_fence
 
 Ask: TypeAlias = Callable[[Case], "str | Prediction | Result | Sequence[Any] | None"]
 CasesInput: TypeAlias = "str | PathLike[str] | Iterable[Case | Mapping[str, Any]]"
@@ -301,7 +302,7 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
         raise InputError("there is no prediction to evaluate")
     items = [{"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items]
     if all(isinstance(one, Prediction) for one in items):
-        loaded = LoadedPredictions(predictions=tuple(items))
+        loaded = LoadedPredictions(predictions=tuple(map(without_fence, items)))
     elif any(isinstance(one, Prediction) for one in items):
         raise UsageError("some predictions are assay.Prediction and some are not: give all of one kind")
     elif selections:
@@ -345,12 +346,12 @@ def _ask(system: Ask, case: Case) -> Prediction:
 def as_prediction(answer: object, case: Case) -> Prediction:
     """A callable's answer to a case as a Prediction. Raises UsageError unless it is one, a text, rows or None."""
     if isinstance(answer, Prediction):
-        return answer if answer.case_id == case.id else replace(answer, case_id=case.id)
+        return without_fence(answer if answer.case_id == case.id else replace(answer, case_id=case.id))
     if answer is None:
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))
     if not isinstance(answer, str):
         return _with_rows(answer, case)
-    return Prediction(case_id=case.id, query=answer)
+    return answered(case, answer)
 
 
 def _with_rows(answer: object, case: Case) -> Prediction:
@@ -360,7 +361,7 @@ def _with_rows(answer: object, case: Case) -> Prediction:
         if given is None:
             found = as_result(answer)
             given = inline_result(list(found.rows), found.columns, cells="typed")
-        elif not isinstance(answer, Mapping):
+        elif not isinstance(answer, (Mapping, GivenResult)):
             given = replace(given, cells="typed")
     except NotRows as error:
         message = f"the result that the system answered {error}"

@@ -1,4 +1,5 @@
-"""The message for a bug in Assay: the error, its place in the code, where to report it; no traceback, no secrets."""
+"""The message for a bug in Assay or in a plug-in: the error, its place in the code, whose it is; no traceback, no
+secrets."""
 
 from __future__ import annotations
 
@@ -31,11 +32,28 @@ def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
     said = one_line(without_secrets(str(error), secrets), limit=_MOST_CHARACTERS)
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
     made_with = f"Assay {__version__}, Python {sys.version.split()[0]}, {sys.platform}"
+    package = _plugin_of(error)
+    whose = f"in the package {package}, which extends Assay" if package else "in Assay"
+    where = f"where you have {package or 'Assay'} from"
     return (
-        f"this is a fault in Assay, not in what it was given: {what}\n"
+        f"this is a fault {whose}, not in what it was given: {what}\n"
         f"  at {one_line(' < '.join(_places(error)))}; {made_with}\n"
-        "  What a run finished before is kept. Please report these lines where you have Assay from, with the command."
+        f"  What a run finished before is kept. Please report these lines {where}, with the command."
     )
+
+
+def _plugin_of(error: BaseException) -> str | None:
+    """The package whose plug-in raised the error, or called what did; None where none of them was at work."""
+    from importlib.metadata import entry_points
+
+    packages = {
+        entry.module.partition(".")[0]: entry.dist.name
+        for group in ("engines", "systems", "metrics", "cases", "reports")
+        for entry in entry_points(group=f"assay.{group}")
+        if entry.dist is not None and not entry.module.startswith("assay.")
+    }
+    at = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return next((package for name in at if (package := packages.get(name.partition(".")[0]))), None)
 
 
 def without_secrets(text: str, secrets: Sequence[str]) -> str:

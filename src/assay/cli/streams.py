@@ -53,9 +53,12 @@ class _Forgiving(io.FileIO):
         if stream is not None:
             with suppress(OSError):
                 stream.flush()
+            if os.name == "nt" and stream.isatty():
+                return stream  # a console takes text, and bytes only in an encoding of its own
             settings = {
                 "encoding": stream.encoding,
-                "errors": stream.errors,
+                # A pipe or a file in an encoding such as Windows' own has no ≥: shown as an escape, it ends nothing.
+                "errors": "backslashreplace" if stream.errors == "strict" else stream.errors,
                 "line_buffering": getattr(stream, "line_buffering", False),
                 "write_through": getattr(stream, "write_through", False),
             }

@@ -130,7 +130,9 @@ class Prediction:
     def __post_init__(self) -> None:
         if self.decision is not None and self.decision not in DECISIONS:
             raise UsageError(f"decision is {self.decision!r}: write {', '.join(DECISIONS)}, or None")
-        if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
+        if self.confidence is not None and not (
+            isinstance(self.confidence, (int, float)) and 0.0 <= self.confidence <= 1.0
+        ):
             raise UsageError(f"confidence is {self.confidence!r}: give a number from 0 to 1, or None")
         if self.query is not None and self.failure is None and self.given == "nothing":
             message = "the system gave no query" if self.origin is None else f"{self.origin}, holds no query"

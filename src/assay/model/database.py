@@ -11,6 +11,8 @@ from urllib.parse import quote, unquote
 from assay.errors import DatabaseError, InputError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/](?!/)")
+"""A path of Windows, whose drive looks like a scheme."""
 _USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
 """Up to the last @: a password may hold any character, escaped or not."""
 _SECRET_PARAMETER = re.compile(
@@ -43,7 +45,7 @@ class DatabaseUrl:
     @classmethod
     def parse(cls, text: str) -> DatabaseUrl:
         """Read a URL. Raises InputError where it has no scheme, with what was expected."""
-        if not _SCHEME.match(text.strip()):
+        if not _SCHEME.match(text.strip()) or _DRIVE.match(text.strip()):
             raise InputError(
                 f"{_masked(text)!r} is no database URL: write sqlite:///path/to/file.sqlite, "
                 "duckdb:///path/to/file.duckdb or another URL with a scheme"

@@ -387,6 +387,8 @@ class Provenance:
     """How answers were joined to their questions; None where a live system was asked."""
     notes: tuple[str, ...] = ()
     """Sentences that say what could not be read in the inputs or is missing, and what is therefore unknown."""
+    unprotected: tuple[str, ...] = ()
+    """The names of what the operating system did not lend to protect the run (`assay.protections`); none on Linux."""
     cache: CacheUse | None = None
     """None where every query was executed for this run."""
 

@@ -109,7 +109,13 @@ class AssayItem(pytest.Function):
         read = self._read
         try:
             return self._checker.score(
-                self.case, prediction, self._work.url, columns=read.columns, limits=read.limits, head_rows=HEAD_ROWS
+                self.case,
+                prediction,
+                self._work.url,
+                gold_url=self._work.gold_url,
+                options=read.options,
+                limits=read.limits,
+                head_rows=HEAD_ROWS,
             )
         except AssayError as error:
             message = str(error)

@@ -13,7 +13,7 @@ from assay import registry
 from assay.api.arguments import check_options
 from assay.api.inputs import FileOptions, read_inputs
 from assay.errors import CaseFileError, InputError
-from assay.model import Case, ColumnRule, DatabaseUrl, Limits, Prediction
+from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Limits, Prediction
 from assay.reports.text.plain import one_line
 from assay.runs.plan import Work, plan_work
 from assay.settings import RunFileSettings, read_run_file
@@ -30,9 +30,10 @@ class CaseFile:
     """One case file, read and checked."""
 
     works: tuple[Work, ...]
-    """The cases, each with its database; with the answer too where ``has_answers``."""
+    """The cases, each with its databases; with the answer too where ``has_answers``."""
     has_answers: bool
-    columns: ColumnRule
+    options: ComparisonOptions
+    """What counts as a difference."""
     limits: Limits
     system: str | None
     """A live system that the file names; the plugin does not ask it."""
@@ -48,13 +49,15 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSetting
         raise CaseFileError("names no cases: write  cases: FILE  or a list of cases under it", path=str(path))
     settings = replace(defaults, cases=own.cases).overlaid(own)
     columns: ColumnRule = "strict" if settings.columns == "strict" else "any"
-    check_options(settings.columns or columns)
+    comparison = ComparisonOptions(columns=columns, leniency=settings.leniency(), **settings.tolerances())  # type: ignore[arg-type]
+    check_options(settings.columns or columns, **settings.tolerances())
     options = FileOptions(
         case_format=settings.case_format,
         prediction_format=settings.prediction_format,
         case_fields=settings.case_fields,
         prediction_fields=settings.prediction_fields,
         limit=settings.limit,
+        ignore_questions=bool(settings.ignore_questions),
     )
     # A file of answers may serve every case file of a project, so it may hold answers to other cases.
     shared = own.predictions is None
@@ -70,13 +73,14 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSetting
         raise CaseFileError(
             "names no database: write  db: URL  in it, or assay_db in pytest's ini file", path=str(path)
         )
-    works = plan_work(inputs.cases, inputs.predictions, DatabaseUrl.parse(settings.db).render)
-    for url in {work.url.scheme: work.url for work in works}.values():
+    golds = None if settings.gold_db is None else DatabaseUrl.parse(settings.gold_db).render
+    works = plan_work(inputs.cases, inputs.predictions, DatabaseUrl.parse(settings.db).render, golds)
+    for url in {url.scheme: url for work in works for url in (work.url, work.gold_url) if url is not None}.values():
         registry.engine_class(url)
     return CaseFile(
         works=tuple(works),
         has_answers=settings.predictions is not None,
-        columns=columns,
+        options=comparison,
         limits=settings.limits(),
         system=settings.system,
     )

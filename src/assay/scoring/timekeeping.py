@@ -18,6 +18,7 @@ from types import FrameType
 from typing import TypeVar
 
 from assay.ports import LABEL_BYTES, Loss, LossKind, Pulse
+from assay.protections import has_timer
 
 _T = TypeVar("_T")
 _AGAIN_S = 0.25
@@ -178,7 +179,7 @@ class _Timer:
         signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
 
     def _takes_signal(self) -> bool:
-        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        if not has_timer() or threading.current_thread() is not threading.main_thread():
             return False
         handler = signal.getsignal(signal.SIGALRM)
         if handler == signal.SIG_DFL:

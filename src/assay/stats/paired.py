@@ -1,8 +1,9 @@
 """How certain the difference between two runs over the same cases is.
 
-Which interval a difference gets was decided by measurement (`benchmarks/coverage.py`; docs/background/statistics.md).
-Intervals meant to hold the true mean difference 95 % of the time did so in this share of 400 samples, the last
-column of 2,000; BCa did no better than the percentiles, nor did the bootstrap-t:
+Which interval a difference gets was decided by measurement (`benchmarks/coverage.py`,
+docs/background/statistics-measured.md). Intervals meant to hold the true mean difference 95 % of the time did so in
+this share of 400 samples, the last column of 2,000; BCa did no better than the percentiles, nor did the
+bootstrap-t:
 
     differences                                  percentile   Student t   score   paired_interval
     yes/no, n = 20, 10 % gained, 10 % lost          96 %         97 %      97 %        96 %

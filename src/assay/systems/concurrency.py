@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Failure, Prediction
 from assay.ports import System
-from assay.systems.predictions import failed
+from assay.systems.predictions import failed, spoken
 
 _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
@@ -66,7 +66,7 @@ class Sayings:
         if failure is not None and failure.kind == "ask_failed" and self._failed is None:
             self._failed = case.turn or 0, failure
         if case.turn is not None:
-            self._answers[case.turn] = prediction.raw or prediction.query
+            self._answers[case.turn] = spoken(prediction)
 
 
 class _End:

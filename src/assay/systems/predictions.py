@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 
 from assay.errors import AssayError
 from assay.inline_rows import NotRows, answered_rows
-from assay.model import Blame, Case, Failure, FailureKind, Prediction, TokenUsage
+from assay.model import Blame, Case, Failure, FailureKind, GivenResult, Prediction, TokenUsage
 from assay.model.decision import holds_nothing
 from assay.systems.query import clean_query
 
 _MOST_CHARACTERS = 300
+_MOST_SPOKEN, _MOST_SPOKEN_ROWS = 20_000, 100
+"""Characters and rows of a result that go along as an earlier answer."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f]+")
 
 
@@ -66,13 +70,21 @@ def answered(
     return Prediction(
         case_id=case.id,
         query=query,
-        raw=text if text and text != query else None,
+        raw=text if text and text != query else (said or None) if query is None and in_answer else None,
         timings_s=timings_s,
         tokens=tokens,
         explanation=explanation,
         tables_used=tables_used,
         failure=failure,
     )
+
+
+def without_fence(prediction: Prediction) -> Prediction:
+    """The answer that a caller made itself: a query in a code fence is read as one without."""
+    query = prediction.query
+    if query is None or not query.lstrip().startswith("```") or (plain := clean_query(query)) is None:
+        return prediction
+    return replace(prediction, query=plain, raw=prediction.raw or query)
 
 
 def answered_with_rows(
@@ -95,6 +107,32 @@ def answered_with_rows(
     if result is None:
         return None
     return Prediction(case_id=case.id, result=result, timings_s=timings_s, tokens=tokens)
+
+
+def spoken(prediction: Prediction) -> str | None:
+    """The answer as a turn of a conversation has it: as it came, its rows as JSON, or ``null`` where it declines.
+
+    None where nothing came.
+    """
+    if prediction.raw or prediction.query:
+        return prediction.raw or prediction.query
+    if prediction.result is not None:
+        return _rows_as_json(prediction.result)
+    return "null" if prediction.given == "decline" else None
+
+
+def _rows_as_json(result: GivenResult) -> str:
+    columns = f'"columns": {json.dumps(result.columns, ensure_ascii=False)}, ' if result.columns else ""
+    if len(result.content) <= _MOST_SPOKEN and result.row_count <= _MOST_SPOKEN_ROWS:
+        return f'{{{columns}"rows": {result.content}}}'
+    shown, length = [], 0
+    for row in json.loads(result.content)[:_MOST_SPOKEN_ROWS]:
+        text = json.dumps(row, ensure_ascii=False)
+        length += len(text)
+        if length > _MOST_SPOKEN:
+            break
+        shown.append(text)
+    return f'{{{columns}"rows": [{", ".join(shown)}], "rows_in_all": {result.row_count}}}'
 
 
 def first_line(text: str) -> str:

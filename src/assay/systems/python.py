@@ -19,7 +19,7 @@ from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
-from assay.systems.predictions import QuestionFailed, answered, answered_with_rows, failed
+from assay.systems.predictions import QuestionFailed, answered, answered_with_rows, failed, without_fence
 from assay.systems.retrying import TryAgain, with_retries
 
 _EXTRAS: dict[str, Callable[[Case], object]] = {
@@ -129,7 +129,7 @@ class PythonSystem:
 
     def _understand(self, case: Case, given: object, wall_time_s: float) -> Prediction:
         if isinstance(given, Prediction):
-            return replace(given, case_id=case.id)
+            return without_fence(replace(given, case_id=case.id))
         if given is not None and not isinstance(given, str):
             with_rows = answered_with_rows(case, given, timings_s=(("wall_time", wall_time_s),))
             if with_rows is None:

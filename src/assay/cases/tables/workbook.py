@@ -2,7 +2,7 @@
 
 A workbook is an archive: a few kilobytes may hold gigabytes, or one cell in the last row and column, for which a reader
 allocates all cells before it, and crashes where memory is short. So this file is run as a program that reads the
-workbook, imports only its neighbour `spoilt` from Assay, and writes the result to its standard output.
+workbook, imports only its neighbour `spoilt` and `assay.protections`, and writes the result to its standard output.
 """
 
 from __future__ import annotations
@@ -95,13 +95,16 @@ def _too_large() -> UnreadableWorkbook:
 
 
 def _limit_own_process() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows has no such limits
+    from assay.protections import caps_address_space
+
+    if not caps_address_space():
         return
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    import resource
+
+    for kind, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CPU, _CPU_S), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(kind)
+        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)  # nobody may raise a hard limit
+        resource.setrlimit(kind, (wanted, wanted))
 
 
 def _read(path: str) -> list[tuple[Any, ...]] | str:

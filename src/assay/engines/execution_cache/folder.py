@@ -19,6 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from assay.errors import InputError
+from assay.kept import BINARY
 
 DEFAULT_BYTES = 2 * 1024**3
 _FORMAT = "executions-1"
@@ -71,7 +72,8 @@ class CacheFolder:
         path = self._path(key)
         try:
             # Not waiting: in place of the entry there may be a pipe.
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+            waiting_not = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+            descriptor = os.open(path, os.O_RDONLY | BINARY | waiting_not)
         except (OSError, ValueError):
             return None
         try:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable
 from time import monotonic
+
+from assay import protections
 
 try:
     import resource
@@ -53,6 +54,8 @@ def environment() -> dict[str, str]:
 
 def give_back() -> None:
     """Return freed memory to the system, where the C library can: it keeps what lies below anything that is in use."""
+    if os.name != "posix":
+        return
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):  # a C library other than GNU's
@@ -67,7 +70,7 @@ class ProcessMemory:
     def __init__(self) -> None:
         self.at_rest: Callable[[], object] | None = None
         """Called by `rest`: a function that knows what is still needed, and calls `settle` where much is held."""
-        self._descriptor = os.open("/proc/self/statm", os.O_RDONLY)
+        self._descriptor = os.open(protections.STATISTICS, os.O_RDONLY)
         self._page = resource.getpagesize()
         self._usual = resource.getrlimit(resource.RLIMIT_DATA)
         self._first = self._start = self._seen = self._read(_DATA)
@@ -127,7 +130,7 @@ _current: ProcessMemory | None = None
 def install() -> None:
     """Cap this process from now on while a query runs. A worker calls it once, when it is set up."""
     global _current  # noqa: PLW0603 - one process has one cap
-    if sys.platform.startswith("linux"):
+    if protections.caps_memory():
         _current = ProcessMemory()
 
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
+from assay import protections
 from assay.engines import watchdog
 from assay.engines.pool import heartbeat, memory, wire
 
@@ -191,15 +192,15 @@ def _unusable(error: Exception) -> bytes:
 
 
 def _limit(memory_limit_bytes: int | None) -> None:
-    """Cap what this process may still allocate, so that a memory bomb affects this process alone. POSIX only."""
+    """Cap what this process may still allocate, so that a memory bomb affects this process alone. Linux only."""
     try:
         import resource
     except ImportError:  # Windows
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if memory_limit_bytes is None or not sys.platform.startswith("linux"):
+    if memory_limit_bytes is None or not protections.caps_memory():
         return
-    with open("/proc/self/statm", "rb") as file:
+    with open(protections.STATISTICS, "rb") as file:
         data_bytes = int(file.read().split()[5]) * resource.getpagesize()
     # Not RLIMIT_AS, which also counts mapped files and address space that is only reserved.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)

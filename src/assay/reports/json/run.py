@@ -8,7 +8,7 @@ those of `assay.model`; an absent value is null. A case has ``case``, ``predicti
 ``scores``, ``cause``, ``diagnosis`` (every cause, the repair), with a lint also ``gold_findings``; for queries also
 ``comparison``, ``gold_executions``, ``predicted_execution`` and ``refutation`` (what came of looking for a database
 that parts a match from gold, with the witness; null where nobody looked); for SDMX selections ``turns`` instead, with
-every judged term (docs/reference/formats.md).
+every judged term (docs/reference/json-report.md).
 
 Cells of the aligned rows keep their value and type, as `assay.model.cell_json` writes them. Elsewhere a lone surrogate
 is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse

@@ -268,6 +268,12 @@ class _Builder:
             ids = provenance.unmatched_predictions
             named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
             yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
+        if provenance.unprotected:
+            lacks = ", ".join(provenance.unprotected)
+            yield (
+                f"The system of this run ({provenance.platform}) lacks protections: {lacks}. Judge queries that you do "
+                "not trust on Linux or in a container."
+            )
 
     def open_gold_notes(self) -> Iterable[str]:
         """Notes on how many golds leave their answer open, and on the accuracy without them."""

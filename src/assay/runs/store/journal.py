@@ -13,7 +13,7 @@ from types import TracebackType
 from zlib import crc32
 
 from assay.errors import RunError
-from assay.kept import read_at
+from assay.kept import BINARY, read_at
 
 NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
@@ -81,7 +81,7 @@ class Journal:
             raise
 
     def _open(self, folder: Path) -> int:
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o644)
         try:
             _lock(descriptor, folder)
         except BaseException:

@@ -9,7 +9,7 @@ from pathlib import Path
 from zlib import crc32
 
 from assay.errors import RunError
-from assay.kept import read_at
+from assay.kept import BINARY, read_at
 
 _HELD_BYTES = 4 * 1024 * 1024
 """A journal up to this size is held in memory: hundreds of such runs may be read, and then none keeps a file open."""
@@ -49,7 +49,7 @@ class JournalLines:
         self.path = path
         self._places = places
         self._content: bytes | None = None
-        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._descriptor = os.open(path, os.O_RDONLY | BINARY)
         size = os.fstat(self._descriptor).st_size
         if size <= _HELD_BYTES:
             self._content = read_at(self._descriptor, 0, size)

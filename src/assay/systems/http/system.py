@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 from assay.errors import InputError
-from assay.model import Case, Prediction
-from assay.model.decision import decision_said
+from assay.model import Case, Decision, Prediction
+from assay.model.decision import decision_said, holds_nothing
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import parameter_value, seconds, text_of, timings, token_usage
@@ -24,6 +25,9 @@ _HISTORY = "{history}"
 """A string that is only this becomes a list of messages."""
 USUAL_QUERY_NAMES = ("sql_query", "query", "sql", "vql", "generated_sql", "prediction", "answer")
 _ABSENT = object()
+_HELD_BACK = ("decline", "clarify")
+_MOST_UNREAD = 60
+"""Characters of what stands in the place of a confidence and is none."""
 
 
 class HttpSystem:
@@ -39,6 +43,7 @@ class HttpSystem:
         self._exchange = exchange
         self._template = template
         self._options = options
+        self._told_of_confidence = False
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> HttpSystem:
@@ -51,8 +56,14 @@ class HttpSystem:
     def describe(self) -> str:
         """The address, the body's template and the paths, without secrets."""
         body = json.dumps(_without_secrets(self._template), ensure_ascii=False, sort_keys=True)
-        query = f" query_path={self._options.query_path}" if self._options.query_path else ""
-        return f"{self.name}:{self._exchange.address.shown} body={body}{query}"
+        options = self._options
+        paths = {
+            "query_path": options.query_path,
+            "decision_path": options.decision_path,
+            "confidence_path": options.confidence_path,
+        }
+        told = "".join(f" {name}={path}" for name, path in paths.items() if path)
+        return f"{self.name}:{self._exchange.address.shown} body={body}{told}"
 
     def answer(self, case: Case) -> Prediction:
         """Ask one question. Raises SystemUnusable for refused credentials, a wrong path, or an unreachable server."""
@@ -68,40 +79,62 @@ class HttpSystem:
 
     def _read(self, case: Case, said: dict[str, Any], started: float) -> Prediction:
         measured = (("wall_time", monotonic() - started),)
-        given = _given(said, self._options.query_path)
+        decision = self._decision(said)
+        try:
+            given = _given(said, self._options.query_path)
+        except QuestionFailed:
+            if decision not in _HELD_BACK:  # who holds back need not give a query, not even an empty one
+                raise
+            given = None
         tokens = None if self._options.tokens_path is None else token_usage(_at(said, self._options.tokens_path))
         times = () if self._options.times_path is None else _times(said, self._options.times_path)
         seconds_of = tuple(dict(measured + times).items())
         if given is None or isinstance(given, str):
             prediction = answered(case, given, said=_prose(said), timings_s=seconds_of, tokens=tokens)
-            return self._decided(prediction, said)
-        with_rows = answered_with_rows(case, given, timings_s=seconds_of, tokens=tokens)
-        if with_rows is None:
-            path = self._options.query_path or "the usual names"
-            raise QuestionFailed(
-                f"the answer has no text at {path!r} but {type(given).__name__}: name the query's path"
-            )
-        return self._decided(with_rows, said)
+        else:
+            with_rows = answered_with_rows(case, given, timings_s=seconds_of, tokens=tokens)
+            if with_rows is None:
+                path = self._options.query_path or "the usual names"
+                raise QuestionFailed(
+                    f"the answer has no text at {path!r} but {type(given).__name__}: name the query's path"
+                )
+            prediction = with_rows
+        failure = None if decision in _HELD_BACK else prediction.failure
+        return replace(prediction, decision=decision, confidence=self._confidence(case, said), failure=failure)
 
-    def _decided(self, prediction: Prediction, said: dict[str, Any]) -> Prediction:
-        """With what the system says of its decision and of how sure it is, where paths for these were given."""
-        options = self._options
-        decision, confidence = None, None
-        if options.decision_path is not None and (value := _at(said, options.decision_path)) is not _ABSENT:
-            decision = decision_said(value)
-            if decision is None and value not in (None, ""):
-                raise QuestionFailed(
-                    f"the answer has {value!r} at {options.decision_path!r}: expected answer, decline or clarify"
-                )
-        if options.confidence_path is not None and (value := _at(said, options.confidence_path)) is not _ABSENT:
-            confidence = seconds(value)
-            if value is not None and (confidence is None or confidence > 1.0):
-                raise QuestionFailed(
-                    f"the answer has {value!r} at {options.confidence_path!r}: expected a number from 0 to 1"
-                )
-        held_back = decision in ("decline", "clarify")
-        failure = None if held_back else prediction.failure
-        return replace(prediction, decision=decision, confidence=confidence, failure=failure)
+    def _decision(self, said: dict[str, Any]) -> Decision | None:
+        """What the system says of its decision, where a path for that was given."""
+        path = self._options.decision_path
+        value = _ABSENT if path is None else _at(said, path)
+        if value is _ABSENT or value is None or value == "":
+            return None
+        decision = decision_said(value)
+        if decision is None:
+            raise QuestionFailed(f"the answer has {value!r} at {path!r}: expected answer, decline or clarify")
+        return decision
+
+    def _confidence(self, case: Case, said: dict[str, Any]) -> float | None:
+        """How sure the system says it is, where a path for that was given.
+
+        What is no number from 0 to 1 is told once, and is no reason to lose the answer: it counts as one without.
+        """
+        path = self._options.confidence_path
+        value = _ABSENT if path is None else _at(said, path)
+        if value is _ABSENT or value is None or value == "":
+            return None
+        confidence = seconds(value)
+        if confidence is not None and confidence <= 1.0:
+            return confidence
+        if not self._told_of_confidence:
+            self._told_of_confidence = True
+            shown = self._exchange.scrub(repr(value)[:_MOST_UNREAD])
+            warnings.warn(
+                f"the answer to case {case.id} has {shown} at {path!r}: expected a number from 0 to 1; this answer, "
+                "and further ones like it, count as without a confidence",
+                UserWarning,
+                stacklevel=2,
+            )
+        return None
 
 
 class HttpsSystem(HttpSystem):
@@ -168,16 +201,22 @@ def _given(said: dict[str, Any], path: str | None) -> object:
     """What the answer has in the place of the query: a text, rows, or None for nothing."""
     if path is None:
         name = next((name for name in USUAL_QUERY_NAMES if name in said), None)
-        if (name is None or said[name] is None) and "rows" in said:
-            return said
-        if name is None:
+        if name is None and "rows" not in said:
             raise QuestionFailed(
                 f"the answer has no field for the query: it has {_listed(said)}; name the query's path"
             )
-        path = name
+        return _or_rows(None if name is None else said[name], said)
     query = _at(said, path)
-    if query is _ABSENT:
+    beside = _at(said, path.rpartition(".")[0]) if "." in path else said
+    if query is _ABSENT and not (isinstance(beside, Mapping) and "rows" in beside):
         raise QuestionFailed(f"the answer has nothing at {path!r}: its fields are {_listed(said)}")
+    return _or_rows(None if query is _ABSENT else query, beside)
+
+
+def _or_rows(query: object, beside: object) -> object:
+    """The query; where it is none, the object that has rows beside it."""
+    if query is None or (isinstance(query, str) and holds_nothing(query)):
+        return beside if isinstance(beside, Mapping) and beside.get("rows") is not None else query
     return query
 
 

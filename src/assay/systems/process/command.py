@@ -47,7 +47,7 @@ class CommandSystem:
         """Raises InputError for a line that cannot be split into words, and SystemUnusable for a missing command."""
         line = without_scheme(url, cls.name)
         try:
-            words = tuple(shlex.split(line))
+            words = tuple(split_words(line))
         except ValueError as error:
             raise InputError(f"the command {line!r} cannot be split into words ({error}): check its quotes") from None
         if not words:
@@ -135,3 +135,13 @@ def _rows_in(text: str) -> object | None:
 def _last_line(content: bytes) -> str:
     lines = [line for line in content.decode("utf-8", "replace").splitlines() if line.strip()]
     return first_line(lines[-1]) if lines else ""
+
+
+def split_words(line: str, *, backslashes: bool = os.sep == "\\") -> list[str]:
+    """The words of a command line as a shell splits it. With ``backslashes``, these are parts of paths and stay."""
+    reader = shlex.shlex(line, posix=True, punctuation_chars=False)
+    reader.whitespace_split = True
+    reader.commenters = ""
+    if backslashes:
+        reader.escape = ""
+    return list(reader)

@@ -12,6 +12,8 @@ from threading import Thread
 from time import monotonic
 from typing import IO
 
+from assay.protections import has_process_groups
+
 _MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _KEPT_ERROR_BYTES = 64 * 1024
 _PORTION_BYTES = 64 * 1024
@@ -39,7 +41,7 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=os.name == "posix",
+            start_new_session=has_process_groups(),
         )
         self._output = bytearray()
         self._errors = bytearray()
@@ -77,7 +79,7 @@ class Process:
 
     def kill(self) -> None:
         """Kill the command and all processes in its group. Harmless where it has ended."""
-        if os.name == "posix":
+        if has_process_groups():
             # Children may outlive their leader, so the group is tried whether or not the leader has ended.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)

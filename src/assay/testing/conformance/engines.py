@@ -1,25 +1,4 @@
-"""Conformance checks for authors of an engine, run against a real database.
-
-    import pytest
-    from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prepare
-
-    @pytest.fixture(scope="module")
-    def adapter():
-        adapter = Adapter(engine=MyEngine, url=..., absent=..., write=...)
-        prepare(adapter)
-        return adapter
-
-    @pytest.mark.parametrize("check", CHECKS, ids=str)
-    def test_my_engine_conforms(adapter, check):
-        gap = conform(adapter, check)
-        if gap and gap.whose != "never":
-            pytest.xfail(f"{gap.whose}: {gap.why}")
-
-The checks need only two tables, which `prepare` makes in standard SQL. A check that an engine cannot
-pass is named as a `Gap`, with its owner, its reason and what the check then finds; a gap that has closed
-fails, and so does a check that finds something else, so that the list stays true. What nobody can close
-is what the database is: that it shows so is what is held, and the test passes.
-"""
+"""What every engine must hold, tried on a real database. The checks need only two tables, which `prepare` makes."""
 
 from __future__ import annotations
 
@@ -34,6 +13,7 @@ from typing import Literal
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
 from assay.ports import Engine, EngineClass
+from assay.testing.conformance.checks import Check, Gap, checks, same
 
 Kind = Literal["integer", "text", "decimal", "real", "boolean", "date", "timestamp", "binary"]
 
@@ -52,17 +32,6 @@ _SHORT_S = 1.0
 _SLACK_S = 300.0
 """How much longer than its limit a query may take, since a machine may be busy."""
 _TEXT = "it''s 100% ü😀 :a ? $1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """A check that an engine is known not to pass."""
-
-    whose: Literal["ours", "upstream", "never"]
-    """Who can close it: ``ours`` the engine's author, ``upstream`` the database or its driver, ``never`` nobody."""
-    why: str
-    shows: str = ""
-    """A part of the failure's message: a check that fails with another one is not this gap. Empty: any message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,17 +55,6 @@ class Adapter:
     """Texts that no message may show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that an engine must hold. ``str()`` is its name."""
-
-    name: str
-    run: Callable[[Adapter], None]
-
-    def __str__(self) -> str:
-        return self.name
-
-
 def prepare(adapter: Adapter) -> None:
     """Make the two tables that the checks read."""
     types = {**STANDARD_TYPES, **adapter.types}
@@ -113,23 +71,6 @@ def prepare(adapter: Adapter) -> None:
     adapter.write(f"INSERT INTO digit VALUES {', '.join(f'({n})' for n in range(10))}")
 
 
-def conform(adapter: Adapter, check: Check) -> Gap | None:
-    """Run one check. None: it passes. A Gap: it fails as the gap says.
-
-    Raises AssertionError where it fails without a gap or in another way than the gap says, or passes although a gap
-    is named.
-    """
-    gap = adapter.gaps.get(check.name)
-    try:
-        check.run(adapter)
-    except AssertionError as error:
-        if gap is None or gap.shows not in str(error):
-            raise
-        return gap
-    assert gap is None, f"{check.name} holds: the gap is closed ({gap.why}); take it off the list"
-    return None
-
-
 @contextmanager
 def _opened(adapter: Adapter, limits: Limits = _LIMITS) -> Iterator[Engine]:
     engine = adapter.engine.open(adapter.url, limits)
@@ -137,11 +78,6 @@ def _opened(adapter: Adapter, limits: Limits = _LIMITS) -> Iterator[Engine]:
         yield engine
     finally:
         engine.close()
-
-
-def _same(found: object, expected: object) -> None:
-    """Assert equality with a message: outside pytest's own files a bare assertion would give none."""
-    assert found == expected, f"found {found!r} in place of {expected!r}"
 
 
 def _rows(engine: Engine, query: str) -> tuple[tuple[object, ...], ...]:
@@ -180,47 +116,47 @@ def _one_value(adapter: Adapter, column: str) -> list[object]:
 
 def integers_are_exact(adapter: Adapter) -> None:
     """Integers keep 64 bits, and NULL is None."""
-    assert _one_value(adapter, "a_integer") == [4611686018427387905, -1, None]
+    same(_one_value(adapter, "a_integer"), [4611686018427387905, -1, None])
 
 
 def texts_are_exact(adapter: Adapter) -> None:
     """Texts may hold parameter signs of drivers, characters outside the basic plane, or nothing."""
-    assert _one_value(adapter, "a_text") == [_TEXT.replace("''", "'"), "", None]
+    same(_one_value(adapter, "a_text"), [_TEXT.replace("''", "'"), "", None])
 
 
 def decimals_are_exact(adapter: Adapter) -> None:
     """A decimal is a Decimal, not a float."""
-    _same(_one_value(adapter, "a_decimal"), [Decimal("12345678901.2345"), Decimal("-0.5"), None])
+    same(_one_value(adapter, "a_decimal"), [Decimal("12345678901.2345"), Decimal("-0.5"), None])
 
 
 def reals_are_floats(adapter: Adapter) -> None:
     """A double-precision number is a float."""
-    _same(_one_value(adapter, "a_real"), [0.1, -2.5, None])
+    same(_one_value(adapter, "a_real"), [0.1, -2.5, None])
 
 
 def truth_is_as_declared(adapter: Adapter) -> None:
     """Booleans are True and False where ``has_boolean_type``, else 1 and 0."""
     found = _one_value(adapter, "a_boolean")
     expected: list[object] = [True, False, None] if adapter.engine.has_boolean_type else [1, 0, None]
-    _same(found, expected)
+    same(found, expected)
     assert [type(value) for value in found] == [type(value) for value in expected]
 
 
 def dates_are_dates(adapter: Adapter) -> None:
     """A date comes without a time."""
     found = _one_value(adapter, "a_date")
-    _same(found, [date(2024, 2, 29), None, None])
+    same(found, [date(2024, 2, 29), None, None])
     assert type(found[0]) is date
 
 
 def timestamps_are_datetimes(adapter: Adapter) -> None:
     """A timestamp is a datetime, exact to the second at least."""
-    _same(_one_value(adapter, "a_timestamp"), [datetime(2024, 2, 29, 12, 34, 56), None, None])  # noqa: DTZ001
+    same(_one_value(adapter, "a_timestamp"), [datetime(2024, 2, 29, 12, 34, 56), None, None])  # noqa: DTZ001
 
 
 def binaries_are_bytes(adapter: Adapter) -> None:
     """Binaries are bytes, also with NUL and quotes in them."""
-    _same(_one_value(adapter, "a_binary"), [b"\x00\xff'", None, None])
+    same(_one_value(adapter, "a_binary"), [b"\x00\xff'", None, None])
 
 
 def signs_in_literals_stay(adapter: Adapter) -> None:
@@ -408,33 +344,30 @@ def engines_are_told_apart(adapter: Adapter) -> None:
         assert _rows(one, "SELECT 1") == ((1,),)
 
 
-CHECKS: tuple[Check, ...] = tuple(
-    Check(check.__name__, check)
-    for check in (
-        integers_are_exact,
-        texts_are_exact,
-        decimals_are_exact,
-        reals_are_floats,
-        truth_is_as_declared,
-        dates_are_dates,
-        timestamps_are_datetimes,
-        binaries_are_bytes,
-        signs_in_literals_stay,
-        columns_keep_their_names,
-        rows_keep_their_order,
-        comments_and_a_last_semicolon_are_harmless,
-        no_statement_is_no_query,
-        several_statements_are_refused,
-        writes_change_nothing,
-        sessions_cannot_be_steered,
-        errors_are_said_in_one_line,
-        monstrous_texts_are_survived,
-        what_takes_too_long_is_ended,
-        rows_are_capped,
-        bytes_are_capped,
-        content_has_a_fingerprint,
-        what_is_absent_is_said,
-        engines_are_told_apart,
-    )
+CHECKS: tuple[Check[Adapter], ...] = checks(
+    integers_are_exact,
+    texts_are_exact,
+    decimals_are_exact,
+    reals_are_floats,
+    truth_is_as_declared,
+    dates_are_dates,
+    timestamps_are_datetimes,
+    binaries_are_bytes,
+    signs_in_literals_stay,
+    columns_keep_their_names,
+    rows_keep_their_order,
+    comments_and_a_last_semicolon_are_harmless,
+    no_statement_is_no_query,
+    several_statements_are_refused,
+    writes_change_nothing,
+    sessions_cannot_be_steered,
+    errors_are_said_in_one_line,
+    monstrous_texts_are_survived,
+    what_takes_too_long_is_ended,
+    rows_are_capped,
+    bytes_are_capped,
+    content_has_a_fingerprint,
+    what_is_absent_is_said,
+    engines_are_told_apart,
 )
 """Every check, in the order in which to read them."""

@@ -1,0 +1,86 @@
+"""Which pages the site has, and in what order: read off the links of its indexes, without Sphinx."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+FIRST, INDEX = "README", "docs/README"
+PAGES = ("*.md", "docs/*.md", "docs/**/*.md", "benchmarks/README.md", "examples/*.md", "examples/**/*.md")
+"""What Sphinx reads, as patterns from the repository's root."""
+_LINK = re.compile(r"\]\(([^)\s#]+)\.md(?:#[^)\s]*)?\)")
+_FENCE = re.compile(r"^(`{3,}).*?^\1`*$", re.M | re.S)
+
+
+def slug(heading: str) -> str:
+    """A heading's anchor as code hosts make it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def links(root: Path, page: str, text: str) -> list[str]:
+    """The pages that a page's text links to, in order, each once."""
+    folder = PurePosixPath(page).parent
+    found = [normpath(str(folder / target)) for target in _LINK.findall(_FENCE.sub("", text)) if "://" not in target]
+    return [one for one in dict.fromkeys(found) if one != page and (root / f"{one}.md").is_file()]
+
+
+def sections(root: Path, page: str) -> list[tuple[str, list[str]]]:
+    """A page's headings of the second level, each with the pages that what stands below links to."""
+    text = _FENCE.sub("", (root / f"{page}.md").read_text(encoding="utf-8"))
+    parts = re.split(r"^## +(.*)$", text, flags=re.M)
+    return [(title.strip(), links(root, page, below)) for title, below in zip(parts[1::2], parts[2::2], strict=True)]
+
+
+def navigation(root: Path) -> list[tuple[str, list[str]]]:
+    """The first level: each heading of the index with the pages of its folder, or from outside of docs/, below it."""
+    shown = []
+    for title, pages in sections(root, INDEX):
+        folder = f"docs/{title.lower()}/"
+        shown.append((title, [page for page in pages if page.startswith(folder) or not page.startswith("docs/")]))
+    return [(title, [page for page in pages if page != FIRST]) for title, pages in shown]
+
+
+def below(root: Path, page: str) -> list[str]:
+    """What stands below an index in the navigation: the pages of its own folder that it links to."""
+    folder = PurePosixPath(page).parent
+    text = (root / f"{page}.md").read_text(encoding="utf-8")
+    placed = {one for _, pages in navigation(root) for one in pages}
+    return [one for one in links(root, page, text) if PurePosixPath(one).parent == folder and one not in placed]
+
+
+def others(root: Path) -> list[str]:
+    """Pages outside of docs/ that no index names, such as those that code hosts look for."""
+    placed = {FIRST, *(one for _, pages in navigation(root) for one in pages)}
+    found = (path.relative_to(root).with_suffix("").as_posix() for pattern in PAGES for path in root.glob(pattern))
+    return sorted(page for page in found if page not in placed and not page.startswith("docs/"))
+
+
+def hidden_trees(root: Path, page: str) -> str:
+    """The directives that place other pages below this one in the navigation; nothing where it is no index."""
+    if page == FIRST:
+        trees = [("", [INDEX]), *navigation(root), ("Project", others(root))]
+    elif page != INDEX and PurePosixPath(page).name == "README" and page.startswith("docs/"):
+        trees = [("", below(root, page))]
+    else:
+        trees = []
+    return "".join(_tree(title, pages) for title, pages in trees if pages)
+
+
+def _tree(title: str, pages: list[str]) -> str:
+    caption = f":caption: {title}\n" if title else ""
+    listed = "\n".join(f"/{page}" for page in pages)
+    return f"\n\n```{{toctree}}\n:hidden:\n{caption}\n{listed}\n```\n"
+
+
+def unplaced(root: Path) -> Iterator[str]:
+    """The pages of docs/ that nobody finds: in no index."""
+    placed = {FIRST, INDEX, *(one for _, pages in navigation(root) for one in pages)}
+    for page in [one for one in placed if PurePosixPath(one).name == "README" and one.startswith("docs/")]:
+        if page != INDEX:
+            placed.update(below(root, page))
+    for path in sorted((root / "docs").rglob("*.md")):
+        page = path.relative_to(root).with_suffix("").as_posix()
+        if page not in placed:
+            yield page

@@ -1,0 +1,168 @@
+"""A page for each verb of the command line, from what the parser itself knows, and one that lists them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+MADE = "Made from the code by `python scripts/reference`."
+_STATUSES = {
+    0: "done, whatever the accuracy, with every gate passed that was set",
+    1: "a gate is missed; of `assay check`: incorrect",
+    2: "the input or the command line cannot be used",
+    3: "unfinished: the same command goes on from there",
+    70: "a fault in Assay itself; please report it",
+    130: "ended by Ctrl-C where there is nothing to go on from",
+}
+
+
+def command_pages() -> dict[str, str]:
+    """The pages by the name of their file."""
+    from assay.cli.app import app
+
+    top: Any = typer.main.get_command(app)
+    verbs = list(_verbs(top, ()))
+    pages = {f"{'-'.join(words)}.md": "\n".join(_page(words, verb)) for words, verb in verbs}
+    return {"README.md": "\n".join(_index(top, verbs)), **pages}
+
+
+def _verbs(group: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _verbs(command, (*words, name))
+        elif not command.hidden:
+            yield (*words, name), command
+
+
+def _index(top: Any, verbs: list[tuple[tuple[str, ...], Any]]) -> Iterator[str]:
+    yield from ("# Verbs", "", f"{top.help} {MADE}", "")
+    panels: dict[str, list[str]] = {}
+    for words, verb in verbs:
+        panel = _panel(verb) or _panel(top.commands[words[0]]) or ""
+        said = f"| [`assay {' '.join(words)}`]({'-'.join(words)}.md) | {_cell(verb.short_help)} |"
+        panels.setdefault(panel, []).append(said)
+    order = [*getattr(type(top), "panels", ()), *panels]
+    for panel in dict.fromkeys(one for one in order if one in panels):
+        if panel:
+            yield from (f"## {panel}", "")
+        yield from ("| verb | what it does |", "|---|---|", *panels[panel], "")
+    yield from ("## Options of `assay` itself", "", *_options(top.params))
+    yield from ("## Exit status", "", "| status | meaning |", "|---|---|")
+    yield from (f"| {status} | {meaning} |" for status, meaning in _STATUSES.items())
+    yield ""
+
+
+def _page(words: tuple[str, ...], verb: Any) -> Iterator[str]:
+    name = f"assay {' '.join(words)}"
+    yield from (f"# `{name}`", "")
+    for paragraph in re.split(r"\n\s*\n", verb.help.strip()):
+        yield from (_paragraph(" ".join(paragraph.split("\n"))), "")
+    arguments = [one for one in verb.params if one.param_type_name == "argument" and not one.hidden]
+    typed = " ".join([name, *(_argument(one) for one in arguments), "[OPTIONS]"])
+    yield from ("```text", typed, "```", "")
+    if arguments:
+        yield from ("## Takes", "", "| argument | what it is |", "|---|---|")
+        yield from (f"| `{_argument(one)}` | {_cell(one.help)} |" for one in arguments)
+        yield ""
+    yield from _grouped(verb.params)
+    for paragraph in re.split(r"\n\s*\n", (verb.epilog or "").strip()):
+        if paragraph:
+            yield from (re.sub(r"docs/([\w/.-]+\.md)", r"[\1](../../\1)", _code(" ".join(paragraph.split()))), "")
+    yield from (f"[All verbs, and what each exit status means](README.md#exit-status). {MADE}", "")
+
+
+def _paragraph(text: str) -> str:
+    """Help text; a command after two blanks is code."""
+    said, blanks, command = text.partition("  ")
+    if blanks and re.match(r"assay |[A-Z_]+=", command):
+        return f"{_code(said)} `{' '.join(command.split())}`"
+    return _code(" ".join(text.split()))
+
+
+def _argument(argument: Any) -> str:
+    name = argument.metavar or argument.name.upper()
+    return name if argument.required or name.startswith("[") else f"[{name}]"
+
+
+def _grouped(parameters: list[Any]) -> Iterator[str]:
+    panels: dict[str, list[Any]] = {}
+    for one in parameters:
+        if one.param_type_name == "option" and not one.hidden:
+            panels.setdefault(_panel(one) or "", []).append(one)
+    for panel, options in panels.items():
+        yield from (f"## {panel if panel and len(panels) > 1 else 'Options'}", "", *_options(options))
+
+
+def _options(options: list[Any]) -> Iterator[str]:
+    yield from ("| option | what it does |", "|---|---|")
+    for option in options:
+        shown = [*sorted(option.opts, key=len), *option.secondary_opts]
+        takes = "" if option.is_flag else f" {option.metavar or _kind(option)}"
+        written = ", ".join(f"`{one}{takes if one == shown[-1] or option.secondary_opts else ''}`" for one in shown)
+        written = written.replace("|", "\\|")
+        yield f"| {written} | {_cell(option.help)}{_extra(option)} |"
+    yield ""
+
+
+def _kind(option: Any) -> str:
+    annotation = getattr(getattr(option, "type_descriptor", None), "annotation", str)
+    return str(getattr(annotation, "__name__", "VALUE")).upper()
+
+
+def _extra(option: Any) -> str:
+    """What the help's own words leave to the parser to say."""
+    told = []
+    default = option.default
+    if option.show_default and default not in (None, False, "", [], ()) and not callable(default):
+        value = (option.opts if default else option.secondary_opts)[0] if option.is_flag else default
+        told.append(f"Default: `{value}`.")
+    if option.min is not None and option.max is not None:
+        told.append(f"From {option.min:g} to {option.max:g}.")
+    elif option.min:
+        told.append(f"At least {option.min:g}.")
+    elif option.max is not None:
+        told.append(f"At most {option.max:g}.")
+    if option.multiple and "epeatable" not in (option.help or ""):
+        told.append("Repeatable.")
+    return "".join(f" {one}" for one in told)
+
+
+def _panel(found: Any) -> str | None:
+    panel = getattr(found, "rich_help_panel", None)
+    return panel if isinstance(panel, str) else None
+
+
+def _cell(text: str | None) -> str:
+    told = re.sub(r"\s*\[default: ([^\]]*)\]", _default, text or "")
+    return _code(told).replace("|", "\\|")
+
+
+def _default(found: re.Match[str]) -> str:
+    value = found[1] if " " in found[1] else f"`{found[1]}`"
+    return f" Default: {value}."
+
+
+def _code(text: str) -> str:
+    """Prose with its options, commands, addresses and placeholders as code, unless they are already."""
+    parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
+    return "".join(part if part.startswith("`") else " ".join(map(_word, _joined(part).split(" "))) for part in parts)
+
+
+def _joined(text: str) -> str:
+    """`assay run --help` is one piece of code."""
+    return re.sub(r"\bassay [a-z]+(?: --?[a-z-]+)*", lambda found: found[0].replace(" ", "\u00a0"), text)
+
+
+def _word(word: str) -> str:
+    before, core, after = re.fullmatch(r"([(]*)(.*?)([),.;:]*)", word).groups()  # type: ignore[union-attr]
+    if re.search(r"_|://|[{}=\u00a0]|^--?[a-z]|:[A-Z]|:…|\w\[\d", core):
+        return f"{before}`{core}`{after}".replace("\u00a0", " ")
+    return _safe(word)
+
+
+def _safe(text: str) -> str:
+    """No stray HTML: what stands in angle brackets is meant as it is written."""
+    return re.sub(r"<(?=[A-Za-z/!])", r"\\<", text)

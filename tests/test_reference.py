@@ -1,0 +1,107 @@
+"""The reference says what the code says: pages made from it are up to date, and every name that it knows is listed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from assay import registry
+from assay.diagnosis.kinds import CAUSES
+from assay.model import Blame, FailureKind, Flag, MetricInfo, NearMissKind
+from assay.model.verdict import MATCH_STRENGTHS
+from assay.runs.store.folder import LOCK, RUN_FILES, RunFile
+from assay.scoring.selections.metrics import selection_metrics
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.slow
+def test_pages_made_from_the_code_are_up_to_date() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "scripts" / "reference"))
+        made = import_module("made_pages")
+        stale = made.out_of_date(ROOT, made.made_pages())
+    assert stale == [], "run  python scripts/reference"
+
+
+def _text(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_every_metric_is_documented_under_its_own_heading() -> None:
+    metrics = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"}
+    headings = set(re.findall(r"^#+ `(\w+)`", _text("reference/metrics.md"), re.M))
+    assert headings == metrics
+
+
+def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
+    def said(info: MetricInfo) -> list[str]:
+        reach = "0 or 1" if info.binary else f"{info.lowest:g} to {info.highest:.4g}"
+        place = "" if info.default_place is None else str(info.default_place)
+        return [f"`{info.name}`", info.meaning, reach, place, info.guide_column or ""]
+
+    lines = re.findall(r"^\| `\w+` \|.* \|$", _text("reference/metrics.md"), re.M)
+    rows = [row.strip("| ").split("|") for row in lines]
+    found = {cells[0].strip(): [cell.strip() for cell in cells] for cells in rows}
+    of_queries = [entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"]
+    for info in [MetricInfo.of(registry.metric(name)) for name in of_queries]:
+        wanted = said(info)
+        assert found[wanted[0]] + [""] * (5 - len(found[wanted[0]])) == wanted
+    for info in map(MetricInfo.of, selection_metrics(on_data=True)):
+        assert found[f"`{info.name}`"] == said(info)[:3]
+    table = re.findall(r"^\| `(\w+)` \|", _text("reference/metrics.md").partition("## `match`")[0], re.M)
+    assert table[: len(registry.default_metrics())] == list(registry.default_metrics())
+    assert sorted(table) == sorted([*of_queries, *(one.name for one in selection_metrics(on_data=True))])
+
+
+def test_what_a_metric_may_say_is_documented() -> None:
+    documented = set(re.findall(r"`(\w+)`", _text("reference/metrics.md").partition("## A metric of your own")[2]))
+    assert {field.name for field in fields(MetricInfo)} - {"timed"} <= documented
+
+
+def _first_cells(page: str, *, part: str = "") -> list[str]:
+    """The names that a page's tables define, in order."""
+    return re.findall(r"^\| `([^`|]+)` \|", _text(page).partition(part)[2] if part else _text(page), re.M)
+
+
+def test_every_flag_near_miss_failure_and_strength_has_its_line() -> None:
+    flags, strengths = _text("reference/flags.md").split("## How sure a match is")
+    assert sorted(re.findall(r"^\| `(\w+)` \|", flags, re.M)) == sorted(get_args(Flag))
+    assert re.findall(r"^\| `(\w+)` \|", strengths, re.M) == list(MATCH_STRENGTHS)
+    assert sorted(_first_cells("reference/near-misses.md")) == sorted(get_args(NearMissKind))
+    assert sorted(_first_cells("reference/failures.md")) == sorted(get_args(FailureKind))
+
+
+def test_whoever_has_to_act_on_a_failure_is_one_of_those_that_can_be_blamed() -> None:
+    rows = re.findall(r"^\| `\w+` \| [^|]+ \| ([^|]+) \|", _text("reference/failures.md"), re.M)
+    assert len(rows) == len(get_args(FailureKind))
+    assert {who for row in rows for who in re.findall(r"\w+", row) if who != "or"} <= set(get_args(Blame))
+
+
+def test_every_cause_is_listed_with_its_name_category_and_advice() -> None:
+    parts = re.split(r"^## (.*)$", _text("reference/causes.md"), flags=re.M)[1:]
+    listed = [
+        (kind, title, category, advice)
+        for category, part in zip(parts[::2], parts[1::2], strict=True)
+        for title, kind, advice in re.findall(r"^\| ([^|]+) \| `(\w+)` \|.*\| ([^|]+) \|$", part, re.M)
+    ]
+    assert listed == [(one.kind, one.title, one.category, one.advice) for one in CAUSES.values()]
+
+
+def test_every_file_and_key_of_a_run_is_listed() -> None:
+    page = _text("reference/run-folder.md")
+    assert {*RUN_FILES, LOCK} <= set(re.findall(r"`([\w.]+)`", page))
+    keys = re.findall(r"^\| `(\w+)` \|", page.partition("## run.json")[2].partition("## journal.jsonl")[0], re.M)
+    assert keys == [field.name for field in fields(RunFile)]
+
+
+def test_every_format_is_documented() -> None:
+    documented = set(re.findall(r"`(\w+)`", _text("reference/formats.md")))
+    formats = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.cases"}
+    assert formats <= documented
