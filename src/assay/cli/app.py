@@ -150,13 +150,13 @@ _verb(
     demo,
     "Evaluate a bundled sample, report included, in seconds.",
     panel=_START,
-    ends=Ending(page="README.md", statuses=UNFINISHED),
+    ends=Ending(page="docs/start/five-minutes.md", statuses=UNFINISHED),
 )
 _verb(
     init,
     "Write an eval.yaml with comments that fits a question set and a database.",
     panel=_START,
-    ends=Ending(page="docs/guides/gates.md"),
+    ends=Ending(page="docs/guides/predictions.md"),
 )
 _verb(
     doctor,
@@ -174,7 +174,7 @@ _verb(
     run,
     "Judge a system's answers, from a file or live, against a question set.",
     panel=_JUDGE,
-    ends=Ending(page="docs/background/verdict.md", statuses=_OF_A_RUN),
+    ends=Ending(page="docs/guides/predictions.md", statuses=_OF_A_RUN),
 )
 _verb(
     denodo,

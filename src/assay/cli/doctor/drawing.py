@@ -24,6 +24,7 @@ def findings_text(found: Findings, *, width: int | None) -> str:
         ("Engines", [(", ".join(one.schemes), _engine(one)) for one in found.engines]),
         ("Extras", [(one.name, _extra(one)) for one in found.extras]),
         ("Limits on queries, each tried here", [(one.name, _protection(one)) for one in found.protections]),
+        ("What the operating system lends", [(one.name, _protection(one)) for one in found.operating_system]),
         ("Plug-ins of other packages", [("", line) for line in found.plugins]),
         *((one.url, list(_reached(one))) for one in found.reached),
     ]

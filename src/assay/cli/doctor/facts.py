@@ -47,12 +47,12 @@ class EngineFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """One limit, tried on this machine by something that runs into it."""
+    """One limit, and whether it holds on this machine."""
 
     name: str
     holds: bool
     tried: str
-    """What was tried, and what came of it."""
+    """What was tried and what came of it; of the operating system, what it does or what its absence lets happen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,4 +99,6 @@ class Findings:
     plugins: tuple[str, ...]
     """Of other packages: what they register, and whether it loads."""
     protections: tuple[Protection, ...]
+    """Tried by queries that run into them."""
+    operating_system: tuple[Protection, ...]
     reached: tuple[Reached, ...]

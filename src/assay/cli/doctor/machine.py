@@ -15,6 +15,7 @@ from typing import Final
 from assay.cli.doctor.facts import Machine, Protection
 from assay.errors import AssayError
 from assay.model import Case, Evidence, Limits, Prediction
+from assay.protections import protections as operating_system
 
 _TIMEOUT_S: Final = 1.0
 _MEMORY_BYTES: Final = 256 * 1024 * 1024
@@ -53,6 +54,14 @@ def _memory() -> int | None:
         with suppress(OSError, ValueError):  # "max" is no number
             found.append(int(Path(path).read_text(encoding="ascii")))
     return min(found) if found else None
+
+
+def lent() -> tuple[Protection, ...]:
+    """What the operating system lends to hold a run, and what may happen where it lends that not."""
+    return tuple(
+        Protection(name=one.name, holds=one.holds, tried=one.does if one.holds else one.without)
+        for one in operating_system()
+    )
 
 
 def protections() -> tuple[Protection, ...]:

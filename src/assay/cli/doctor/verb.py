@@ -45,7 +45,7 @@ def doctor(
     from assay.cli.doctor import installed
     from assay.cli.doctor.drawing import findings_text
     from assay.cli.doctor.facts import Findings
-    from assay.cli.doctor.machine import machine, protections
+    from assay.cli.doctor.machine import lent, machine, protections
     from assay.cli.doctor.reach import reach
     from assay.reports.text.plain import visible
 
@@ -63,6 +63,7 @@ def doctor(
         engines=installed.engines(extras),
         plugins=installed.plugins(),
         protections=() if untried else protections(),
+        operating_system=lent(),
         reached=tuple(reach(one, timeout_s=timeout, secrets=secrets) for one in given),
     )
     if as_json:
