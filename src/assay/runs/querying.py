@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint
+from assay.quiet import without_progress_bar
 from assay.runs.history import read_point, scan_runs
 from assay.runs.store.codec import encode_value
 from assay.runs.store.folder import RUN_FILE
@@ -71,7 +72,7 @@ def answered(runs: Sequence[NamedRun], sql: str) -> Iterator[Answered]:
     import duckdb
 
     with duckdb.connect(":memory:") as connection:
-        connection.execute("SET enable_progress_bar = false")
+        without_progress_bar(connection)
         connection.execute("SET python_enable_replacements = false")
         needed = _checked(connection, sql)
         columns = _filled(connection, runs, needed)
