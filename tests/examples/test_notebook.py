@@ -77,11 +77,10 @@ from pathlib import Path
 from assay import Case, FieldNames, demo, evaluate, load_run
 from assay.cases.tables.formats import ParquetFormat
 
-if __name__ == "__main__":
-    cases = [Case(id="a", question="How many?", golds=("SELECT COUNT(*) FROM customers",))]
-    evaluate(cases, {"a": "SELECT 1"}, databases=f"sqlite:///{demo.build_database(Path.cwd())}", output="run")
-    read = ParquetFormat().cases(Path("run/results.parquet"), FieldNames(gold="gold_sql"))
-    print(len(load_run("run").to_pandas()), len(list(read)))
+cases = [Case(id="a", question="How many?", golds=("SELECT COUNT(*) FROM customers",))]
+evaluate(cases, {"a": "SELECT 1"}, databases=f"sqlite:///{demo.build_database(Path.cwd())}", output="run")
+read = ParquetFormat().cases(Path("run/results.parquet"), FieldNames(gold="gold_sql"))
+print(len(load_run("run").to_pandas()), len(list(read)))
 """
 
 
@@ -90,9 +89,8 @@ if __name__ == "__main__":
 def test_a_kernel_without_widgets_is_enough(tmp_path: Any) -> None:
     """DuckDB looks for a notebook's kernel, and then for ipywidgets, whenever its progress bar is spoken of."""
     pytest.importorskip("pandas")
-    (tmp_path / "kernel.py").write_text(KERNEL, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "kernel.py"],
+        [sys.executable, "-c", KERNEL],  # without a file, as a notebook's own process
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
