@@ -16,6 +16,7 @@ from assay.ports import Engine, EngineClass
 from assay.testing.conformance.checks import Check, Gap, checks, same
 
 Kind = Literal["integer", "text", "decimal", "real", "boolean", "date", "timestamp", "binary"]
+"""The kinds of columns that the checks of an engine read."""
 
 STANDARD_TYPES: Mapping[Kind, str] = {
     "integer": "BIGINT",
@@ -27,11 +28,17 @@ STANDARD_TYPES: Mapping[Kind, str] = {
     "timestamp": "TIMESTAMP",
     "binary": "BLOB",
 }
+"""The column types of the two tables, in standard SQL."""
 _LIMITS = Limits(timeout_s=10.0, max_memory_bytes=512 * 1024 * 1024)
 _SHORT_S = 1.0
 _SLACK_S = 300.0
 """How much longer than its limit a query may take, since a machine may be busy."""
 _TEXT = "it''s 100% ü😀 :a ? $1"
+
+
+def hexadecimal(value: bytes) -> str:
+    """Bytes as standard SQL has them."""
+    return f"X'{value.hex()}'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +55,8 @@ class Adapter:
     absent: DatabaseUrl
     write: Callable[[str], None]
     types: Mapping[Kind, str] = field(default_factory=dict)
-    binary_literal: Callable[[bytes], str] = lambda value: f"X'{value.hex()}'"
+    binary_literal: Callable[[bytes], str] = hexadecimal
+    """How the database writes bytes in a query."""
     gaps: Mapping[str, Gap] = field(default_factory=dict)
     """The known gaps by the name of their check."""
     secrets: tuple[str, ...] = ()
