@@ -27,7 +27,7 @@ def links(root: Path, page: str, text: str) -> list[str]:
 
 
 def sections(text: str, level: int) -> list[tuple[str, str]]:
-    """Headings of a level in a text of Markdown, each with what stands below it; '' for what stands before the first."""
+    """A text's headings of a level, each with what stands below it; '' for what stands before the first."""
     parts = re.split(rf"^#{{{level}}} +(.*)$", text, flags=re.M)
     return [("", parts[0]), *zip((title.strip() for title in parts[1::2]), parts[2::2], strict=True)]
 
