@@ -254,14 +254,6 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
         place = found + len(fragment)
 
 
-def test_pictures_are_there_and_light() -> None:
-    for document in DOCUMENTS:
-        for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
-            picture = document.parent / target
-            assert picture.read_bytes().startswith(b"\x89PNG"), target
-            assert picture.stat().st_size < 250_000, f"{target} is too heavy for a page that everyone loads"
-
-
 def _named_verbs_and_options() -> list[tuple[str, str]]:
     """Every ``assay VERB`` written as code in a document, with each of its options; '' stands for the verb itself.
 
