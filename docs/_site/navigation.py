@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
 FIRST, INDEX = "README", "docs/README"
-PAGES = ("*.md", "docs/*.md", "docs/**/*.md", "benchmarks/README.md", "examples/*.md", "examples/**/*.md")
+PAGES = ("*.md", "docs/*.md", "docs/**/*.md", "benchmarks/*.md", "examples/*.md", "examples/**/*.md")
 """What Sphinx reads, as patterns from the repository's root."""
 _LINK = re.compile(r"\]\(([^)\s#]+)\.md(?:#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(`{3,}).*?^\1`*$", re.M | re.S)
