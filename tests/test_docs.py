@@ -47,6 +47,12 @@ from assay.testing import example as bank
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OTHERS = [
+    one
+    for folder, kind in ((".", "*.md"), ("benchmarks", "*.md"), ("examples", "**/*.md"))
+    for one in (ROOT / folder).glob(kind)
+]
+"""What else is written in Markdown; the README is in both."""
 WRITTEN = [one for one in DOCUMENTS if one.parent.parent.name != "reference"]
 """Documents that are not made from the code."""
 SHARED = Path(os.environ.get("ASSAY_SHARED_DATA", ROOT.parent / "shared" / "data"))
@@ -180,7 +186,9 @@ def _runs(document: Path) -> bool:
     return any(one.language in blocks.RUN and one.directive != "signature" for one in _examples(document))
 
 
-@pytest.mark.parametrize("document", [one for one in DOCUMENTS if any(_examples(one))], ids=_relative)
+@pytest.mark.parametrize(
+    "document", [one for one in sorted({*DOCUMENTS, *OTHERS}) if any(_examples(one))], ids=_relative
+)
 def test_blocks_that_do_not_run_are_what_they_say(document: Path, tmp_path: Path) -> None:
     for example in _examples(document):
         if example.language in blocks.RUN and example.directive != "signature":

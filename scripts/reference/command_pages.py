@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from posixpath import relpath
 from typing import Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from assay.cli.parsing.panels import OTHER, place_of
 
 MADE = "Made from the code by `python scripts/reference`."
+FOLDER = "docs/reference/commands"
 _STATUSES = {
     0: "done, whatever the accuracy, with every gate passed that was set",
     1: "a gate is missed; of `assay check`: incorrect",
@@ -85,7 +87,7 @@ def _ending(epilog: str) -> Iterator[str]:
     for part in found[1].split("; "):
         status, _, meaning = part.partition(" ")
         yield f"| {status} | {_cell(meaning)} |"
-    yield from ("", f"Read more: [{found[2].removeprefix('docs/')}](../../../{found[2]}).", "")
+    yield from ("", f"Read more: [{found[2].removeprefix('docs/')}]({relpath(found[2], FOLDER)}).", "")
 
 
 def _paragraph(text: str) -> str:
