@@ -21,7 +21,26 @@ _PACKAGES = {
     "llmsql": ("assay.llmsql", "The LLMSQL benchmark"),
     "testing": ("assay.testing", "Emulated servers"),
     "conformance": ("assay.testing.conformance", "Checks for authors of plug-ins"),
+    "ports": ("assay.ports", "What a plug-in implements"),
 }
+_OF_PLUGINS = (
+    "AsksAboutDatabases",
+    "CaseFormat",
+    "Column",
+    "DescribesSchema",
+    "Engine",
+    "Executions",
+    "LoadedCases",
+    "LoadedPredictions",
+    "Metric",
+    "QueryRequest",
+    "Reporter",
+    "StreamingReporter",
+    "System",
+    "TellsContent",
+    "TimedMetric",
+)
+"""What classes of other packages are held to, of all that `assay.ports` has."""
 _PLAIN_BASES = ("Exception", "Generic", "Protocol")
 _PARTS = {
     "functions": ("Functions", "What one calls: import them from `assay`."),
@@ -63,7 +82,8 @@ def python_pages() -> dict[str, str]:
 
 def _public(package: str) -> list[Named]:
     module = import_module(package)
-    return [_named(name, getattr(module, name), module) for name in module.__all__ if name != "__version__"]
+    names = _OF_PLUGINS if package == "assay.ports" else [name for name in module.__all__ if name != "__version__"]
+    return [_named(name, getattr(module, name), module) for name in names]
 
 
 def _part(one: Named) -> str:
@@ -155,7 +175,8 @@ def _entry(one: Named) -> Iterator[str]:
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    yield from ("<!-- example: signature -->", "```python", _signature(node), "```", "")
+    marks = [f"@{mark}" for mark in map(ast.unparse, node.decorator_list) if mark in ("classmethod", "staticmethod")]
+    yield from ("<!-- example: signature -->", "```python", *marks, _signature(node), "```", "")
     doc = ast.get_docstring(node)
     if doc:
         yield from (_paragraphs(doc), "")
@@ -175,7 +196,7 @@ def _class(one: Named, node: ast.ClassDef) -> Iterator[str]:
         told = ast.get_docstring(made)
         if told:
             yield from (_paragraphs(told), "")
-    elif any("dataclass" in ast.unparse(mark) for mark in node.decorator_list):
+    elif any("dataclass" in ast.unparse(mark) for mark in node.decorator_list) or _is_protocol(node):
         yield from _fields(one, node)
     shown = [part for part in methods if not part.name.startswith("_") and ast.get_docstring(part)]
     properties = [part for part in shown if _is_property(part)]
@@ -224,6 +245,10 @@ def _fields(one: Named, node: ast.ClassDef) -> Iterator[str]:
         yield _item(f"`{name}: {_quotes(written)}{default}`", " ".join(text for text in (told, known) if text))
     if found:
         yield ""
+
+
+def _is_protocol(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(base) == "Protocol" for base in node.bases)
 
 
 def _item(code: str, told: str) -> str:
