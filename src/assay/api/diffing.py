@@ -37,7 +37,7 @@ class RunDiff:
     __slots__ = ("_runs", "record")
 
     def __init__(self, record: RunDiffRecord, runs: tuple[RunRecord | Path, RunRecord | Path]) -> None:
-        self.record = record
+        self.record: RunDiffRecord = record
         self._runs = runs
 
     @property
@@ -127,7 +127,7 @@ class Leaderboard:
     __slots__ = ("record",)
 
     def __init__(self, record: LeaderboardRecord) -> None:
-        self.record = record
+        self.record: LeaderboardRecord = record
 
     @property
     def metric(self) -> str:

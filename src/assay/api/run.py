@@ -34,7 +34,7 @@ class Run:
     __slots__ = ("record",)
 
     def __init__(self, record: RunRecord) -> None:
-        self.record = record
+        self.record: RunRecord = record
 
     @property
     def settings(self) -> RunSettings:

@@ -51,12 +51,13 @@ from assay.cli.options import (
     VesIterations,
     Workers,
 )
+from assay.cli.settings_file import with_file
 from assay.cli.witness_options import WitnessFlags
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.model.suite import SUITE_MATCH
 from assay.model.witness import AFTER_WITNESSES, WitnessSettings
-from assay.settings import LintFileSettings, RunFileSettings, is_run_file, read_run_file
+from assay.settings import LintFileSettings, RunFileSettings
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
@@ -252,7 +253,7 @@ def run(  # one parameter an option
         ignore_questions=ignore_questions or None,
         baseline=gates.baseline,
     )
-    settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
+    settings = with_file(cases, flags)
     targets = reports.targets()
     witness = witnesses.gathered(settings.witness)
     from assay import registry

@@ -12,7 +12,7 @@ import pytest
 from assay.api.case_worker import CaseChecker
 from assay.api.inputs import as_prediction
 from assay.errors import AssayError
-from assay.model import Evidence, Prediction
+from assay.model import Case, Evidence, Prediction
 from assay.ports import Executions
 from assay.pytest_plugin.expected import WRONG, expected_of
 from assay.pytest_plugin.session import CASE, DATABASE, DIFFICULTY, FLAGS, KNOWN, OUTCOME
@@ -63,7 +63,7 @@ class AssayItem(pytest.Function):
         **rest: Any,
     ) -> None:
         super().__init__(callobj=_FUNCTIONS[source], **rest)
-        self.case = work.case
+        self.case: Case = work.case
         self._work = work
         self._read = read
         self._source = source

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint, Limits
+from assay.quiet import without_progress_bar
 from assay.runs.history import read_point, scan_runs
 from assay.runs.store.codec import encode_value
 from assay.runs.store.folder import RUN_FILE
@@ -79,7 +80,7 @@ def answered(runs: Sequence[NamedRun], sql: str, *, limits: Limits | None = None
 
     limits = limits or Limits()
     with duckdb.connect(":memory:") as connection:
-        connection.execute("SET enable_progress_bar = false")
+        without_progress_bar(connection)
         connection.execute("SET python_enable_replacements = false")
         needed = _checked(connection, sql)
         columns = _filled(connection, runs, needed)
