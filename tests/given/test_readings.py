@@ -272,3 +272,12 @@ def test_an_engine_says_what_it_has_and_stays_exact_in_it(
 ) -> None:
     assert equal(Result.of([(ours,)]), Result.of([(theirs,)]), cells=cells) is same
     assert equal(Result.of([(theirs,)]), Result.of([(ours,)]), cells=(cells[1], cells[0])) is same
+
+
+def test_each_column_of_lists_is_read_as_its_own() -> None:
+    """Texts in one and dates in another, in whatever order the columns stand."""
+    rows: list[Row] = [(["2024-01-31"], [DAY], {"a": 0.1}, [Decimal("0.1")])]
+    text = Result.of([('["2024-01-31"]', "{2024-01-31}", '{"a": 0.1}', "{0.1}")])
+    assert equal(text, Result.of(rows))
+    assert equal(Result.of([("{2024-01-31}", '["2024-01-31"]')]), Result.of([(["2024-01-31"], [DAY])]))
+    assert not equal(text, Result.of([(["2024-01-31"], [DAY], {"a": 0.1}, [Decimal("0.2")])]))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice, product
 from math import isfinite
 from typing import Literal, TypeAlias
@@ -173,12 +173,12 @@ def readings(
         yield _as_it_is
         return
     ours, theirs = _columns(poor), _columns(other)
-    leaves: Leaves | None = None
+    within: dict[int, Leaves] = {}
     if others == "text" and cells == "text":
         chosen = [[_natural(column)] for column in ours]
     else:
         kinds = [_kind(column) for column in theirs]
-        leaves = _leaves(theirs) if "nested" in kinds else None
+        within = {place: _leaves(*_within(theirs[place])) for place, kind in enumerate(kinds) if kind == "nested"}
         known = {*kinds, *_also(kinds, boolean_is_integer=boolean_is_integer)}
         texts = [column for column, kind in zip(theirs, kinds, strict=True) if kind == "text"]
         chosen = [
@@ -191,11 +191,12 @@ def readings(
             )
             for place, column in enumerate(ours)
         ]
-    for choice in islice(product(*chosen), _MOST_READINGS):
-        if all(reading == "text" for reading in choice):
-            yield _as_it_is
-        else:
-            yield partial(_read, tuple(_reader(reading, lacks, leaves) for reading in choice))
+    options = [
+        [reader for reading in column for reader in _readers(reading, lacks, within, place)]
+        for place, column in enumerate(chosen)
+    ]
+    for choice in islice(product(*options), _MOST_READINGS):
+        yield _as_it_is if all(reader is _unread for reader in choice) else partial(_read, choice)
 
 
 def _as_it_is(rows: Rows) -> Rows:
@@ -242,8 +243,8 @@ def _kind(column: _Column) -> str:
     return "null" if not found else found.pop() if len(found) == 1 else "mixed"
 
 
-def _leaves(columns: Sequence[_Column]) -> Leaves:
-    """How to read what stands within lists and objects, beside those of other columns."""
+def _within(column: _Column) -> tuple[frozenset[type], bool]:
+    """The types of what stands within the lists and objects of a column, and whether there are only lists."""
     types: set[type] = set()
 
     def look(cell: Cell, depth: int) -> None:
@@ -254,10 +255,15 @@ def _leaves(columns: Sequence[_Column]) -> Leaves:
             for one in inner:
                 look(one, depth + 1)
 
-    for column in columns:
-        for cell in column:
-            if isinstance(cell, (list, tuple, Mapping)):
-                look(cell, 0)
+    for cell in column:
+        if cell is not None:
+            look(cell, 0)
+    return frozenset(types), not any(isinstance(cell, Mapping) for cell in column)
+
+
+@lru_cache(maxsize=256)
+def _leaves(types: frozenset[type], lists: bool) -> Leaves:  # noqa: FBT001 - private, one caller
+    """How to read what stands within lists and objects, beside values of these types."""
     kinds = {_kind_of(value) for value in _EXAMPLES if type(value) in types}
     words = [_SPELL[kind] for kind in _LEAVES if kind in kinds]
     numbers = partial(_number_as, float if float in types else Decimal if Decimal in types else None)
@@ -266,7 +272,7 @@ def _leaves(columns: Sequence[_Column]) -> Leaves:
         quoted=partial(_spelt, () if "text" in kinds else [spell for spell in words if spell in (_moment, _time)]),
         bare=lambda word: numbers(_spelt(words, word)),
         number=numbers,
-        lists=not any(isinstance(cell, Mapping) for column in columns for cell in column),
+        lists=lists,
     )
 
 
@@ -322,14 +328,22 @@ def _natural(column: _Column) -> _Reading:
     return "text" if signed or all(map(_NO_FINITE.fullmatch, texts)) else found
 
 
-def _reader(reading: _Reading, lacks: frozenset[Kind], leaves: Leaves | None) -> Callable[[Cell], Cell]:
-    """What makes a cell of what it says. A cell that spells nothing stays as it is."""
+def _readers(
+    reading: _Reading, lacks: frozenset[Kind], within: Mapping[int, Leaves], place: int
+) -> Iterator[Callable[[Cell], Cell]]:
+    """What makes a cell of what it says. A cell that spells nothing stays as it is.
+
+    ``within`` says by place how lists and objects of the other result's columns are read: there may be several ways.
+    """
     if reading == "text":
-        return _unread
-    if reading == "nested" and leaves is not None:
-        return partial(_spelt, (partial(_nested, leaves=leaves),))
-    kinds: Sequence[Kind] = _MIXED if reading == "mixed" else (reading,)
-    return partial(_spelt, tuple(_SPELL[kind] for kind in kinds if kind in lacks))
+        yield _unread
+    elif reading == "nested":
+        ways = [within[place], *within.values()] if place in within else within.values()
+        for leaves in {id(way): way for way in ways}.values():
+            yield partial(_spelt, (partial(_nested, leaves=leaves),))
+    else:
+        kinds: Sequence[Kind] = _MIXED if reading == "mixed" else (reading,)
+        yield partial(_spelt, tuple(_SPELL[kind] for kind in kinds if kind in lacks))
 
 
 def _unread(cell: Cell) -> Cell:
