@@ -37,6 +37,8 @@ def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat]) -> CaseF
     names = ", ".join(format.name for format in formats)
     if path.is_dir():
         within = sorted(entry.name for entry in path.iterdir() if any(format.recognises(entry) for format in formats))
+        if not within and all(entry.name.startswith(".") for entry in path.iterdir()):
+            raise CaseFileError("is an empty folder: was what belongs into it written elsewhere?", path=str(path))
         hint = f", such as {within[0]}" if within else ""
         raise CaseFileError(f"is a folder: name a file in it{hint}", path=str(path))
     what = f'the suffix "{path.suffix}"' if path.suffix else "a name without a suffix"
