@@ -119,7 +119,6 @@ _CHECKS: Mapping[str, Callable[[str, Path], None]] = {
     "sh": _shell,
     "py": _python,
     "text": _shown,  # what something prints
-    "": _shown,
     "dockerfile": _shown,
     "groovy": _shown,
 }

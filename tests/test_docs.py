@@ -52,6 +52,12 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 DOCUMENTS = [README, *GUIDES]
+OTHERS = [
+    one
+    for folder, kind in ((".", "*.md"), ("benchmarks", "*.md"), ("examples", "**/*.md"))
+    for one in (ROOT / folder).glob(kind)
+]
+"""What else is written in Markdown; the README is in both."""
 WRITTEN = [one for one in DOCUMENTS if one.parent.parent.name != "reference"]
 """Documents that are not made from the code."""
 SHARED = Path(os.environ.get("ASSAY_SHARED_DATA", ROOT.parent / "shared" / "data"))
@@ -227,7 +233,9 @@ def _runs(document: Path) -> bool:
     return any(one.language in blocks.RUN and one.directive != "signature" for one in _examples(document))
 
 
-@pytest.mark.parametrize("document", [one for one in DOCUMENTS if any(_examples(one))], ids=_relative)
+@pytest.mark.parametrize(
+    "document", [one for one in sorted({*DOCUMENTS, *OTHERS}) if any(_examples(one))], ids=_relative
+)
 def test_blocks_that_do_not_run_are_what_they_say(document: Path, tmp_path: Path) -> None:
     for example in _examples(document):
         if example.language in blocks.RUN and example.directive != "signature":
@@ -299,14 +307,6 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
         found = printed.find(fragment, place)
         assert found >= 0, f"assay demo does not print this, or not in this order:\n{fragment}\nbut:\n{printed}"
         place = found + len(fragment)
-
-
-def test_pictures_are_there_and_light() -> None:
-    for document in DOCUMENTS:
-        for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
-            picture = document.parent / target
-            assert picture.read_bytes().startswith(b"\x89PNG"), target
-            assert picture.stat().st_size < 250_000, f"{target} is too heavy for a page that everyone loads"
 
 
 def _named_verbs_and_options() -> list[tuple[str, str]]:

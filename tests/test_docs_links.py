@@ -11,7 +11,10 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "benchmarks" / "README.md"]
+DOCUMENTS = sorted(
+    {path for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/**/*.md") for path in ROOT.glob(pattern)}
+)
+"""What the site has."""
 FENCE = re.compile(r"^(`{3,}).*?^\1`*$", re.M | re.S)
 CODE = ("src/**/*.py", "benchmarks/**/*.py", "scripts/*", "examples/**/*.yml", "*.yml", ".*.yaml", "pyproject.toml")
 """What names documents beside the documents; `scripts/reference` has its own words for them."""
@@ -71,12 +74,17 @@ def test_what_the_code_names_of_the_documents_is_there() -> None:
         _check(target, ROOT, None, f"{_relative(path)} names {target}")
 
 
+def test_the_site_has_the_documents_that_are_looked_at_here() -> None:
+    assert {path for pattern in _navigation().PAGES for path in ROOT.glob(pattern)} == set(DOCUMENTS)
+
+
 def test_every_document_is_found_from_the_index() -> None:
     assert list(_navigation().unplaced(ROOT)) == []
 
 
 def test_the_index_leads_to_start_guides_reference_and_background() -> None:
-    shown = dict(_navigation().navigation(ROOT))
-    assert [*shown] == ["Start", "Guides", "Reference", "Background"]
-    placed = [page for pages in shown.values() for page in pages]
+    shown = _navigation().navigation(ROOT)
+    parts = [title.partition(" · ")[0] for title, _ in shown]
+    assert [*dict.fromkeys(parts)] == ["Start", "Guides", "Reference", "Background"][-len(set(parts)) :]
+    placed = [page for _, pages in shown for page in pages]
     assert len(placed) == len(set(placed))

@@ -7,14 +7,16 @@ from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
-from assay import registry
+import assay
+from assay import Case, Prediction, demo, registry
 from assay.diagnosis.kinds import CAUSES
 from assay.model import Blame, FailureKind, Flag, MetricInfo, NearMissKind
 from assay.model.verdict import MATCH_STRENGTHS
+from assay.model.witness import WitnessSettings
 from assay.runs.store.folder import LOCK, RUN_FILES, RunFile
 from assay.scoring.selections.metrics import selection_metrics
 
@@ -46,7 +48,7 @@ def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
         place = "" if info.default_place is None else str(info.default_place)
         return [f"`{info.name}`", info.meaning, reach, place, info.guide_column or ""]
 
-    lines = re.findall(r"^\| `\w+` \|.* \|$", _text("reference/metrics.md"), re.M)
+    lines = re.findall(r"^\| `\w+` \|.* \|$", _text("reference/metrics.md").partition("## `match`")[0], re.M)
     rows = [row.strip("| ").split("|") for row in lines]
     found = {cells[0].strip(): [cell.strip() for cell in cells] for cells in rows}
     of_queries = [entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"]
@@ -58,6 +60,60 @@ def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
     table = re.findall(r"^\| `(\w+)` \|", _text("reference/metrics.md").partition("## `match`")[0], re.M)
     assert table[: len(registry.default_metrics())] == list(registry.default_metrics())
     assert sorted(table) == sorted([*of_queries, *(one.name for one in selection_metrics(on_data=True))])
+
+
+_PARTS = ("Formula", "Quirks", "Misleads", "Example", "Source")
+_EXAMPLE = re.compile(r"`([^`]+)` for gold\s+`([^`]+)`: (\d+(?:\.\d+)?|none)(?:,\s[^.`]*`match` is\s([01]))?")
+
+
+def _metric_parts() -> dict[str, str]:
+    parts = re.split(r"^## (?:`(\w+)`|.*)$", _text("reference/metrics.md"), flags=re.M)
+    return {name: text for name, text in zip(parts[1::2], parts[2::2], strict=True) if name}
+
+
+def test_every_metric_has_its_formula_quirks_misuse_and_example() -> None:
+    for name, text in _metric_parts().items():
+        found = re.findall(r"^- \*\*(\w+):\*\* \S", text, re.M)
+        wanted = _PARTS[:4] if name.startswith("spider_em_") else _PARTS
+        assert found == list(wanted), name
+        assert _EXAMPLE.search(text), f"{name}: an example says  `SQL` for gold `SQL`: VALUE"
+
+
+def test_selection_metrics_have_a_formula_each_and_say_when_they_mislead() -> None:
+    text = _text("reference/metrics.md").partition("\n## Selections\n")[2].partition("\n## ")[0]
+    told = re.findall(r"^\| `(\w+)` \| \S[^|]* \| \S[^|]* \|$", text, re.M)
+    assert told == [metric.name for metric in selection_metrics(on_data=True)]
+
+
+@pytest.mark.slow
+def test_the_examples_of_metrics_have_the_values_that_are_written(tmp_path: Path) -> None:
+    database = f"sqlite:///{demo.build_database(tmp_path).as_posix()}"
+    shown = [(name, *one) for name, text in _metric_parts().items() for one in _EXAMPLE.findall(text)]
+    plain = [one for one in shown if one[0] not in ("suite_match", "match_after_witnesses")]
+    apart = {name: [one for one in shown if one[0] == name] for name in ("suite_match", "match_after_witnesses")}
+    suite = assay.build_suite(_given(apart["suite_match"])[0], databases=database, workers=1, seconds=60.0)
+    more: list[tuple[list[tuple[str, ...]], dict[str, Any]]] = [
+        (plain, {"metrics": ["match", *dict.fromkeys(name for name, *_ in plain if name != "match")]}),
+        (apart["suite_match"], {"metrics": ["match"], "suite": suite}),
+        (apart["match_after_witnesses"], {"metrics": ["match"], "witness": WitnessSettings(seconds=60.0)}),
+    ]
+    for examples, options in more:
+        cases, answers = _given(examples)
+        run = assay.evaluate(cases, answers, databases=database, workers=1, **options)
+        for evidence, (name, query, gold, value, match) in zip(run.evidence, examples, strict=True):
+            values = {score.metric: score.value for score in evidence.scores}
+            wanted = None if value == "none" else pytest.approx(float(value), abs=0.0005)
+            assert values[name] == wanted, f"{name}: {query} for {gold}"
+            assert not match or values["match"] == float(match), f"match: {query} for {gold}"
+
+
+def _given(examples: list[tuple[str, ...]]) -> tuple[list[Case], list[Prediction]]:
+    cases = [
+        Case(id=str(place), question=f"No. {place}", golds=(gold,)) for place, (_, _, gold, *_) in enumerate(examples)
+    ]
+    return cases, [
+        Prediction(case_id=case.id, query=query) for case, (_, query, *_) in zip(cases, examples, strict=True)
+    ]
 
 
 def test_what_a_metric_may_say_is_documented() -> None:

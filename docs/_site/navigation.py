@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
 FIRST, INDEX = "README", "docs/README"
-PAGES = ("*.md", "docs/*.md", "docs/**/*.md", "benchmarks/README.md", "examples/*.md", "examples/**/*.md")
+PAGES = ("*.md", "docs/*.md", "docs/**/*.md", "benchmarks/*.md", "examples/*.md", "examples/**/*.md")
 """What Sphinx reads, as patterns from the repository's root."""
 _LINK = re.compile(r"\]\(([^)\s#]+)\.md(?:#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(`{3,}).*?^\1`*$", re.M | re.S)
@@ -26,20 +26,28 @@ def links(root: Path, page: str, text: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if one != page and (root / f"{one}.md").is_file()]
 
 
-def sections(root: Path, page: str) -> list[tuple[str, list[str]]]:
-    """A page's headings of the second level, each with the pages that what stands below links to."""
-    text = _FENCE.sub("", (root / f"{page}.md").read_text(encoding="utf-8"))
-    parts = re.split(r"^## +(.*)$", text, flags=re.M)
-    return [(title.strip(), links(root, page, below)) for title, below in zip(parts[1::2], parts[2::2], strict=True)]
+def sections(text: str, level: int) -> list[tuple[str, str]]:
+    """A text's headings of a level, each with what stands below it; '' for what stands before the first."""
+    parts = re.split(rf"^#{{{level}}} +(.*)$", text, flags=re.M)
+    return [("", parts[0]), *zip((title.strip() for title in parts[1::2]), parts[2::2], strict=True)]
 
 
 def navigation(root: Path) -> list[tuple[str, list[str]]]:
-    """The first level: each heading of the index with the pages of its folder, or from outside of docs/, below it."""
-    shown = []
-    for title, pages in sections(root, INDEX):
-        folder = f"docs/{title.lower()}/"
-        shown.append((title, [page for page in pages if page.startswith(folder) or not page.startswith("docs/")]))
-    return [(title, [page for page in pages if page != FIRST]) for title, pages in shown]
+    """The first level: the index's headings, each with the pages below it, of its folder or from outside of docs/.
+
+    A heading within a heading is a group of its own: `Guides · Judge answers`.
+    """
+    text = _FENCE.sub("", (root / f"{INDEX}.md").read_text(encoding="utf-8"))
+    placed = {FIRST}
+    shown: list[tuple[str, list[str]]] = []
+    for title, part in sections(text, 2)[1:]:
+        for group, inner in sections(part, 3):
+            found = [page for page in links(root, INDEX, inner) if page not in placed]
+            own = [page for page in found if page.startswith(f"docs/{title.lower()}/") or not page.startswith("docs/")]
+            placed.update(own)
+            if own:
+                shown.append((" · ".join(part for part in (title, group) if part), own))
+    return shown
 
 
 def below(root: Path, page: str) -> list[str]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from posixpath import relpath
 from typing import Any
 
 import typer
 
+from assay.cli.parsing.panels import OTHER, place_of
+
 MADE = "Made from the code by `python scripts/reference`."
+FOLDER = "docs/reference/commands"
 _STATUSES = {
     0: "done, whatever the accuracy, with every gate passed that was set",
     1: "a gate is missed; of `assay check`: incorrect",
@@ -68,10 +72,22 @@ def _page(words: tuple[str, ...], verb: Any) -> Iterator[str]:
         yield from (f"| `{_argument(one)}` | {_cell(one.help)} |" for one in arguments)
         yield ""
     yield from _grouped(verb.params)
-    for paragraph in re.split(r"\n\s*\n", (verb.epilog or "").strip()):
-        if paragraph:
-            yield from (re.sub(r"docs/([\w/.-]+\.md)", r"[\1](../../\1)", _code(" ".join(paragraph.split()))), "")
+    yield from _ending(" ".join((verb.epilog or "").split()))
     yield from (f"[All verbs, and what each exit status means](README.md#exit-status). {MADE}", "")
+
+
+def _ending(epilog: str) -> Iterator[str]:
+    """What stands at the end of a verb's help: its exit statuses, and the page to read."""
+    found = re.fullmatch(r"Exit status: (.+)\. Read more: (\S+)", epilog)
+    if found is None:
+        if epilog:
+            yield from (_code(epilog), "")
+        return
+    yield from ("## Exit status", "", "| status | meaning |", "|---|---|")
+    for part in found[1].split("; "):
+        status, _, meaning = part.partition(" ")
+        yield f"| {status} | {_cell(meaning)} |"
+    yield from ("", f"Read more: [{found[2].removeprefix('docs/')}]({relpath(found[2], FOLDER)}).", "")
 
 
 def _paragraph(text: str) -> str:
@@ -91,9 +107,10 @@ def _grouped(parameters: list[Any]) -> Iterator[str]:
     panels: dict[str, list[Any]] = {}
     for one in parameters:
         if one.param_type_name == "option" and not one.hidden:
-            panels.setdefault(_panel(one) or "", []).append(one)
-    for panel, options in panels.items():
-        yield from (f"## {panel if panel and len(panels) > 1 else 'Options'}", "", *_options(options))
+            panels.setdefault(_panel(one) or OTHER, []).append(one)
+    for panel, options in sorted(panels.items(), key=lambda item: place_of(item[0], ())):
+        ordered = sorted(options, key=lambda one: place_of(panel, one.opts))
+        yield from (f"## {panel if len(panels) > 1 else 'Options'}", "", *_options(ordered))
 
 
 def _options(options: list[Any]) -> Iterator[str]:

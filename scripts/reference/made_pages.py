@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from command_pages import command_pages
+from command_pages import FOLDER, command_pages
 from python_pages import python_pages
 
-FOLDERS = ("docs/reference/commands", "docs/reference/python")
+FOLDERS = (FOLDER, "docs/reference/python")
 """Nothing else stands in these."""
 
 

@@ -20,7 +20,28 @@ _PACKAGES = {
     "ragas": ("assay.ragas", "ragas' SQL metrics"),
     "llmsql": ("assay.llmsql", "The LLMSQL benchmark"),
     "testing": ("assay.testing", "Emulated servers"),
+    "conformance": ("assay.testing.conformance", "Checks for authors of plug-ins"),
+    "ports": ("assay.ports", "What a plug-in implements"),
 }
+_OF_PLUGINS = (
+    "AsksAboutDatabases",
+    "CaseFormat",
+    "Column",
+    "DescribesSchema",
+    "Engine",
+    "Executions",
+    "LoadedCases",
+    "LoadedPredictions",
+    "Metric",
+    "QueryRequest",
+    "Reporter",
+    "StreamingReporter",
+    "System",
+    "TellsContent",
+    "TimedMetric",
+)
+"""What classes of other packages are held to, of all that `assay.ports` has."""
+_PLAIN_BASES = ("Exception", "Generic", "Protocol")
 _PARTS = {
     "functions": ("Functions", "What one calls: import them from `assay`."),
     "classes": (
@@ -61,7 +82,8 @@ def python_pages() -> dict[str, str]:
 
 def _public(package: str) -> list[Named]:
     module = import_module(package)
-    return [_named(name, getattr(module, name), module) for name in module.__all__ if name != "__version__"]
+    names = _OF_PLUGINS if package == "assay.ports" else [name for name in module.__all__ if name != "__version__"]
+    return [_named(name, getattr(module, name), module) for name in names]
 
 
 def _part(one: Named) -> str:
@@ -94,6 +116,8 @@ def _definitions(module: Any) -> dict[str, ast.AST]:
             found[node.name] = node
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             found[node.targets[0].id] = node
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = node
     return found
 
 
@@ -117,7 +141,7 @@ def _other_name(one: Named) -> str:
 
 
 def _doc(one: Named) -> str:
-    if isinstance(one.node, ast.Assign):
+    if isinstance(one.node, ast.Assign | ast.AnnAssign):
         return _text_below(ast.parse(inspect.getsource(one.module)).body, one.name)
     return inspect.getdoc(one.value) or ""
 
@@ -141,18 +165,25 @@ def _entry(one: Named) -> Iterator[str]:
     elif isinstance(one.node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from _function(one.node)
     else:
-        yield from (" ".join([f"One of {_values(one.value)}.", *_doc(one).split()]), "")
+        choices = _values(one.value)
+        yield from (" ".join([*([f"One of {choices}."] if choices else []), *_doc(one).split()]), "")
+        checks = (
+            [part for part in one.value if callable(getattr(part, "run", None))] if isinstance(one.value, tuple) else []
+        )
+        yield from (_item(f"`{check.name}`", inspect.getdoc(check.run) or "") for check in checks)
+        yield from [""] if checks else []
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    yield from ("<!-- example: signature -->", "```python", _signature(node), "```", "")
+    marks = [f"@{mark}" for mark in map(ast.unparse, node.decorator_list) if mark in ("classmethod", "staticmethod")]
+    yield from ("<!-- example: signature -->", "```python", *marks, _signature(node), "```", "")
     doc = ast.get_docstring(node)
     if doc:
         yield from (_paragraphs(doc), "")
 
 
 def _class(one: Named, node: ast.ClassDef) -> Iterator[str]:
-    bases = [ast.unparse(base) for base in node.bases if ast.unparse(base) not in ("Exception", "Protocol")]
+    bases = [written for base in node.bases if (written := ast.unparse(base)).partition("[")[0] not in _PLAIN_BASES]
     if bases:
         yield from (f"A kind of {', '.join(f'`{base}`' for base in bases)}.", "")
     doc = ast.get_docstring(node)
@@ -165,7 +196,7 @@ def _class(one: Named, node: ast.ClassDef) -> Iterator[str]:
         told = ast.get_docstring(made)
         if told:
             yield from (_paragraphs(told), "")
-    elif any("dataclass" in ast.unparse(mark) for mark in node.decorator_list):
+    elif any("dataclass" in ast.unparse(mark) for mark in node.decorator_list) or _is_protocol(node):
         yield from _fields(one, node)
     shown = [part for part in methods if not part.name.startswith("_") and ast.get_docstring(part)]
     properties = [part for part in shown if _is_property(part)]
@@ -214,6 +245,10 @@ def _fields(one: Named, node: ast.ClassDef) -> Iterator[str]:
         yield _item(f"`{name}: {_quotes(written)}{default}`", " ".join(text for text in (told, known) if text))
     if found:
         yield ""
+
+
+def _is_protocol(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(base) == "Protocol" for base in node.bases)
 
 
 def _item(code: str, told: str) -> str:

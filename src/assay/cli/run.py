@@ -32,6 +32,7 @@ from assay.cli.options import (
     Name,
     Overwrite,
     Password,
+    Penalty,
     PriceIn,
     PriceOut,
     QuestionColumn,
@@ -97,10 +98,7 @@ def run(  # one parameter an option
     ] = None,
     limit: Limit = None,
     comparing: ComparisonFlags,
-    penalty: Annotated[
-        list[float] | None,
-        typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
-    ] = None,
+    penalty: Penalty = None,
     timeout: Timeout = None,
     gold_timeout: Annotated[
         float | None, typer.Option(metavar="S", min=0.001, help="Per gold query, in place of --timeout.")
