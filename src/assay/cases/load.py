@@ -125,7 +125,7 @@ def _format(path: Path, formats: Sequence[CaseFormat], name: str | None, fields:
             near = closest(name, names)
             hint = f' (did you mean "{near}"?)' if near else ""
             raise InputError(f'no case format is called "{name}"{hint}: there is {", ".join(names)}')
-    _check(path)
+    check_file(path)
     chosen = chosen or recognise(path, formats)
     if fields.sheet is not None and chosen.name != "xlsx":
         raise UsageError(f"{path}: a sheet was named ({fields.sheet!r}), and the format {chosen.name} has none")
@@ -136,7 +136,7 @@ def _format(path: Path, formats: Sequence[CaseFormat], name: str | None, fields:
     return chosen
 
 
-def _check(path: Path) -> None:
+def check_file(path: Path) -> None:
     """Raise for a missing file, with the closest name in its folder, and for an empty one."""
     if not path.exists():
         folder = path.parent

@@ -67,8 +67,23 @@ def show(
         from rich.console import Console
 
         console = Console(stderr=True, highlight=False)
-    paths = {name: str(path) for name, path in (written or {}).items()}
-    print_summary(run.record, console=console, run_path=str(folder) if folder is not None else None, written=paths)
+    print_summary(
+        run.record,
+        console=console,
+        run_path=str(folder) if folder is not None else None,
+        written={name: str(path) for name, path in (written or {}).items()},
+        earlier=None if folder is None else _earlier(folder, run),
+    )
+
+
+def _earlier(folder: Path, run: Run) -> str | None:
+    """Where an earlier run over the same questions lies beside this one, as the folder itself was named."""
+    from assay.runs.history import run_beside
+
+    beside = run_beside(folder, run.record)
+    if beside is None:
+        return None
+    return str(folder.with_name(Path(beside.folder).name)) if folder.name not in ("", "..") else beside.folder
 
 
 @contextmanager

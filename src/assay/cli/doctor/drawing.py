@@ -64,8 +64,9 @@ def _machine(machine: Machine, packages: Sequence[Package]) -> Iterator[tuple[st
 
 def _engine(one: EngineFact) -> str:
     if one.install is not None:
-        return f"not installed: {one.install}"
-    return one.trouble or one.version or "works"
+        return f"not installed: run  {one.install}"
+    number = (one.version or "").partition("+")[0]
+    return one.trouble or (f"works: {number}" if any(map(str.isdigit, number)) else "works")
 
 
 def _extra(one: Extra) -> str:
@@ -74,11 +75,11 @@ def _extra(one: Extra) -> str:
         return f"works: {one.gives} ({versions})"
     old = [f"{package.name} is {package.version}" for package in one.packages if package.version and not package.fits]
     why = f" ({', '.join(old)})" if old else ""
-    return f"missing{why}: {one.gives}: {one.install}"
+    return f"missing{why}: {one.gives}; run  {one.install}"
 
 
 def _protection(one: Protection) -> str:
-    return f"{'holds' if one.holds else 'DOES NOT HOLD'}: {one.tried}"
+    return f"{'holds' if one.holds else 'DOES NOT HOLD'}: {one.tried[:1].lower()}{one.tried[1:]}"
 
 
 def _reached(one: Reached) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """How the help of a verb reads: what it takes, its options by groups, its exit statuses, the page to read.
 
-Drawn as plain text, by the parser's own formatter: it is ready in a tenth of the time that a drawing in colours takes,
-and reads the same in a pipe. typer's `rich_help_panel` carries each group, so whatever else reads the verbs has it too.
+Drawn as plain text, by the parser's own formatter: nothing that draws is imported for it, and it reads the same in a
+pipe. typer's `rich_help_panel` carries each group, so whatever else reads the verbs has it too.
 """
 
 from __future__ import annotations
