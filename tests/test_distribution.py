@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 BUILDS = "import sys; from hatchling.build import build_sdist, build_wheel; build_{kind}(sys.argv[1])"
 LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".*_cache", ".hypothesis", ".venv*", "*.pyc", "__pycache__", "*.egg-info", "dist", "build"
+    ".git", ".*_cache", ".hypothesis", ".venv*", "*.pyc", "__pycache__", "*.egg-info", "dist", "build", "site"
 )
 
 pytestmark = [
