@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from assay.reports.views.figures import Figure
 from assay.reports.views.run import RunView
 from assay.reports.views.run_build import view_of
 from assay.reports.views.selections import BesideHeadline
+from assay.shell import quoted
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -75,7 +75,7 @@ def next_steps(run_path: str | None, written: Mapping[str, str] | None = None) -
         if written and suffix in written:
             steps.append((what, written[suffix]))
         elif run_path:
-            steps.append((what, f"assay report {shlex.quote(run_path)} --{suffix} report.{suffix}"))
+            steps.append((what, f"assay report {quoted(run_path)} --{suffix} report.{suffix}"))
     return steps
 
 
