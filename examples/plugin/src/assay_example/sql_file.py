@@ -20,6 +20,7 @@ class SqlFileFormat:
     """
 
     name = "sqlfile"
+    takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
         """Whether it is a .sql file that begins with such a comment. It is asked about every file: it never raises."""
@@ -31,7 +32,7 @@ class SqlFileFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> Iterator[Case]:
         """The question set."""
-        for head, query, place in _parts(path):
+        for head, query, place in _parts(path, fields):
             if head["question"] is None:
                 raise CaseFileError(f"{head['id']} has no question behind its colon", path=str(path), place=place)
             yield Case(
@@ -46,17 +47,17 @@ class SqlFileFormat:
         """The answers; their questions need not be repeated."""
         found = [
             Prediction(case_id=head["id"], query=query, origin=f"{path.name}, {place}")
-            for head, query, place in _parts(path)
+            for head, query, place in _parts(path, fields)
         ]
         return LoadedPredictions(predictions=found)
 
 
-def _parts(path: Path) -> Iterator[tuple[re.Match[str], str, str]]:
+def _parts(path: Path, fields: FieldNames) -> Iterator[tuple[re.Match[str], str, str]]:
     """Each head with its query and its line. Raises CaseFileError, with file and line, for anything else."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise CaseFileError(f"is no UTF-8: byte {error.start + 1} is wrong", path=str(path)) from None
+        lines = path.read_text(encoding=fields.encoding or "utf-8-sig").splitlines()
+    except (UnicodeError, LookupError) as error:
+        raise CaseFileError(f"is no text in {fields.encoding or 'UTF-8'}: {error}", path=str(path)) from None
     except OSError as error:
         raise CaseFileError(f"cannot be read: {error.strerror}", path=str(path)) from None
     heads = [(number, head) for number, line in enumerate(lines) if (head := _HEAD.match(line))]
