@@ -116,12 +116,12 @@ def test_a_run_is_shown_where_the_package_is_gone(site: Path, shop: Path) -> Non
         (("--db", "csvfolder:///nowhere", "-p", "answers.sql"), "the folder 'nowhere' cannot be read"),
         (("--db", "csvfolder:///shop", "-p", "gold.sql", "--metrics", "first_raw"), "did you mean 'first_row'?"),
         (("--db", "csvfolder:///shop", "--system", "nearest:absent.jsonl"), "absent.jsonl cannot be read"),
-        (("--db", "csvfolder:///shop", "--system", "nearest:gold.sql"), "gold.sql, line 1: '-- q1: How many"),
+        (("--db", "csvfolder:///shop", "--system", "nearest:gold.sql"), "gold.sql, line 1: '-- @q1: How many"),
         (("--db", "csvfolder:///shop", "-p", "torn.sql"), "torn.sql, line 3: q2 has no query below it"),
     ],
 )
 def test_bad_input_is_told_as_assay_tells_its_own(site: Path, shop: Path, given: tuple[str, ...], said: str) -> None:
-    (shop / "torn.sql").write_text("-- q1:\nSELECT 1;\n-- q2:\n", encoding="utf-8")
+    (shop / "torn.sql").write_text("-- @q1\nSELECT 1;\n-- @q2\n", encoding="utf-8")
     done = assay("run", "gold.sql", *given, "-q", folder=shop, sites=(site,))
     assert done.returncode == 2, done.stdout + done.stderr
     assert said in done.stderr

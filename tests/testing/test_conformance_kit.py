@@ -294,6 +294,37 @@ class RightOnes(Ids):
         return ("\n".join(item.case.id for item in run.evidence if item.outcome != "unscored") or "none").encode()
 
 
+class Page(Ids):
+    suffix = ".html"
+
+    def render(self, run: Run) -> Any:
+        text = "".join(f"<p>{item.case.question}</p>" for item in run.evidence)
+        return text.encode("utf-8", "replace") + super().render(run)
+
+
+class Tags(Ids):
+    suffix = ".xml"
+
+    def render(self, run: Run) -> Any:
+        inner = "".join(f"<p>{item.case.question}</p>" for item in run.evidence if "<" not in item.case.question)
+        return b"<run>" + inner.encode("utf-8", "replace") + super().render(run) + b"</run>"
+
+
+class Keys(Ids):
+    suffix = ".json"
+
+    def render(self, run: Run) -> Any:
+        return ("{" + super().render(run).decode() + "}").encode()
+
+
+class Sheet(Ids):
+    suffix = ".csv"
+
+    def render(self, run: Run) -> Any:
+        lines = ((item.case.id, item.case.question.replace('"', '""')) for item in run.evidence)
+        return "".join(f'{id_},"{asked}"\n' for id_, asked in lines).encode("utf-8", "replace")
+
+
 @pytest.mark.parametrize(
     ("reporter", "check", "said"),
     [
@@ -304,6 +335,10 @@ class RightOnes(Ids):
         (Empty, "every_run_is_drawn", "is empty"),
         (Counting, "the_same_run_is_the_same_report", "drawn again it is another report"),
         (Torn, "pieces_make_the_whole", "not what render() gives"),
+        (Page, "strangers_texts_stay_texts", "a question's <script> is markup"),
+        (Tags, "strangers_texts_stay_texts", "read as XML: raised ParseError"),
+        (Keys, "strangers_texts_stay_texts", "read as JSON: raised JSONDecodeError"),
+        (Sheet, "strangers_texts_stay_texts", "a spreadsheet runs the cell '=HYPERLINK"),
         (RightOnes, "every_case_is_there", "cases are not there, such as case-2"),
     ],
 )

@@ -9,14 +9,16 @@ from pathlib import Path
 from assay import Case, CaseFileError, FieldNames, Prediction
 from assay.ports import LoadedPredictions
 
-_HEAD = re.compile(r"--\s*(?P<id>[\w.-]+)(?:\s+\[(?P<database>[^\]]+)\])?\s*:\s*(?P<question>.*\S)?\s*$")
+_HEAD = re.compile(r"--\s*@(?P<id>[\w.-]+)(?:\s+\[(?P<database>[^\]]+)\])?\s*(?::\s*(?P<question>.*\S)?\s*)?$")
 
 
 class SqlFileFormat:
     """Gold, or predictions, as a script. The database's name in brackets may be absent::
 
-    -- q1 [shop]: How many customers are there?
+    -- @q1 [shop]: How many customers are there?
     SELECT COUNT(*) FROM customers;
+
+    The sign @ tells such a line from the comments that queries have of their own.
     """
 
     name = "sqlfile"
@@ -34,7 +36,7 @@ class SqlFileFormat:
         """The question set."""
         for head, query, place in _parts(path, fields):
             if head["question"] is None:
-                raise CaseFileError(f"{head['id']} has no question behind its colon", path=str(path), place=place)
+                raise CaseFileError(f"{head['id']} has no question behind it", path=str(path), place=place)
             yield Case(
                 id=head["id"],
                 question=head["question"],
@@ -64,7 +66,7 @@ def _parts(path: Path, fields: FieldNames) -> Iterator[tuple[re.Match[str], str,
     starts = [number for number, _ in heads]
     before = "\n".join(lines[: starts[0]] if starts else lines).strip()
     if before or not starts:
-        wanted = "write each question over its query: -- q1: How many customers are there?"
+        wanted = "write each question over its query, as -- @q1: How many customers are there?"
         raise CaseFileError(f"begins with {before[:40]!r}: {wanted}", path=str(path), place="line 1")
     for (number, head), end in zip(heads, [*starts[1:], len(lines)], strict=True):
         query = "\n".join(lines[number + 1 : end]).strip().removesuffix(";").strip()
