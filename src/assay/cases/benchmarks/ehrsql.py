@@ -23,6 +23,7 @@ class EhrsqlFormat:
     """
 
     name = "ehrsql"
+    takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
         """Whether this is such a folder, or its ``data.json``."""

@@ -30,6 +30,7 @@ class SparcFormat:
     """
 
     name = "sparc"
+    takes_encoding = True
     pairs: ClassVar[bool] = True
     """Whether lines of predictions beside such questions are of this format, too."""
 

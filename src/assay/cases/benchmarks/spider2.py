@@ -43,6 +43,7 @@ class Spider2Format:
     """
 
     name = "spider2"
+    takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
         """Whether this is such a folder, or the file of questions or of the evaluation in one."""
