@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_site"))
 
-from navigation import PAGES, hidden_trees  # noqa: E402 - it lies beside this file
+from navigation import PAGES, hidden_trees, without_folders  # noqa: E402 - it lies beside this file
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -48,7 +48,7 @@ html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 
 def _navigate(_app: Sphinx, page: str, source: list[str]) -> None:
     """Put a page's part of the navigation at its end, where it does not show."""
-    source[0] += hidden_trees(ROOT, page)
+    source[0] = without_folders(ROOT, page, source[0]) + hidden_trees(ROOT, page)
 
 
 def _drop_comments(_app: Sphinx, tree: nodes.document) -> None:

@@ -24,10 +24,13 @@ import atexit
 import doctest
 import os
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -46,7 +49,9 @@ from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
 from assay.testing import example as bank
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+README = ROOT / "README.md"
+GUIDES = sorted((ROOT / "docs").rglob("*.md"))
+DOCUMENTS = [README, *GUIDES]
 OTHERS = [
     one
     for folder, kind in ((".", "*.md"), ("benchmarks", "*.md"), ("examples", "**/*.md"))
@@ -182,6 +187,48 @@ def _chat_model() -> Iterator[None]:
         yield
 
 
+def _run_until_ctrl_c(example: Example, folder: Path) -> None:
+    """Run a command that serves a page: it is fetched, and the command then ended as one ends it."""
+    [command] = _commands(example.body)
+    words = shlex.split(command)
+    server = subprocess.Popen(
+        [sys.executable, "-m", *words, "--no-browser"],
+        cwd=folder,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            with urllib.request.urlopen(address, timeout=120) as page:
+                assert b"<html" in page.read()
+        finally:
+            server.send_signal(signal.SIGINT)
+    assert server.returncode == 0, example.place
+
+
+@pytest.mark.slow(long=True)
+def test_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From an empty folder, with nothing but what the README's own commands make."""
+    examples = [one for one in _examples(README) if one.language in ("sh", "console", "python")]
+    # The first installs Assay and tries it; the last installs it for development, and runs these tests.
+    first, *others, last = examples
+    assert first.body == "python -m pip install . && assay demo\n"
+    assert "python -m pytest" in last.body
+    monkeypatch.chdir(tmp_path)
+    _run_console(replace(first, body="$ assay demo"), tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for example in others:
+        if example.directive == "until Ctrl-C":
+            _run_until_ctrl_c(example, tmp_path)
+        else:
+            assert re.fullmatch(r"|exit \d+", example.directive), f"{example.place} needs more than the demo makes"
+            _run_one(example, tmp_path, names)
+
+
 def _runs(document: Path) -> bool:
     return any(one.language in blocks.RUN and one.directive != "signature" for one in _examples(document))
 
@@ -200,7 +247,7 @@ def test_blocks_that_do_not_run_are_what_they_say(document: Path, tmp_path: Path
 
 
 @pytest.mark.slow(long=True)
-@pytest.mark.parametrize("document", [one for one in DOCUMENTS if _runs(one)], ids=_relative)
+@pytest.mark.parametrize("document", [one for one in GUIDES if _runs(one)], ids=_relative)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.build_database(tmp_path)
     shutil.copy(demo.cases_path(), tmp_path)
@@ -250,7 +297,7 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     done = _run("assay demo", tmp_path)
     assert done.returncode == 0, done.stderr
     [printed] = _fragments(draw_summary(load_run(tmp_path / "assay-demo" / "run").record, width=80))
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = README.read_text(encoding="utf-8")
     _, _, rest = readme.partition("<!-- demo-output -->\n```text\n")
     shown, _, _ = rest.partition("```\n<!-- /demo-output -->")
     fragments = _fragments(shown)
@@ -309,7 +356,7 @@ def _text(name: str) -> str:
 
 def test_limits_in_the_documents_are_those_of_the_code() -> None:
     limits = Limits()
-    for document in (_text("reference/limits.md"), (ROOT / "README.md").read_text(encoding="utf-8")):
+    for document in (_text("reference/limits.md"), README.read_text(encoding="utf-8")):
         assert f"{limits.timeout_s:g} s" in document
         assert f"{limits.max_rows:,} rows" in document
         assert f"{limits.max_result_bytes // 2**20} MiB" in document

@@ -20,6 +20,7 @@ _PACKAGES = {
     "ragas": ("assay.ragas", "ragas' SQL metrics"),
     "llmsql": ("assay.llmsql", "The LLMSQL benchmark"),
     "testing": ("assay.testing", "Emulated servers"),
+    "conformance": ("assay.testing.conformance", "Checks for authors of plug-ins"),
     "ports": ("assay.ports", "What a plug-in implements"),
 }
 _OF_PLUGINS = (
@@ -40,6 +41,7 @@ _OF_PLUGINS = (
     "TimedMetric",
 )
 """What classes of other packages are held to, of all that `assay.ports` has."""
+_PLAIN_BASES = ("Exception", "Generic", "Protocol")
 _PARTS = {
     "functions": ("Functions", "What one calls: import them from `assay`."),
     "classes": (
@@ -114,6 +116,8 @@ def _definitions(module: Any) -> dict[str, ast.AST]:
             found[node.name] = node
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             found[node.targets[0].id] = node
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = node
     return found
 
 
@@ -137,7 +141,7 @@ def _other_name(one: Named) -> str:
 
 
 def _doc(one: Named) -> str:
-    if isinstance(one.node, ast.Assign):
+    if isinstance(one.node, ast.Assign | ast.AnnAssign):
         return _text_below(ast.parse(inspect.getsource(one.module)).body, one.name)
     return inspect.getdoc(one.value) or ""
 
@@ -161,7 +165,13 @@ def _entry(one: Named) -> Iterator[str]:
     elif isinstance(one.node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from _function(one.node)
     else:
-        yield from (" ".join([f"One of {_values(one.value)}.", *_doc(one).split()]), "")
+        choices = _values(one.value)
+        yield from (" ".join([*([f"One of {choices}."] if choices else []), *_doc(one).split()]), "")
+        checks = (
+            [part for part in one.value if callable(getattr(part, "run", None))] if isinstance(one.value, tuple) else []
+        )
+        yield from (_item(f"`{check.name}`", inspect.getdoc(check.run) or "") for check in checks)
+        yield from [""] if checks else []
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
@@ -173,7 +183,7 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
 
 
 def _class(one: Named, node: ast.ClassDef) -> Iterator[str]:
-    bases = [ast.unparse(base) for base in node.bases if ast.unparse(base) not in ("Exception", "Protocol")]
+    bases = [written for base in node.bases if (written := ast.unparse(base)).partition("[")[0] not in _PLAIN_BASES]
     if bases:
         yield from (f"A kind of {', '.join(f'`{base}`' for base in bases)}.", "")
     doc = ast.get_docstring(node)

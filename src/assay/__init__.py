@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from assay.api.refuting import refute
     from assay.api.run import Run, load_run
     from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
-    from assay.api.single import check, compare, diagnose, examine, gather_evidence, judge
+    from assay.api.single import check, compare, diagnose, gather_evidence
+    from assay.api.single import check as judge
+    from assay.api.single import gather_evidence as examine
     from assay.api.suites import build_suite, load_suite
     from assay.api.systems import open_system
     from assay.errors import (

@@ -15,9 +15,11 @@ from assay.model import (
     AlignedRow,
     Case,
     Comparison,
+    Count,
     Evidence,
     Execution,
     Failure,
+    GateResult,
     Limits,
     NearMiss,
     Prediction,
@@ -25,6 +27,7 @@ from assay.model import (
     Run,
     RunSettings,
     Score,
+    TokenUsage,
     Verdict,
 )
 from assay.runs.aggregate.totals import aggregate
@@ -177,6 +180,60 @@ class _Named:
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+
+def first_of(seed: Run, count: int) -> Run:
+    """The first cases of a run; none for 0."""
+    items = seed.evidence[:count]
+    metrics = [registry.metric(name) for name in seed.settings.metrics]
+    return replace(seed, evidence=tuple(items), aggregates=aggregate(items, metrics))
+
+
+def extreme_run(seed: Run) -> Run:
+    """Names as long as they come, without a place to break them, and numbers of many digits."""
+    items = []
+    for number, item in enumerate(seed.evidence):
+        long = f"{'extraordinarily' * 6}{number % 4}"
+        case = replace(
+            item.case,
+            id=f"{number}{'x' * 90}",
+            question=f"{'q' * 200} {long}",
+            difficulty=long,
+            database=long,
+            tags=(long,),
+        )
+        times = (("answer", 123_456_789.1 * (number + 1)),)
+        prediction = replace(
+            item.prediction, case_id=case.id, timings_s=times, tokens=TokenUsage(input=10**12), cost_usd=12_345_678.9
+        )
+        cause = long if item.verdict.outcome == "incorrect" else None
+        items.append(replace(item, case=case, prediction=prediction, cause=cause))
+    metrics = [registry.metric(name) for name in seed.settings.metrics]
+    numbers = aggregate(items, metrics)
+    huge = Count(name="much" * 20, count=1_234_567_890, case_ids=(items[0].case.id,))
+    numbers = replace(numbers, cases=1_234_567_890, correct=987_654_321, near_misses=(*numbers.near_misses, huge))
+    gates = (
+        GateResult(
+            gate=f"min {'g' * 80}=0.5", passed=False, wanted="w" * 80, found="f" * 80, missed_by="1,234,567 points"
+        ),
+    )
+    settings = replace(seed.settings, name="n" * 110)
+    return replace(seed, evidence=tuple(items), aggregates=numbers, settings=settings, gates=gates)
+
+
+def renamed(run: Run, name: str) -> Run:
+    """The same run under another name."""
+    return replace(run, settings=replace(run.settings, name=name))
+
+
+def deciding_run(folder: Path) -> Run:
+    """A system that answers, declines and asks back, not always where it should."""
+    cases = [dict(case, expects="decline" if place % 3 == 2 else "answer") for place, case in enumerate(CASES)]
+    answers = {
+        case["id"]: None if place % 4 == 3 else "null" if place % 2 else ANSWERS[case["id"]]
+        for place, case in enumerate(CASES)
+    }
+    return assay.evaluate(cases, answers, databases=shop(folder), workers=1, name="deciding").record
 
 
 def hostile_run() -> Run:

@@ -57,7 +57,7 @@ class Opened:
     @property
     def shown(self) -> int:
         """How many cases the table says that it shows."""
-        return int(re.sub(r"\D.*", "", self.page.inner_text("#cases-shown").replace(",", "")))
+        return int(re.sub(r"\D.*", "", (self.page.text_content("#cases-shown") or "").replace(",", "")))
 
     @property
     def ids(self) -> list[str]:
@@ -103,7 +103,9 @@ def new_window(context: BrowserContext) -> Page:
 
 
 Look = Callable[..., Opened]
-"""``look(path, "#fragment", size=PHONE, dark=True, …)``; more options are a browser context's.
+"""``look(path, "#fragment", size=PHONE, dark=True, …)``; without a fragment the cases are shown.
+
+More options are a browser context's.
 
 What was done to a page before, it does not show, unless that outlasts a file: then it is asked for ``apart``.
 """

@@ -80,7 +80,7 @@ def look(chromium: Browser, windows: dict[Any, list[Page]]) -> Iterator[Look]:
 
     def opened(
         file: Path,
-        fragment: str = "",
+        fragment: str = "#tab=cases",
         *,
         size: tuple[int, int] = DESKTOP,
         dark: bool = False,

@@ -20,7 +20,7 @@ def test_broken_cases_come_first_then_fixed_ones(look: Look, diff: Path) -> None
 
 
 def test_the_first_screen_leads_to_what_it_counts(look: Look, diff: Path) -> None:
-    opened = look(diff)
+    opened = look(diff, "")
     opened.page.click("a[href='#show=fixed']")
     opened.page.wait_for_function("() => location.hash === '#show=fixed'")
     opened.settle()

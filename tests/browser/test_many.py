@@ -31,7 +31,7 @@ def test_only_rows_in_sight_are_in_the_page_and_the_last_one_can_be_scrolled_to(
     heights = opened.has(
         "[...document.querySelectorAll('#cases-rows .row')].map((one) => one.getBoundingClientRect().top)"
     )
-    assert {round(after - before) for before, after in pairwise(heights)} == {42}
+    assert {round(after - before) for before, after in pairwise(heights)} == {38}
     opened.quiet()
 
 

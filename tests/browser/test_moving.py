@@ -18,7 +18,7 @@ def test_a_link_to_a_case_opens_it(look: Look, report: Path) -> None:
     opened = look(report, "#case=c-11")
     assert "Sales of February" in opened.open_case()
     opened.page.keyboard.press("Escape")
-    opened.page.wait_for_function("() => !location.hash.includes('case')")
+    opened.page.wait_for_function("() => !location.hash.includes('case=')")
     assert opened.dialog is None
     assert opened.shown == 12
 
@@ -108,7 +108,7 @@ def test_keys_reach_the_search_and_leave_it(look: Look, report: Path) -> None:
 
 
 def test_focus_stays_within_the_open_case_and_returns_to_where_it_was(look: Look, report: Path) -> None:
-    opened = look(report)
+    opened = look(report, "")
     link = opened.page.locator("a[href^='#case=']").first
     link.focus()
     opened.page.keyboard.press("Enter")

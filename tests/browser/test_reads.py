@@ -92,7 +92,7 @@ def test_the_scripts_read_what_the_schema_declares(
     for file, detail in pages.items():
         opened = look(file, ready=False, apart=True)
         opened.page.add_init_script(_NOTES)
-        opened.go()
+        opened.go("#tab=cases")
         for sort in ("id", "metric"):
             opened.page.select_option("#cases-sort", sort)
         opened.page.select_option("#cases-metric", index=1)

@@ -180,6 +180,25 @@ def test_turns_that_clash_are_refused(
         load_cases(write("dev.jsonl", "\n".join(lines)), formats=all_formats)
 
 
+def test_the_turns_of_a_conversation_share_a_database(all_formats: list[CaseFormat], write: Write) -> None:
+    """Rows that name none, and other conversations, may differ."""
+    rows = [("a", "shop"), ("b", "bank"), ("a", None), (None, "bank"), ("a", "shop")]
+    lines = [
+        {"id": number, "conversation": name, "question": "q", "sql": "SELECT 1", "db_id": database}
+        for number, (name, database) in enumerate(rows)
+    ]
+    whole = load_cases(write("dev.jsonl", "\n".join(map(json.dumps, lines))), formats=all_formats)
+    assert len(whole) == 5
+    other = json.dumps({**lines[0], "id": 9, "db_id": "bank"})
+    with pytest.raises(
+        CaseFileError, match=r'line 6: the conversation "a" is on .*"bank" here, and on "shop" at line 1'
+    ):
+        load_cases(write("dev.jsonl", "\n".join([*map(json.dumps, lines), other])), formats=all_formats)
+    turns = [{"question": "q", "sql": "SELECT 1", "db_id": name} for name in ("shop", "bank")]
+    with pytest.raises(CaseFileError, match="turn 2"):
+        load_cases(write("dev.jsonl", json.dumps({"id": "a", "turns": turns})), formats=all_formats)
+
+
 def folder(tmp_path: Path, labels: dict[str, object]) -> Path:
     asked = {"version": "v", "data": [{"id": "a", "question": "how many?"}, {"id": "b", "question": "why?"}]}
     (tmp_path / "data.json").write_text(json.dumps(asked))

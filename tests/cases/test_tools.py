@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from assay import registry
@@ -241,6 +244,108 @@ def _packed(folder: Path, samples: list[dict[str, Any]]) -> Path:
         for sample in samples:
             archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
     return path
+
+
+def _zstandard(folder: Path, members: Mapping[str, str], *, check: int = 0, size: int | None = None) -> Path:
+    """A ZIP archive whose members are packed as Inspect packs them since it uses Zstandard."""
+    path = folder / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in members.items():
+            packed = folder / "member.zst"
+            relation = duckdb.sql("SELECT $1 AS text", params=[text])
+            relation.write_csv(str(packed), header=False, quotechar="", escapechar="", compression="zstd")
+            archive.writestr(name, packed.read_bytes())
+    data = bytearray(path.read_bytes())
+    # Stored bytes that are called packed: method, check sum and size stand in each header, and in the directory.
+    for mark, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        place = data.find(mark)
+        for text in members.values():
+            raw = text.encode()
+            data[place + at : place + at + 2] = (93).to_bytes(2, "little")
+            data[place + at + 6 : place + at + 10] = (zlib.crc32(raw) ^ check).to_bytes(4, "little")
+            data[place + at + 14 : place + at + 18] = (len(raw) if size is None else size).to_bytes(4, "little")
+            place = data.find(mark, place + 4)
+    path.write_bytes(data)
+    return path
+
+
+def test_a_log_packed_with_zstandard_is_read_by_every_python(tmp_path: Path) -> None:
+    """As `inspect eval` writes it; damaged, or larger than it says, it is told."""
+    samples = [_sample(1), {**_sample(2), "store": {"text": "é\u2028 ✓ " * 2000}}]
+    members = {"header.json": json.dumps(_log([]))} | {
+        f"samples/{one['id']}_epoch_1.json": json.dumps(one, ensure_ascii=False) for one in samples
+    }
+    cases, predictions = _read(_zstandard(tmp_path, members))
+    assert [(case.id, case.question) for case in cases] == [("1", "Which names? (1)"), ("2", "Which names? (2)")]
+    assert [one.query for one in predictions] == [ANSWER] * 2
+    formats = registry.case_formats()
+    for spoilt in (
+        {"samples/1_epoch_1.json": members["samples/1_epoch_1.json"][:-30]},
+        {"samples/1_epoch_1.json": '{"id": 1} {"id": 2}'},
+        {"samples/1_epoch_1.json": ""},
+    ):
+        with pytest.raises(CaseFileError, match=r"log\.eval"):
+            load_questions(_zstandard(tmp_path, spoilt), formats=formats)
+    bomb = {"samples/1_epoch_1.json": json.dumps({"id": 1, "input": " " * (3 << 20)})}
+    for wrong in ({"size": 1000}, {"check": 1}):
+        with pytest.raises(CaseFileError, match=r"log\.eval: cannot be unpacked"):
+            load_questions(_zstandard(tmp_path, bomb, **wrong), formats=formats)
+
+
+def test_deepeval_writes_csv_too(tmp_path: Path) -> None:
+    """With a text of several lines, contexts in one cell and metadata as JSON, as its ``save_as`` does."""
+    heads = ["input", "actual_output", "expected_output", "retrieval_context", "context", "additional_metadata"]
+    rows = [
+        [
+            'Which "names";\nreally?',
+            "SELECT 1,\n2",
+            GOLD,
+            "",
+            "a|b",
+            json.dumps({"db_id": "shop", "difficulty": "easy"}),
+        ],
+        ["How many?", "", "SELECT 2", "", "", ""],
+    ]
+    for marked in ("", "\ufeff"):
+        path = tmp_path / "goldens.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            file.write(marked)
+            csv.writer(file).writerows([heads, *rows])
+        assert recognise(path, registry.case_formats()).name == "deepeval"
+        cases, predictions = _read(path)
+        assert [(one.question, one.golds, one.database, one.difficulty) for one in cases] == [
+            (rows[0][0], (GOLD,), "shop", "easy"),
+            ("How many?", ("SELECT 2",), None, None),
+        ]
+        assert [one.query for one in predictions] == ["SELECT 1,\n2", None]
+    rows[0][2] = ""
+    path.write_text("question,gold_sql,input\nq,SELECT 1,x\n", encoding="utf-8")
+    assert recognise(path, registry.case_formats()).name == "csv"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"question_id": 0, "db_id": "shop", "question": "Which names?", "SQL": GOLD, "evidence": ""},
+        {"qid": "x", "db_id": "shop", "page_content": "Which names?", "query": GOLD},
+        {"_id": "x", "db_id": "shop", "utterance": "Which names?", "sql": {"select": [1]}, "query": GOLD},
+        {"id": "x", "utterance": "Which names?", "metadata": {"sql": GOLD}},
+        {"id": "x", "utterance": "Which names?", "target": [GOLD, "SELECT 2"]},
+        {"db_id": "shop", "question": "Which names?", "query": GOLD},
+    ],
+)
+def test_the_toolkit_keeps_the_names_of_the_benchmark_that_it_was_made_from(
+    tmp_path: Path, question: dict[str, object]
+) -> None:
+    """Question, gold and id are where its own readers look for them; a question may lack every pipeline's answer."""
+    answered = {**question, "predictions": {"a": {"predicted_sql": ANSWER}}}
+    path = _written(tmp_path, [answered])
+    assert recognise(path, registry.case_formats()).name == "text2sql_eval_toolkit"
+    (case,), (prediction,) = _read(path)
+    assert (case.question, case.golds[0], prediction.query) == ("Which names?", GOLD, ANSWER)
+    other = {key: 2 if key in {"qid", "_id", "id", "question_id"} else value for key, value in question.items()}
+    several = _read(_written(tmp_path, [answered, other]))
+    assert [one.query for one in several[1]] == [ANSWER, None]
 
 
 def test_a_packed_log_is_the_same_as_the_document(tmp_path: Path) -> None:

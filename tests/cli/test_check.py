@@ -97,6 +97,20 @@ def test_queries_from_files_and_standard_input(folder: Path, monkeypatch: pytest
     assert read_queries(SQL_PREDICTED="-", SQL_GOLD=f"@{folder / 'gold.sql'}") == [GOLD, f"{GOLD};\n"]
 
 
+def test_what_never_ends_is_no_query(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a device or a file too large for a query no more is read than tells so."""
+    with (folder / "large.sql").open("wb") as file:
+        file.truncate(17 * 2**20)
+    with pytest.raises(assay.UsageError, match=r"large\.sql: the file holds more than 16 MiB"):
+        read_queries(SQL=f"@{folder / 'large.sql'}")
+    if Path("/dev/zero").exists():
+        with pytest.raises(assay.UsageError, match="more than 16 MiB"):
+            read_queries(SQL="@/dev/zero")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" " * (17 * 2**20))))
+    with pytest.raises(assay.UsageError, match="standard input holds more than 16 MiB"):
+        read_queries(SQL="-")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

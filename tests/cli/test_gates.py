@@ -215,13 +215,13 @@ def test_a_settings_file_holds_gates_and_flags_weigh_more(here: Path, capsys: py
 @pytest.mark.parametrize(
     ("gates", "said"),
     [
-        ("{min: 0.8}", "gates, min is 0.8: write a value for each metric, such as  min: {match: 0.8}"),
-        ("{max_drop: [match]}", "such as  max_drop: {match: 1%}"),
+        ("{min: 0.8}", "eval.yaml, line 4, column 14: gates, min is 0.8 (a number), and a mapping is expected"),
+        ("{max_drop: [match]}", "write  max_drop: {match: 1%}"),
         ("{minimum: {match: 0.8}}", "no gate is called 'minimum' (did you mean 'min'?)"),
         ("{min: {match: high}}", "eval.yaml, gates, min, match: 'high' is no number"),
-        ("{min: {match: [0.8]}}", "Expected"),
+        ("{min: {match: [0.8]}}", "line 4, column 22: gates, min, match is a list, and a number or a text is expected"),
         ("{min: {match: 80}}", "80 percent"),
-        ("[match]", "Expected"),
+        ("[match]", "line 4, column 8: gates is a list, and a mapping is expected"),
     ],
 )
 def test_a_settings_file_that_cannot_be_read_says_where(
@@ -277,3 +277,29 @@ def test_what_flags_and_file_say_adds_up_metric_by_metric() -> None:
     assert gates.must_pass == ("tag:a", "id:b")
     assert gates.fail_on_regression == ("bird_ex",)
     assert not GateFlags().gathered().any
+
+
+def test_a_stored_run_shows_the_gates_that_it_was_made_with(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever it is shown; only gates that are asked for now decide how a command ends."""
+    assert run("four", "--min", "match=0.9", "--must-pass", "id:q1", folder="held") == 1
+    stored = assay.load_run("held")
+    assert [(one.gate, one.passed) for one in stored.record.gates] == [
+        ("min match=0.9", False),
+        ("must-pass id:q1", True),
+    ]
+    assert stored.check(Gates()) == ()
+    stored.save("copy")
+    assert assay.load_run("copy").record.gates == stored.record.gates
+    capsys.readouterr()
+    assert report("held", "--html", "held.html", "--md", "held.md") == 0
+    assert "gates:" not in capsys.readouterr().err
+    assert all("min match=0.9" in Path(f"held.{kind}").read_text(encoding="utf-8") for kind in ("html", "md"))
+    assert report("held") == 0
+    assert "Gates: 1 of 2 passed" in capsys.readouterr().out
+    assert report("held", "--min", "match=0.5") == 0
+    told = capsys.readouterr()
+    assert ("Gates: 1 of 1 passed" in told.out, told.err.splitlines()[-1]) == (True, "gates: 1 of 1 passed")
+    assert run_command_line(["runs", ".", "--html", "trend.html"]) == 0
+    trend = Path("trend.html").read_text(encoding="utf-8")
+    assert "; gates: 1 of 2 missed" in trend
+    assert run("four", folder="held") == 0, "what was demanded before is no demand of this command"

@@ -137,7 +137,7 @@ def test_a_run_named_twice_counts_once(folder: Path) -> None:
     [
         (("nowhere",), "nowhere"),
         (("runs/one", "runs/other"), "no case is common"),
-        (("runs/one", "--metric", "mtch"), "has no metric 'mtch'"),
+        (("runs/one", "--metric", "mtch"), "has no metric 'mtch' (did you mean 'match'?)"),
         (("runs", "--cases", "dve*"), "there is dev.jsonl, small.jsonl"),
         (("runs/one", "--cases", "dev"), "leave it out"),
         (("runs/begun",), "not finished"),
@@ -185,3 +185,58 @@ def test_a_folder_is_served_with_every_page_a_click_away(folder: Path, tmp_path:
     assert site.find("/run/one", "") is None
     shutil.rmtree(runs / "two")
     assert site.find("/diff", "a=one&b=two") is None
+
+
+def _spoil(run: Path, way: str) -> None:
+    """Leave of a run what a copy that is under way, or a full disk, leaves."""
+    journal = run / "journal.jsonl"
+    if way == "absent":
+        journal.unlink()
+    elif way == "cut":
+        journal.write_bytes(journal.read_bytes()[:-40])
+    elif way == "empty":
+        journal.write_bytes(b"")
+    elif way == "pipe":
+        (run / "run.json").unlink()
+        os.mkfifo(run / "run.json")
+    else:
+        (run / "run.json").write_bytes((run / "run.json").read_bytes()[:200])
+
+
+@pytest.mark.parametrize("way", ["absent", "cut", "empty", "pipe", "head"])
+def test_a_run_that_cannot_be_read_keeps_no_other_from_its_place(folder: Path, tmp_path: Path, way: str) -> None:
+    """In a folder it is left out and told; named itself it is an error. Served, it comes back once it is whole."""
+    if way == "pipe" and not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    runs = tmp_path / "runs"
+    shutil.copytree(folder / "runs", runs, ignore=shutil.ignore_patterns("other", "begun"))
+    _spoil(runs / "two", way)
+    shown = _leaderboard(tmp_path, "runs")
+    assert shown.returncode == 0, shown.stderr
+    assert "left out" in shown.stdout + shown.stderr
+    assert "runs/two" in shown.stdout + shown.stderr
+    assert shown.stdout.startswith("2 runs by match")
+    named = _leaderboard(tmp_path, "runs/one", "runs/two")
+    assert (named.returncode, named.stdout) == (2, "")
+    site = FolderSite(runs)
+    board = site.find("/leaderboard", "of=one")
+    assert board is not None
+    assert "two x_" not in re.sub(r"(?s)<script.*?</script>", "", board.content.decode())
+    assert (index := site.find("/", "")) is not None
+    assert "one" in index.content.decode()
+    for name in ("run.json", "journal.jsonl"):
+        (runs / "two" / name).unlink(missing_ok=True)
+        shutil.copy(folder / "runs" / "two" / name, runs / "two" / name)
+    whole = site.find("/leaderboard", "of=one")
+    assert whole is not None
+    assert whole.content != board.content
+    assert b"two x_" in whole.content
+
+
+def test_where_no_run_can_be_read_it_is_an_error(folder: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(folder / "runs" / name, tmp_path / "runs" / name)
+        _spoil(tmp_path / "runs" / name, "empty")
+    shown = _leaderboard(tmp_path, "runs")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert "are absent" in shown.stderr

@@ -10,12 +10,14 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import assay
 import commands
+from assay.runs.querying import answered, named_runs
 from assay.runs.store.run_tables import TABLES
 
 NAMES = ("right", "wrong", "failing")
@@ -157,3 +159,41 @@ def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
         ("must-pass id:a", True),
     ]
     assert _rows(tmp_path, "runs/a", "SELECT gates, gates_missed FROM runs") == [[2, 1]]
+
+
+@pytest.mark.parametrize(
+    ("query", "limits", "said"),
+    [
+        ("SELECT count(*) FROM range(100000000) a, range(100000000) b", assay.Limits(timeout_s=0.2), "limit of 0.2 s"),
+        (
+            "SELECT a.a FROM range(1000000) a(a), range(100000000) b(b) WHERE a.a + b.b = -1",
+            assay.Limits(timeout_s=0.2),
+            "limit of 0.2 s",
+        ),
+        ("SELECT list(a) FROM range(100000000) t(a)", assay.Limits(max_memory_bytes=2**24), "limit of 16 MiB"),
+    ],
+)
+def test_a_query_without_an_end_is_stopped(folder: Path, query: str, limits: assay.Limits, said: str) -> None:
+    """Whether it ends at its first row or never has one; the tables themselves do not count."""
+    runs, _ = named_runs([folder / "a"])
+    with pytest.raises(assay.InputError, match=said), answered(runs, query, limits=limits) as result:
+        list(result.rows)
+    with answered(runs, "SELECT count(*) FROM cases", limits=limits) as result:
+        assert list(result.rows) == [(3,)]
+
+
+def test_the_limit_of_a_query_is_an_option(folder: Path) -> None:
+    query = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
+    shown = _sql(folder, "a", query, "--timeout", "0.2")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert "no answer within the limit of 0.2 s" in shown.stderr
+
+
+def test_no_more_rows_are_made_than_somebody_reads(folder: Path) -> None:
+    """Whoever wants the first lines of very many does not wait for the rest."""
+    command = [sys.executable, "-m", "assay", "sql", "a", "SELECT * FROM range(10000000000)", "--csv"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"range\n"
+        process.stdout.close()
+        assert process.wait() == 0

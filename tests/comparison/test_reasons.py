@@ -44,7 +44,7 @@ def test_the_difference_is_said_with_its_values_or_its_counts(gold: list[Row], p
 
 def test_a_wrong_order_is_said_once() -> None:
     said = _reason([(1,), (2,)], [(2,), (1,)], ordered=True)
-    assert said == "the rows are gold's, but not in the order that gold's ORDER BY gives"
+    assert said == "the rows are gold's, but not in gold's order"
 
 
 def test_text_is_told_from_the_number_it_spells() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,37 +19,12 @@ from assay import load_run
 
 pytestmark = [pytest.mark.xdist_group("examples"), pytest.mark.slow]
 
-GOLD = """-- q1: How many customers are there?
-SELECT COUNT(*) FROM customers;
-
--- q2: Who are the customers?
-SELECT name FROM customers;
-
--- q3: Who is the last customer?
-SELECT name FROM customers ORDER BY id DESC
-"""
-ANSWERS = """-- q1:
-SELECT 3;
--- q2:
-SELECT id FROM customers;
--- q3:
-SELECT name FROM customers ORDER BY id DESC LIMIT 1
-"""
-KNOWN = [
-    {"question": "How many customers do we have?", "sql": "SELECT COUNT(id) FROM customers"},
-    {"question": "Who was our last customer?", "sql": "SELECT name FROM customers ORDER BY id DESC LIMIT 1"},
-]
-
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of CSV files, gold and answers as scripts, and known examples."""
-    folder = tmp_path_factory.mktemp("plugged")
-    (folder / "shop").mkdir()
-    (folder / "shop" / "customers.csv").write_text("id,name\n1,Ada\n2,Grace\n3,Edith\n", encoding="utf-8")
-    (folder / "gold.sql").write_text(GOLD, encoding="utf-8")
-    (folder / "answers.sql").write_text(ANSWERS, encoding="utf-8")
-    (folder / "known.jsonl").write_text("".join(json.dumps(one) + "\n" for one in KNOWN), encoding="utf-8")
+    """A copy of the sample: a folder of CSV files, gold and answers as scripts, and known examples."""
+    folder = tmp_path_factory.mktemp("plugged") / "sample"
+    shutil.copytree(PLUGIN / "sample", folder)
     return folder
 
 
@@ -96,15 +72,31 @@ def test_a_run_with_every_kind(site: Path, shop: Path) -> None:
         ("q1", "correct", "1.0", "1.0"),
         ("q2", "incorrect", "0.0", "0.0"),
         ("q3", "incorrect", "0.0", "1.0"),
+        ("q4", "incorrect", "0.0", "0.0"),
     ]
     live = job("--system", "nearest:known.jsonl", "--db", "csvfolder:///shop", "-o", "live", "--to", "csv=live.csv")
     done = assay(*live, folder=shop, sites=(site,))
     assert done.returncode == 0, done.stderr
     again = rows((shop / "live.csv").read_text(encoding="utf-8"))
-    assert [row["first_row"] for row in again] == ["1.0", "0.0", "1.0"]
+    assert [(row["match"], row["first_row"]) for row in again][:3] == [("1.0", "1.0"), ("0.0", "0.0"), ("0.0", "1.0")]
     run = load_run(shop / "live")
-    assert run.record.settings.predictions.startswith("nearest:known.jsonl (2 examples, ")
+    assert run.record.settings.predictions.startswith("nearest:known.jsonl (3 examples, ")
     assert [engine.name for engine in run.record.provenance.engine_versions] == ["csvfolder"]
+
+
+def test_the_guides_commands_run_to_the_letter(site: Path, shop: Path, tmp_path: Path) -> None:
+    guide = (PLUGIN.parents[1] / "docs" / "guides" / "extending.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", guide, re.M | re.S)
+    install, enter, *commands = [shlex.split(line) for line in block.replace("\\\n", "").splitlines()]
+    assert install == ["python", "-m", "pip", "install", "./examples/plugin"]
+    assert enter == ["cd", "examples/plugin/sample"]
+    assert len(commands) == 2
+    folder = shutil.copytree(PLUGIN / "sample", tmp_path / "sample")
+    for command in commands:
+        assert command[0] == "assay"
+        done = assay(*command[1:], folder=folder, sites=(site,))
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert len(rows((folder / "cases.csv").read_text(encoding="utf-8"))) == 4
 
 
 def test_a_run_is_shown_where_the_package_is_gone(site: Path, shop: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pytest
 import ruamel.yaml
 
@@ -20,8 +21,9 @@ import assay.engines.sqlalchemy.engine
 import assay.engines.sqlite
 import assay.pytest_plugin.building
 
-# Modules that an inner session imports first are taken out again with it, and would load for each test.
-KEPT = (ruamel.yaml, assay)
+# Modules that an inner session imports first are taken out again with it, and would load for each test; DuckDB cannot
+# be loaded twice in a process.
+KEPT = (ruamel.yaml, duckdb, assay)
 
 TABLE = """
 CREATE TABLE city (name TEXT, country TEXT, people INTEGER);

@@ -154,3 +154,16 @@ def test_a_query_in_a_code_fence_and_given_rows_are_answers(city: pytest.Pyteste
     for answer in (fence, f"assay.Prediction(case_id='', query={fence})", "assay.GivenResult.of([(1,)])", "[[1]]"):
         city.makeconftest(_fixture("assay_predict", f"import assay\nreturn lambda case: {answer}"))
         city.runpytest("city.assay.yaml::a").assert_outcomes(passed=1)
+
+
+def test_a_turn_of_a_conversation_has_what_was_answered_before_it(project: pytest.Pytester, write: Write) -> None:
+    """As far as the earlier turns are run, whatever became of them."""
+    turns = [{"question": name, "gold_sql": f"SELECT {number}"} for number, name in enumerate("abcd")]
+    write("talk.jsonl", [{"id": "k", "turns": turns}])
+    write("talk.assay.yaml", "cases: talk.jsonl\ndb: sqlite:///city.sqlite\n")
+    body = "answers = {'a': 'SELECT 0', 'b': [[1]], 'd': 'SELECT 3'}\n"
+    body += "def predict(case):\n    print('told', [one.answer for one in case.history])\n"
+    project.makeconftest(_fixture("assay_predict", body + "    return answers[case.question]\nreturn predict"))
+    result = project.runpytest("-s")
+    result.assert_outcomes(passed=3, failed=1)
+    assert """told ['SELECT 0', '{"rows": [[1]]}', None]""" in result.stdout.str()

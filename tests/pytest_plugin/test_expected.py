@@ -76,18 +76,86 @@ def test_known_failures_may_not_grow_and_are_told_when_they_are_right(three_of_f
     result.stdout.fnmatch_lines(["assay: known to be wrong, and right now: four", "FAILED*three*"])
 
 
+def baseline(project: pytest.Pytester, questions: dict[str, tuple[str, int]], **wrong: int) -> None:
+    """A run in the folder ``main`` over these questions with their golds."""
+    cases = [
+        assay.Case(id=name, question=asked, golds=(f"SELECT {gold}",)) for name, (asked, gold) in questions.items()
+    ]
+    answers = {name: f"SELECT {wrong.get(name, gold)}" for name, (_, gold) in questions.items()}
+    database = f"sqlite:///{project.path / 'city.sqlite'}"
+    folder = project.path / "main"
+    assay.evaluate(cases, answers, databases=database, metrics=["match"], workers=1, output=folder, overwrite=True)
+
+
 def test_what_is_right_in_the_baseline_must_be_right(three_of_four: pytest.Pytester) -> None:
     """Also with a threshold: a known failure passes, a new one fails its test whatever the share."""
-    cases = [assay.Case(id=name, question=name, golds=("SELECT 1",)) for name in ("one", "two")]
-    answers = [assay.Prediction(case_id="one", query="SELECT 0"), assay.Prediction(case_id="two", query="SELECT 1")]
-    database = f"sqlite:///{three_of_four.path / 'city.sqlite'}"
-    folder = three_of_four.path / "main"
-    assay.evaluate(cases, answers, databases=database, metrics=["match"], workers=1, output=folder)
+    baseline(three_of_four, {"one": ("a", 1), "two": ("b", 2)}, one=0)
     ini(three_of_four, "assay_baseline = main", "assay_min = 0.25")
     answer(three_of_four, one=0, two=0)
     result = three_of_four.runpytest()
     result.assert_outcomes(passed=2, xfailed=1, failed=1)
-    result.stdout.fnmatch_lines(["FAILED*two*"])
+    result.stdout.fnmatch_lines(["assay: not in the baseline, or otherwise there: four, three", "FAILED*two*"])
+
+
+def test_a_baseline_excuses_only_what_it_has_as_it_is(three_of_four: pytest.Pytester) -> None:
+    """Another question, or another gold, under the same id is another case; a case may have another id."""
+    ini(three_of_four, "assay_baseline = main")
+    answer(three_of_four, one=0, two=0, three=0, four=0)
+    baseline(
+        three_of_four, {"one": ("else", 1), "two": ("b", 5), "3": ("c", 3), "four": ("d", 4)}, one=9, two=9, four=9
+    )
+    result = three_of_four.runpytest()
+    result.assert_outcomes(xfailed=1, failed=3)
+    result.stdout.fnmatch_lines(["assay: not in the baseline, or otherwise there: one, two"])
+    baseline(three_of_four, {"one": ("else", 1)}, one=9)
+    answer(three_of_four)
+    result = three_of_four.runpytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["assay: no case is in the baseline *main as it is here"])
+
+
+def test_the_list_is_brought_up_to_date_without_a_loss(project: pytest.Pytester) -> None:
+    """Comments stay, and what was not judged; of two sets with one id the list names the one that is wrong."""
+    project.makefile(".assay.yaml", one=CASES, two=CASES.replace("sql: SELECT 1}", "sql: SELECT x FROM missing}"))
+    answer(project, two=0)
+    project.makeconftest(
+        (project.path / "conftest.py").read_text()
+        + "\nimport assay\n@pytest.fixture\ndef assay_predict(request):\n"
+        + "    right = {'one': 1, 'two': 2, 'three': 3, 'four': 4}\n"
+        + "    wrong = {'two.assay.yaml': ('two',), 'one.assay.yaml': ('four',)}\n"
+        + "    return lambda case: f'SELECT {right[case.id] * (case.id not in wrong[request.node.path.name])}'\n"
+    )
+    ini(project, "assay_known_failures = known.txt")
+    before = ["# ours", "one  # broken gold", "two", "three  # was wrong", "one.assay.yaml::four # see below", "gone"]
+    (project.path / "known.txt").write_text("\n".join(before), encoding="utf-8")
+    project.runpytest("--assay-update-known-failures")
+    after = ["# ours", "one  # broken gold", "one.assay.yaml::four # see below", "gone", "two.assay.yaml::two"]
+    assert (project.path / "known.txt").read_text().splitlines() == after
+    result = project.runpytest()
+    result.assert_outcomes(passed=5, xfailed=2, errors=1)
+    result.stdout.fnmatch_lines(["assay: known.txt names what is no case here: gone"])
+
+
+@pytest.mark.parametrize("arguments", [("-x",), ("--lf",)])
+def test_a_part_of_the_set_neither_changes_the_list_nor_reaches_the_threshold(
+    three_of_four: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    """Also where pytest stops early, or leaves files out that had no failure."""
+    three_of_four.makefile(
+        ".assay.yaml", other="db: sqlite:///city.sqlite\ncases: [{id: x, question: q, sql: SELECT 1}]\n"
+    )
+    three_of_four.makeconftest(FIXTURE.format(answers={"one": "SELECT 1", "two": "SELECT 0", "three": "SELECT 0"}))
+    path = three_of_four.path / "tox.ini"
+    path.write_text(path.read_text().replace("-p no:cacheprovider", "-p cacheprovider"), encoding="utf-8")
+    ini(three_of_four, "assay_known_failures = known.txt", "assay_min = 99%")
+    (three_of_four.path / "known.txt").write_text("four\n", encoding="utf-8")
+    if "--lf" in arguments:
+        three_of_four.runpytest()
+    result = three_of_four.runpytest("--assay-update-known-failures", *arguments)
+    assert (three_of_four.path / "known.txt").read_text() == "four\n"
+    result.stdout.fnmatch_lines(
+        ["assay: not all cases were judged, so that assay_min*", "assay: *known.txt stays as it is"]
+    )
 
 
 @pytest.mark.parametrize(

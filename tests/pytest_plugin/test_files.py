@@ -86,7 +86,10 @@ def test_a_named_file_that_is_not_there_is_a_usage_error(project: pytest.Pyteste
         ("cases: [{id: a\n", "*bad.assay.yaml, line 2, column 1: is not valid YAML: *"),
         ("- id: a\n", "*bad.assay.yaml: holds no settings*"),
         ("predictions: x.jsonl\n", "*bad.assay.yaml: names no cases*"),
-        (CASE + "columns: some\n", "*columns is 'some': write 'any' or 'strict'*"),
+        (
+            CASE + "columns: some\n",
+            "*bad.assay.yaml, line *, column 10: columns is 'some' (a text), and any or strict*",
+        ),
         (CASE + "db: sqlte:///x\n", "*sqlte*"),
         (CASE + "db: 'sqlite:///{db_id}'\n", "*item 1: *needs a db_id for each case*"),
     ],

@@ -18,13 +18,13 @@ import pytest
 from assay.model import Evidence, GateResult, Run, TokenUsage
 from assay.reports.console.run import plain_summary
 from assay.reports.html.charts import histogram, histograms
-from assay.reports.html.front import Card, tiles, two_columns
+from assay.reports.html.front import parts, tiles
 from assay.reports.html.run import HtmlReporter
 from assay.reports.html.tables import page_rows
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.sections.run import GROUP_ROWS, run_sections
-from assay.reports.sections.values import Matrix, Name, Table
+from assay.reports.sections.values import Matrix, Name, Table, sections_for
 from assay.reports.views.figures import Figure
 from assay.reports.views.run_build import view_of
 from assay.reports.views.times import TimeRow, time_rows
@@ -77,6 +77,8 @@ def test_every_link_of_the_first_screen_names_something_that_the_table_of_cases_
                 assert value in [metric["name"] for metric in index["metrics"]]
             elif facet == "sort":
                 assert value == "metric"
+            elif facet == "tab":
+                assert f"tab={value}" in anchors
             else:
                 assert value in facets[facet], link
     if name == "large_run":
@@ -151,14 +153,16 @@ def test_a_run_without_trouble_has_no_tile_for_broken_gold(build_run: Callable[.
     assert found[1:] == [("incorrect", 0, None), ("unscored", 0, None), ("unanswered", 0, None)]
 
 
-def test_difficulty_and_database_lead_side_by_side(large_run: Run) -> None:
-    columns = two_columns(run_sections(view_of(large_run)))
-    assert [column[0].section.key for column in columns] == ["by-difficulty", "by-database"]
-    cards: list[Card] = sorted((card for column in columns for card in column), key=lambda card: card.order)
-    assert [card.order for card in cards] == list(range(1, len(cards) + 1))
-    assert [card.section.key for card in cards][:4] == ["by-difficulty", "by-database", "metrics", "cross"]
-    heights = [sum(card.height for card in column) for column in columns]
-    assert abs(heights[0] - heights[1]) < max(card.height for card in cards)
+def test_each_section_stands_under_one_tab_and_the_overview_is_first(large_run: Run) -> None:
+    sections = sections_for(run_sections(view_of(large_run)), "page")
+    found = {part.name: [one.key for one in (*part.top, *part.cards, *part.bottom)] for part in parts(sections)}
+    assert list(found) == ["overview", "metrics", "causes", "run"]
+    assert sorted(key for keys in found.values() for key in keys) == sorted(one.key for one in sections)
+    assert "by-difficulty" in found["overview"]
+    assert found["metrics"][:2] == ["metrics", "by-database"]
+    assert found["run"][0] == "made"
+    assert parts(())[0].name == "overview"
+    assert len(parts(())) == 1
 
 
 def test_of_many_databases_those_with_most_cases_are_shown_lowest_first(
@@ -262,12 +266,12 @@ def test_missed_gates_are_open_above_the_numbers_and_name_their_cases(small_run:
         gate="must-pass id:88", passed=False, wanted="correct", found="incorrect", missed_by="1 of 1", case_ids=("88",)
     )
     page = HtmlReporter().render(replace(small_run, gates=(passed, missed))).decode()
-    gates = page[page.index('id="gates"') : page.index('class="columns"')]
+    gates = page[page.index('id="gates"') : page.index('class="columns"', page.index('id="gates"'))]
     assert "<details open>" in gates
     assert "✗ missed" in gates
     assert 'href="#case=88"' in gates
     page = HtmlReporter().render(replace(small_run, gates=(passed,))).decode()
-    assert "<details>" in page[page.index('id="gates"') : page.index('class="columns"')]
+    assert "<details>" in page[page.index('id="gates"') : page.index('class="columns"', page.index('id="gates"'))]
 
 
 def test_how_the_run_was_made_stands_above_the_cases(small_run: Run) -> None:

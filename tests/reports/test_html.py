@@ -39,7 +39,7 @@ def test_a_page_is_well_formed_and_loads_nothing(name: str, request: pytest.Fixt
     page = page_of(request.getfixturevalue(name))
     assert {tag for tag, _ in page.tags}.isdisjoint({"img", "link", "iframe", "object", "embed", "form", "base"})
     scripts = [attrs.get("type") for tag, attrs in page.tags if tag == "script"]
-    assert scripts == ["application/json", None]
+    assert scripts == [None, "application/json"]
     for tag, attrs in page.tags:
         assert not [name for name in attrs if name.startswith("on") or name in ("style", "src")], (tag, attrs)
         assert (attrs.get("href") or "#").startswith("#")

@@ -50,6 +50,14 @@ def test_places_letters_and_pairs_are_shown() -> None:
         ("3", "2-3", "b"),
     ]
     assert view.matrix == ((None, "=", "+4.0"), ("=", None, "="), ("-4.0", "=", None))
+    for pair in view.pairs:
+        assert pair.diff.difference is not None
+        assert pair.diff.low is not None
+        assert pair.diff.high is not None
+        assert float(pair.difference) == pytest.approx(-100 * pair.diff.difference, abs=0.051)
+        bounds = [float(one) for one in pair.interval.strip("[]").split(",")]
+        assert bounds == pytest.approx([-100 * pair.diff.high, -100 * pair.diff.low], abs=0.051)
+        assert float(pair.difference) >= 0.0, "the better run stands first, and lies above"
     text = plain_leaderboard(board(apart=((0, 2),)))
     assert "cannot be told apart" in text
     assert "34 left out: lacking, different or unscored in some run" in text
@@ -116,6 +124,15 @@ def test_runs_of_one_value_are_first_together() -> None:
     assert view_of_leaderboard(tied).lead == f"{told}, and low cannot be told apart from din."
     alone = replace(tied, standings=(first, equal), pairs=plain.pairs[:1])
     assert view_of_leaderboard(alone).lead == f"{told}."
+
+
+def test_a_headline_names_no_more_runs_than_one_reads() -> None:
+    plain = board(*(f"run-{number}" for number in range(20)))
+    equal = tuple(replace(one, rate=plain.standings[0].rate, rank=1) for one in plain.standings)
+    told = view_of_leaderboard(replace(plain, standings=equal)).lead
+    assert told == "No single best run: run-0 and 19 others have the same match, 80.0 % [77.0, 83.0]."
+    apart = view_of_leaderboard(board(*(f"run-{number}" for number in range(20)), apart=((0, 19),))).lead
+    assert apart.endswith("but run-1 and 17 others cannot be told apart from it.")
 
 
 def test_only_single_yes_or_no_answers_are_counted() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import assay
 from assay import Run, evaluate, load_run
+from assay.cli.app import run_command_line
 from assay.errors import InputError, UsageError
 from assay.model import Aggregates, Case, Decision, Exchange, Gates, Given, MetricInfo, Prediction
 from assay.runs.aggregate.totals import aggregate
@@ -132,11 +133,43 @@ def test_a_stored_run_has_the_same_numbers_and_other_penalties_need_no_judging(
     assert [score.name for score in totals_of(again).scores] == ["RS(5)", "RS(N)"]
     assert (tmp_path / "run" / "journal.jsonl").read_bytes() == journal
     assert load_run(tmp_path / "run").aggregates == again.aggregates
+    other = load_run(tmp_path / "run").with_penalties([3, 0])
+    assert totals_of(other) == totals_of(every(penalties=[3, 0]))
+    assert first.with_penalties([5]).settings.penalties == (5.0,)
+    for given in ([-1], [float("nan")]):
+        with pytest.raises(UsageError, match="a penalty is"):
+            first.with_penalties(given)
     table = tmp_path / "run" / "results.parquet"
     query = f"SELECT expects, given, confidence FROM '{table}' WHERE case_id = 'decline wrong'"
     with duckdb.connect() as connection:
         rows = connection.execute(query).fetchall()
     assert rows == [("decline", "answer", 0.2)]
+
+
+def test_a_report_takes_penalties_and_a_run_tells_its_rates_by_name(
+    every: Callable[..., Run], judged: Callable[..., Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = every(output=tmp_path / "run", repeats=1)
+    stored = (tmp_path / "run" / "run.json").read_bytes()
+    found = totals_of(run.with_penalties([3]))
+    assert run_command_line(["report", str(tmp_path / "run"), "--penalty", "3", "--json", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)["aggregates"]["reliability"]["scores"]
+    assert [one["rate"]["value"] for one in told] == [one.rate.value for one in found.scores]
+    least = found.scores[0].rate.value
+    held = ["report", str(tmp_path / "run"), "--penalty", "3", "--history", str(tmp_path), "--html"]
+    assert run_command_line([*held, str(tmp_path / "a.html"), "--min", f"reliability={least}"]) == 0
+    assert run_command_line([*held, str(tmp_path / "b.html"), "--min", f"reliability={least + 0.01}"]) == 1
+    assert (tmp_path / "run" / "run.json").read_bytes() == stored
+    rates = {"coverage": "coverage", "selective_accuracy": "accuracy"}
+    assert {name: run.rate(name) for name in rates} == {name: getattr(totals_of(run), of) for name, of in rates.items()}
+    assert run.with_penalties([3]).rate("reliability") == found.scores[0].rate
+    assert run.rate("interaction_match") is None
+    plain = judged([case_of("a")], {"a": GOLD})
+    assert plain.rate("coverage") is None
+    with pytest.raises(UsageError, match="did you mean 'coverage'"):
+        plain.rate("covrage")
+    with pytest.raises(UsageError, match="no reliability score that a penalty would change"):
+        plain.with_penalties([1])
 
 
 def test_every_report_shows_them(every: Callable[..., Run], tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -37,7 +37,7 @@ class RunDiff:
     __slots__ = ("_runs", "record")
 
     def __init__(self, record: RunDiffRecord, runs: tuple[RunRecord | Path, RunRecord | Path]) -> None:
-        self.record = record
+        self.record: RunDiffRecord = record
         self._runs = runs
 
     @property
@@ -127,7 +127,7 @@ class Leaderboard:
     __slots__ = ("record",)
 
     def __init__(self, record: LeaderboardRecord) -> None:
-        self.record = record
+        self.record: LeaderboardRecord = record
 
     @property
     def metric(self) -> str:
@@ -213,16 +213,19 @@ def leaderboard(
     resamples: int = 2000,
     seed: int = 0,
     detailed: bool = True,
+    optional: Collection[Path] = (),
 ) -> Leaderboard:
     """Rank runs by a metric over the cases that all of them have unchanged and score.
 
     ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for
     `diff`; every pair of runs is tested, corrected across all pairs. ``detailed``: with every metric by difficulty,
     database and tag, and with all cases (`assay.model.BoardDetail`). Raises as `diff` does, and UsageError for no run,
-    without the detail for fewer than two.
+    without the detail for fewer than two. ``optional``: those of the folders that are left out, with a note, where
+    their run cannot be read.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
-    return Leaderboard(rank([_run(run) for run in runs], metric=metric, settings=settings, detailed=detailed))
+    given = [_run(run) for run in runs]
+    return Leaderboard(rank(given, metric=metric, settings=settings, detailed=detailed, optional=optional))
 
 
 def _run(run: RunInput) -> RunRecord | Path:

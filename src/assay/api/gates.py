@@ -58,11 +58,12 @@ class DiffGates:
         check_gates(gates, knowing(settings))
         known = _known_metrics()
         check_metrics(gates, settings.metrics, known=known)
-        self.gates = resolved(gates, settings.metrics)
+        self.gates: Gates = resolved(gates, settings.metrics)
         if gates.needs_baseline:
             has = read_finished(baseline).settings.metrics
             check_metrics(gates_that_compare(self.gates), has, known=known, of=f"the baseline {baseline}")
-        self.baseline, self.candidate = baseline, candidate
+        self.baseline: Path = baseline
+        self.candidate: Path = candidate
 
     def judged(self, diff: RunDiff) -> RunDiff:
         """The comparison, made at the gates' level, with their results."""

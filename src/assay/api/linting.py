@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from typing import TypeAlias
@@ -11,9 +12,10 @@ from typing import TypeAlias
 from assay import registry
 from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_cases_only
 from assay.api.run import Run, load_run
+from assay.engines.database_files import DatabaseFile
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
-from assay.errors import AssayError, InputError, UsageError
+from assay.errors import AssayError, DatabaseError, InputError, UsageError
 from assay.linting import CaseGolds, GoldLint, catalogue, closest_rule, lint_across
 from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
@@ -154,8 +156,13 @@ def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[Da
                 found[case.database] = locate(case.database)
             except InputError as error:
                 raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
-    for url in found.values():
-        registry.engine_class(url)  # an unknown scheme is a mistake of the caller, not of one database
+    for url in {url.scheme: url for url in found.values()}.values():
+        engine = registry.engine_class(url)  # an unknown scheme is a mistake of the caller, not of one database
+        if not (
+            isinstance(engine, type) and issubclass(engine, DatabaseFile)
+        ):  # so is a driver that is not installed; nothing is asked of a server
+            with suppress(DatabaseError):
+                engine.open(url, Limits()).close()
     return [found[case.database] for case in cases]
 
 

@@ -14,6 +14,7 @@ from assay.errors import MissingDependency, UsageError
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
+from assay.runs.aggregate.run_rates import RUN_RATES, run_rate
 from assay.runs.store.folder import load_run as load_record
 from assay.runs.store.folder import save_run
 from assay.scoring.selections.metrics import selection_metrics
@@ -33,7 +34,7 @@ class Run:
     __slots__ = ("record",)
 
     def __init__(self, record: RunRecord) -> None:
-        self.record = record
+        self.record: RunRecord = record
 
     @property
     def settings(self) -> RunSettings:
@@ -58,14 +59,18 @@ class Run:
     def rate(self, metric: str = "match") -> Rate | None:
         """A metric's rate over all cases; None where the run did not ask for that metric.
 
-        Raises UsageError for a name that is no metric at all, and names the nearest.
+        So are ``coverage``, ``selective_accuracy``, ``reliability`` and ``interaction_match``, None where the run has
+        no such numbers. Raises UsageError for a name that is none of these, and names the nearest.
         """
         found = self.aggregates.overall.rate(metric)
+        if found is None and metric in RUN_RATES:
+            return run_rate(self.record, metric)
         if found is None:
             known = {
                 *registry.registered("assay.metrics"),
                 *(one.name for one in selection_metrics(on_data=True)),
                 *self.settings.metrics,
+                *RUN_RATES,
             }
             if metric not in known:
                 own = self.settings.metrics
@@ -97,7 +102,17 @@ class Run:
 
         other = baseline.record if isinstance(baseline, Run) else baseline
         keeper = keeper_of(gates, self.settings.metrics, baseline=other, infos=knowing(self.settings))
-        return keeper.judged(self.record).gates
+        return keeper.judged(self.record).gates if gates.any else ()
+
+    def with_penalties(self, penalties: Sequence[float]) -> Run:
+        """The same run with other penalties of its reliability score; nothing is judged again.
+
+        Raises UsageError for one below 0, and where the run has no such score.
+        """
+        from assay.api.arguments import checked_penalties
+        from assay.runs.aggregate.run_rates import with_penalties
+
+        return Run(with_penalties(self.record, checked_penalties(penalties)))
 
     def to_arrow(self) -> pyarrow.Table:
         """One row per answer, as in ``results.parquet``. Raises MissingDependency without pyarrow."""

@@ -96,6 +96,8 @@ class Conversations:
     _turn: str | None = None
     _asked: dict[str, list[tuple[float, str, Record]]] = field(default_factory=lambda: defaultdict(list))
     _places: dict[str, dict[str, int]] = field(default_factory=dict)
+    _databases: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By conversation, its database and the place that names it first."""
 
     @classmethod
     def of(cls, table: Table, question: str) -> Conversations:
@@ -144,3 +146,16 @@ class Conversations:
         turn = self._places[name][record.place]
         history = tuple(Exchange(question=asked) for _, asked, _ in self._asked[name][: turn - 1])
         return Place(name, turn, history)
+
+    def on_one_database(self, path: str, record: Record, conversation: str | None, database: str | None) -> None:
+        """Check that the turns of a conversation share a database. Raises CaseFileError, naming both places."""
+        if conversation is None or database is None:
+            return
+        known, place = self._databases.setdefault(conversation, (database, record.place))
+        if known != database:
+            raise CaseFileError(
+                f'the conversation "{conversation}" is on the database "{database}" here, and on "{known}" at {place}: '
+                "its turns share one",
+                path=path,
+                place=record.place,
+            )

@@ -152,14 +152,15 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
         if (columns := counted.read(record)) is not None:
             places = counted_places(columns, len(queries), given, table.path, record)
             judged_by = replace(judged_by, condition_columns=places)
-        place = conversations.place_of(record)
+        place, database = conversations.place_of(record), databases.read(record)
+        conversations.on_one_database(str(table.path), record, place.conversation, database)
         return Case(
             id=ids.read(record) if ids else str(number),
             question=questions.read(record),
             golds=queries,
             results=given,
             expects=expects,
-            database=databases.read(record),
+            database=database,
             difficulty=difficulties.read(record),
             tags=tags.read(record),
             context=contexts.read(record),

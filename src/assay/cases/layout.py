@@ -30,6 +30,8 @@ def json_layout(path: Path) -> Layout:
     keys = _first_keys(head[1:].lstrip()) or _first_keys(_whole(path).lstrip()[1:].lstrip())
     if {"database_id", "interaction"} <= keys:
         return "sparc"
+    if "predictions" in keys:  # another tool keeps systems' answers beside the benchmark's questions
+        return "other"
     if {"db_id", "question", "SQL"} <= keys and keys & {"question_id", "evidence"}:
         return "bird"
     ids = {normal(name) for tier in ALIASES["id"] for name in tier}

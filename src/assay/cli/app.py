@@ -20,6 +20,7 @@ from assay.cli.check import check
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
 from assay.cli.diff import diff
+from assay.cli.doctor.verb import doctor
 from assay.cli.explain import explain
 from assay.cli.init.verb import init
 from assay.cli.judge import judge
@@ -149,19 +150,31 @@ _verb(
     demo,
     "Evaluate a bundled sample, report included, in seconds.",
     panel=_START,
-    ends=Ending(page="README.md", statuses=UNFINISHED),
+    ends=Ending(page="docs/start/five-minutes.md", statuses=UNFINISHED),
 )
 _verb(
     init,
     "Write an eval.yaml with comments that fits a question set and a database.",
     panel=_START,
-    ends=Ending(page="docs/guides/gates.md"),
+    ends=Ending(page="docs/guides/predictions.md"),
+)
+_verb(
+    doctor,
+    "Say what is installed, which limits hold here, and what a URL can reach.",
+    panel=_START,
+    ends=Ending(
+        page="docs/reference/databases.md",
+        statuses={
+            0: "done, whatever is missing",
+            2: "a URL leads to nothing that can be read, or unusable command line",
+        },
+    ),
 )
 _verb(
     run,
     "Judge a system's answers, from a file or live, against a question set.",
     panel=_JUDGE,
-    ends=Ending(page="docs/background/verdict.md", statuses=_OF_A_RUN),
+    ends=Ending(page="docs/guides/predictions.md", statuses=_OF_A_RUN),
 )
 _verb(
     denodo,

@@ -58,7 +58,15 @@ def leaderboard(
     targets = {"html": html, "md": md, "csv": csv, "tex": latex, "xlsx": xlsx, "json": json}
     printed = printed_report(targets) is not None
     folders = _finished(runs, cases)
-    record = ranked(folders, metric=metric, confidence=confidence, alpha=alpha, resamples=resamples, seed=seed).record
+    record = ranked(
+        folders,
+        metric=metric,
+        confidence=confidence,
+        alpha=alpha,
+        resamples=resamples,
+        seed=seed,
+        optional=set(folders) - set(runs),  # what was found in a folder, and not named
+    ).record
     written = deliver(targets.items(), lambda name: render_leaderboard(record, name))
     if not written and not printed:
         from assay.reports.console.leaderboard import print_leaderboard

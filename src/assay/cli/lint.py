@@ -21,10 +21,11 @@ from assay.cli.options import (
     Sheet,
     Workers,
 )
+from assay.cli.settings_file import with_file
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.model.lint import Severity
-from assay.settings import LintFileSettings, RunFileSettings, is_run_file, read_run_file
+from assay.settings import LintFileSettings, RunFileSettings
 
 if TYPE_CHECKING:
     from assay.api.inputs import FileOptions
@@ -107,7 +108,7 @@ def lint(  # one parameter an option
             id=id_column, question=question_column, gold=gold_column, database=db_column, sheet=sheet, encoding=encoding
         ),
     )
-    settings = read_run_file(cases).overlaid(given) if is_run_file(cases) else given
+    settings = with_file(cases, given)
     own = settings.lint or LintFileSettings()
     severity = _severity(fail_on if fail_on is not None else own.fail_on)
     if as_json and sarif == Path("-"):

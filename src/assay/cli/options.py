@@ -27,6 +27,10 @@ Name: TypeAlias = Annotated[str | None, typer.Option(metavar="TEXT", help="A nam
 Tags: TypeAlias = Annotated[
     list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
 ]
+Penalty: TypeAlias = Annotated[
+    list[float] | None,
+    typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
+]
 Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")]
 Rescore: TypeAlias = Annotated[
     bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from assay.errors import UsageError
+
+_LONGEST = 16 * 2**20
+"""Bytes of a query."""
 
 
 def read_queries(**given: str) -> list[str]:
@@ -25,7 +29,7 @@ def read_queries(**given: str) -> list[str]:
 def _read(name: str, given: str) -> str:
     if given == "-":
         try:
-            return sys.stdin.buffer.read().decode("utf-8-sig")
+            return _bounded(sys.stdin.buffer, f"{name}: standard input").decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise UsageError(f"{name}: standard input is not UTF-8 ({error})") from None
     if not given.startswith("@"):
@@ -33,11 +37,20 @@ def _read(name: str, given: str) -> str:
             raise UsageError(f"{name} is {given}, which is a file: write @{given} for the query in it")
         return given
     try:
-        return Path(given[1:]).read_text(encoding="utf-8-sig")
+        with Path(given[1:]).open("rb") as file:
+            return _bounded(file, f"{name} is {given}: the file").decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{name} is {given}: the query cannot be read ({getattr(error, 'strerror', None) or error})"
         ) from None
+
+
+def _bounded(stream: BinaryIO, what: str) -> bytes:
+    """All that a stream holds, which may be a device without an end. Raises UsageError for what is no query's size."""
+    content = stream.read(_LONGEST + 1)
+    if len(content) > _LONGEST:
+        raise UsageError(f"{what} holds more than {_LONGEST // 2**20} MiB: that is no query")
+    return content
 
 
 def _is_file(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.gate_options import GateFlags, exit_for, print_gates
-from assay.cli.options import JsonFile, ReportFlags
+from assay.cli.options import JsonFile, Penalty, ReportFlags
 
 
 def report(
@@ -17,13 +17,15 @@ def report(
     reports: ReportFlags,
     json: JsonFile = None,
     gates: GateFlags,
+    penalty: Penalty = None,
     history: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="With --html: draw the trend since the folder's earlier runs.")
     ] = None,
 ) -> None:
     """Draw a stored run: on the terminal, or as files ('-': standard output). Nothing is asked or executed again.
 
-    With gates it also says whether the run reaches them, and ends with status 1 where it does not.
+    With gates it also says whether the run reaches them, and ends with status 1 where it does not; without any it shows
+    those that the run was made with.
 
     Example:  assay report runs/first --html report.html
     """
@@ -35,18 +37,21 @@ def report(
     targets = reports.targets(json=json)
     printed = printed_report(targets)
     stored = load_run(run)
-    asked = gates.gathered(run=stored.settings)
-    infos = knowing(stored.settings)
-    keeper = keeper_of(asked, stored.settings.metrics, baseline=gates.baseline, output=run, infos=infos)
-    stored = Run(keeper.judged(stored.record))
     if history is not None:
         from assay.api.history import with_history
 
         stored = with_history(stored, history)
+    if penalty:
+        stored = stored.with_penalties(penalty)
+    asked = gates.gathered(run=stored.settings)
+    infos = knowing(stored.settings)
+    keeper = keeper_of(asked, stored.settings.metrics, baseline=gates.baseline, output=run, infos=infos)
+    stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
         show(stored, as_json=False, folder=run)
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)
-    exit_for(stored.record.gates)
+    if asked.any:
+        exit_for(stored.record.gates)

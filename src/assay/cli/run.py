@@ -32,6 +32,7 @@ from assay.cli.options import (
     Name,
     Overwrite,
     Password,
+    Penalty,
     PriceIn,
     PriceOut,
     QuestionColumn,
@@ -50,12 +51,13 @@ from assay.cli.options import (
     VesIterations,
     Workers,
 )
+from assay.cli.settings_file import with_file
 from assay.cli.witness_options import WitnessFlags
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.model.suite import SUITE_MATCH
 from assay.model.witness import AFTER_WITNESSES, WitnessSettings
-from assay.settings import LintFileSettings, RunFileSettings, is_run_file, read_run_file
+from assay.settings import LintFileSettings, RunFileSettings
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
@@ -96,10 +98,7 @@ def run(  # one parameter an option
     ] = None,
     limit: Limit = None,
     comparing: ComparisonFlags,
-    penalty: Annotated[
-        list[float] | None,
-        typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
-    ] = None,
+    penalty: Penalty = None,
     timeout: Timeout = None,
     gold_timeout: Annotated[
         float | None, typer.Option(metavar="S", min=0.001, help="Per gold query, in place of --timeout.")
@@ -254,7 +253,7 @@ def run(  # one parameter an option
         ignore_questions=ignore_questions or None,
         baseline=gates.baseline,
     )
-    settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
+    settings = with_file(cases, flags)
     targets = reports.targets()
     witness = witnesses.gathered(settings.witness)
     from assay import registry

@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import AsJson
+from assay.cli.options import AsJson, MaxMemory, Timeout
 from assay.cli.query_texts import read_queries
+from assay.cli.streams import is_abandoned
 from assay.errors import InputError, UsageError
+from assay.settings import RunFileSettings
 
 _EVERY_COLUMN = (
     'SELECT table_name AS "table", column_name AS "column", data_type AS "type" '
@@ -29,6 +31,8 @@ def sql(
     *,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV on standard output.")] = False,
     as_json: AsJson = False,
+    timeout: Timeout = None,
+    max_memory: MaxMemory = None,
 ) -> None:
     """Query runs by SQL: the tables cases, scores, flags, causes, near_misses, failures and runs, each with its run.
 
@@ -51,7 +55,8 @@ def sql(
         typer.echo(visible(f"assay: left out: {point.folder}: {point.trouble}"), err=True)
     from assay.reports.text.query_table import aligned_rows, csv_lines, json_pieces
 
-    with answered(found, query) as result:
+    limits = RunFileSettings(timeout_s=timeout, max_memory_mib=max_memory).limits()
+    with answered(found, query, limits=limits) as result:
         if as_json:
             _write(json_pieces(result.columns, result.types, result.rows))
         elif as_csv:
@@ -74,8 +79,10 @@ def _parted(given: list[str]) -> tuple[list[str], str]:
 
 
 def _write(pieces: Iterable[str]) -> None:
-    """Print text as UTF-8 whatever the terminal's encoding."""
+    """Print text as UTF-8 whatever the terminal's encoding, as long as somebody reads it."""
     sys.stdout.flush()
     for piece in pieces:
+        if is_abandoned(sys.stdout):
+            return
         sys.stdout.buffer.write(piece.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()

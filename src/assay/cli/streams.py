@@ -43,8 +43,16 @@ def flush_streams() -> OSError | None:
     return trouble
 
 
+def is_abandoned(stream: TextIO) -> bool:
+    """Whether the reader of a stream is known to be gone, so that no more need be made for it."""
+    raw = getattr(getattr(stream, "buffer", None), "raw", None)
+    return isinstance(raw, _Forgiving) and raw.abandoned
+
+
 class _Forgiving(io.FileIO):
     """A descriptor that accepts every write, even after its reader is gone."""
+
+    abandoned = False
 
     @classmethod
     def of(cls, stream: TextIO | None, descriptor: int) -> TextIO:
@@ -69,6 +77,7 @@ class _Forgiving(io.FileIO):
         try:
             written = super().write(content)
         except BrokenPipeError:
+            self.abandoned = True
             _to_nowhere(self.fileno())
             return len(content)
         return len(content) if written is None else written

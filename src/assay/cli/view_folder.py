@@ -80,7 +80,7 @@ class FolderSite:
         from assay.api.diffing import leaderboard
         from assay.reports.html.leaderboard import leaderboard_page
 
-        board = leaderboard(folders).record
+        board = leaderboard(folders, optional=folders).record
         heads = [one.run.folder or "" for one in board.standings]
         return leaderboard_page(
             board, keys=tuple(Path(one).relative_to(self._folder).as_posix() for one in heads), home="/"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assay.errors import AssayError, InputError
+from assay.runs.store import journal
 from assay.runs.store.folder import RUN_FILE
 
 ADDRESS = "127.0.0.1"
@@ -57,10 +58,11 @@ _State = tuple[tuple[int, int, int] | None, ...]
 
 
 class LivePage:
-    """A page over stored runs, drawn anew when the run.json of one of them has changed. For many threads at once."""
+    """A page over stored runs, drawn anew when one of them has changed. For many threads at once."""
 
     def __init__(self, folders: Sequence[Path], draw: Callable[[], bytes]) -> None:
-        self._files = tuple(folder / RUN_FILE for folder in folders)
+        # A run that is being copied may have its run.json long before its journal.
+        self._files = tuple(folder / name for folder in folders for name in (RUN_FILE, journal.NAME))
         self._draw = draw
         self._lock = threading.Lock()
         self._page: ServedPage | None = None

@@ -29,7 +29,7 @@ class Budget:
     def __init__(self, *, work: int = DEFAULT_WORK, deadline: float | None = None) -> None:
         """``deadline`` is a moment of `time.monotonic`."""
         self.work = work
-        self.deadline = deadline
+        self.deadline: float | None = deadline
         self._until_clock = _LOOK_AT_CLOCK
 
     def part(self, work: int = DEFAULT_WORK) -> Budget:

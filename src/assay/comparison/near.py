@@ -85,7 +85,7 @@ def _order(pair: Pair) -> Iterator[NearMiss]:
         and pair.same_shape
         and pair.agree_as_bags(pair.gold.columns, pair.predicted.columns, pair.row_counts)
     ):
-        yield NearMiss(kind="order_only", detail="the same rows in another order than gold's ORDER BY gives")
+        yield NearMiss(kind="order_only", detail="the same rows in another order than gold's")
 
 
 def _row_sets(pair: Pair) -> Iterator[NearMiss]:

@@ -44,7 +44,7 @@ class Finding:
             have = "has" if lone == 1 else "have"
             return f"{lone:,} of gold's {_count(ours, 'column')} {have} no counterpart in the prediction{hint}"
         if self.missing == 0 and self.ordered:
-            return "the rows are gold's, but not in the order that gold's ORDER BY gives"
+            return "the rows are gold's, but not in gold's order"
         if self.missing == 0:
             return f"the numbers are close, but the rows do not pair one to one within the tolerance{hint}"
         if self.missing == count:

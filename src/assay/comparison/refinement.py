@@ -50,11 +50,11 @@ class Refinement:
         twins: Sequence[int],
         budget: Budget,
     ) -> None:
-        self.width = len(candidates)
-        self.tables = gold, predicted
-        self.cells = 2 * self.width * (gold.row_count + 1)
-        self.sides = gold.hashed_cells(self.cells), predicted.hashed_cells(self.cells)
-        self.candidates = list(map(set, candidates))
+        self.width: int = len(candidates)
+        self.tables: tuple[Refined, Refined] = gold, predicted
+        self.cells: int = 2 * self.width * (gold.row_count + 1)
+        self.sides: tuple[HashedCells, HashedCells] = gold.hashed_cells(self.cells), predicted.hashed_cells(self.cells)
+        self.candidates: list[set[int]] = list(map(set, candidates))
         self.accept = accept
         self.twins = twins
         self.budget = budget
@@ -89,7 +89,10 @@ class Refinement:
             self.budget.spend(2 * self.cells)
             self.rounds += 1
             if self.rounds == _SHORT and self.cells < MANY:
-                self.sides = self.tables[0].hashed_cells(MANY), self.tables[1].hashed_cells(MANY)
+                self.sides = (
+                    self.tables[0].hashed_cells(MANY),
+                    self.tables[1].hashed_cells(MANY),
+                )
             rows = [side.sums(each) for side, each in zip(self.sides, colours, strict=True)]
             if Counter(rows[0]) != Counter(rows[1]):
                 return None

@@ -31,7 +31,7 @@ class Watchdog:
     """
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
-        self.fired = False
+        self.fired: bool = False
         """Whether the current or last run was interrupted."""
         self._interrupt = interrupt
         self._lock = threading.Lock()

@@ -57,7 +57,7 @@ class QueryJudge:
 
     def __init__(self, model: ChatModel, settings: JudgeSettings | None = None) -> None:
         self.model = model
-        self.settings = settings or JudgeSettings()
+        self.settings: JudgeSettings = settings or JudgeSettings()
         self._cache = AnswerCache(self.settings.cache) if self.settings.cache is not None else None
         self._lock = Lock()
         self._under_way: dict[bytes, Lock] = {}

@@ -199,7 +199,7 @@ class ColumnRows(Sequence["tuple[object, ...]"]):
     __slots__ = ("_count", "columns")
 
     def __init__(self, columns: Sequence[ColumnCells]) -> None:
-        self.columns = tuple(columns)
+        self.columns: tuple[ColumnCells, ...] = tuple(columns)
         """At least one, all of the same length."""
         self._count = len(self.columns[0])
 

@@ -427,7 +427,7 @@ class Run:
     evidence: Sequence[Evidence]
     aggregates: Aggregates
     gates: tuple[GateResult, ...] = ()
-    """The results of the run's gates, for its reports; not stored with it."""
+    """The results of the gates that it is held to, for its reports; of a stored run, those that it was made with."""
     history: tuple[HistoryPoint, ...] = ()
     """Earlier runs beside this one, oldest first, for its reports; not stored with it."""
     lint: LintReport | None = None

@@ -13,6 +13,7 @@ from assay.pytest_plugin.items import CALLABLE, MAPPING, AssayItem
 from assay.pytest_plugin.session import checker_of
 from assay.pytest_plugin.sources import CaseFile, answers_of, item_names, marker_name, read_case_file
 from assay.settings import RunFileSettings, url_relative_to
+from assay.systems.concurrency import Sayings
 
 
 def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
@@ -25,12 +26,13 @@ def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
     source = None if read.has_answers else _fixture(file, read)
     cases = [work.case for work in read.works]
     answers = _Answers(cases)
+    talks: dict[str, Sayings] = {}
     checker = checker_of(config)
     items = []
     registered: set[str] = set()
     for name, work in zip(item_names([case.id for case in cases]), read.works, strict=True):
         item: AssayItem = AssayItem.from_parent(
-            file, name=name, work=work, read=read, source=source, answers=answers, checker=checker
+            file, name=name, work=work, read=read, source=source, answers=answers, talks=talks, checker=checker
         )
         for tag in dict.fromkeys(filter(None, map(marker_name, work.case.tags))):
             if tag not in registered:

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import pytest
 
+from assay.model import Case
+
 MIN, BASELINE, KNOWN = "assay_min", "assay_baseline", "assay_known_failures"
 UPDATE = "--assay-update-known-failures"
-_NOTE = "# Cases whose answers are wrong, one id a line: a wrong answer to any other case fails its test.\n"
+_NOTE = "# Cases whose answers are wrong, one id a line: a wrong answer to any other case fails its test."
+WRONG, ABSENT = "wrong", "absent"
+"""States of a case: a wrong answer to it is known; the baseline does not have it, or has it otherwise."""
+_JUDGED = ("correct", "incorrect")
 _EXPECTED = pytest.StashKey["Expected"]()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What was right and wrong in a run, case by case."""
+
+    folder: str
+    wrong: Mapping[tuple[str, Hashable], bool]
+    """By id and content."""
+    renamed: Mapping[Hashable, bool]
+    """By content, where one case alone has it."""
+
+    def was_wrong(self, case: Case) -> bool | None:
+        """Whether the case was answered wrongly; None where the run does not have it as it is."""
+        from assay.runs.store.compared_cases import content_of
+
+        content = content_of(case)
+        return self.wrong.get((case.id, content), self.renamed.get(content))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,19 +47,26 @@ class Expected:
     least: float | None = None
     """The least share of right answers."""
     known: frozenset[str] | None = None
-    """Ids of cases, and node ids, whose answers may be wrong; None: neither a list nor a baseline is given."""
+    """Ids of cases, and node ids, whose answers may be wrong; None: no list is given."""
+    baseline: Baseline | None = None
+    list: Path | None = None
+    """The file that ``known`` comes from."""
     file: Path | None = None
     """The list, to be written anew; None: it stays."""
 
-    def allows(self, case_id: str, node_id: str) -> bool:
-        """Whether a wrong answer to the case does not fail its test."""
-        if self.known is not None:
-            return case_id in self.known or node_id in self.known
-        return self.least is not None
+    def state(self, case: Case, node_id: str) -> str | None:
+        """``WRONG`` where a wrong answer to the case is known, ``ABSENT`` where the baseline does not have it."""
+        listed = self.known is not None and (case.id in self.known or node_id in self.known)
+        was = None if self.baseline is None else self.baseline.was_wrong(case)
+        if listed or was:
+            return WRONG
+        return ABSENT if self.baseline is not None and was is None else None
 
-    def knows(self, case_id: str, node_id: str) -> bool:
-        """Whether a wrong answer to the case is known."""
-        return self.known is not None and (case_id in self.known or node_id in self.known)
+    def allows(self, state: str | None) -> bool:
+        """Whether a wrong answer to a case of that state does not fail its test."""
+        if self.known is not None or self.baseline is not None:
+            return state == WRONG
+        return self.least is not None
 
 
 def expected_of(config: pytest.Config) -> Expected:
@@ -44,13 +77,45 @@ def expected_of(config: pytest.Config) -> Expected:
     return found
 
 
-def write_known(path: Path, case_ids: list[str]) -> None:
-    """Write the list anew. Raises pytest.UsageError where it cannot be written."""
+def write_known(path: Path, outcomes: Mapping[str, str | None], ids: Mapping[str, str]) -> int:
+    """Bring the list up to date, and say how many known failures it has.
+
+    ``outcomes`` and ``ids`` of cases are by node id. What is right now is taken out, what is wrong is put in; lines of
+    cases that were not judged stay, and so do comments. Raises pytest.UsageError where the list cannot be written.
+    """
+    times = Counter(ids.values())
+    right = {name for node, one in outcomes.items() if one == "correct" for name in (node, ids[node])}
+    over = right | {name for name, count in times.items() if count > 1}  # which of these is meant, a node id says
+    waiting = {name for node, one in outcomes.items() if one not in _JUDGED for name in (node, ids[node])}
+    lines = _lines(path) if path.exists() else []
+    kept = [line for line in lines or [_NOTE] if not (told := _entries(line)) or told & waiting or not told & over]
+    listed = {entry for line in kept for entry in _entries(line)}
+    wrong = {
+        node if times[ids[node]] > 1 else ids[node]
+        for node, one in outcomes.items()
+        if one == "incorrect" and listed.isdisjoint((node, ids[node]))
+    }
+    content = "".join(f"{line}\n" for line in (*kept, *sorted(wrong)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_NOTE + "".join(f"{one}\n" for one in case_ids), encoding="utf-8")
+        path.write_text(content, encoding="utf-8")
     except OSError as error:
         raise pytest.UsageError(f"{path}: the known failures cannot be written ({error.strerror})") from error
+    return sum(1 for line in content.splitlines() if _entries(line))
+
+
+def unknown_entries(path: Path, ids: Mapping[str, str]) -> list[str]:
+    """The lines of the list that name no case; ``ids`` are by node id."""
+    names = {*ids, *ids.values()}
+    return [line.strip() for line in _lines(path) if (told := _entries(line)) and not told & names]
+
+
+def _entries(line: str) -> set[str]:
+    """What a line of the list may name: all of it, or what stands before a comment. Nothing of a comment alone."""
+    text = line.strip()
+    if not text or text.startswith("#"):
+        return set()
+    return {text, re.split(r"\s#", text, maxsplit=1)[0].strip()}
 
 
 def _read(config: pytest.Config) -> Expected:
@@ -59,14 +124,14 @@ def _read(config: pytest.Config) -> Expected:
     update = bool(config.getoption(UPDATE))
     if update and not listed:
         raise pytest.UsageError(f"{UPDATE} writes the file that {KNOWN} names: name one in pytest's ini file")
-    known: set[str] | None = None
-    if listed:
-        known = _listed(folder / listed, absent=update)
-    if baseline:
-        known = (known or set()) | _wrong_in(folder / baseline)
+    known = None
+    if listed and not (update and not (folder / listed).exists()):
+        known = frozenset(entry for line in _lines(folder / listed) for entry in _entries(line))
     return Expected(
         least=_share(least) if least else None,
-        known=None if known is None else frozenset(known),
+        known=known if known is not None or not listed else frozenset(),
+        baseline=_baseline(folder / baseline) if baseline else None,
+        list=folder / listed if listed else None,
         file=folder / listed if update else None,
     )
 
@@ -82,27 +147,30 @@ def _share(text: str) -> float:
     return value
 
 
-def _listed(path: Path, *, absent: bool) -> set[str]:
-    """The lines of the list without comments; ``absent``: whether there need not be one yet."""
+def _lines(path: Path) -> list[str]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
-        if absent:
-            return set()
         raise pytest.UsageError(f"{KNOWN} names {path}: there is no such file; {UPDATE} writes it") from None
     except (OSError, UnicodeDecodeError) as error:
         raise pytest.UsageError(
             f"{KNOWN} names {path}, which cannot be read ({getattr(error, 'strerror', None) or error})"
         ) from None
-    return {line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")}
 
 
-def _wrong_in(folder: Path) -> set[str]:
-    """The cases whose answers were wrong in a run."""
+def _baseline(folder: Path) -> Baseline:
+    """A run, as far as tests are held against it."""
     from assay.errors import AssayError
+    from assay.runs.store.compared_cases import content_of
     from assay.runs.store.folder import load_run
 
+    wrong: dict[tuple[str, Hashable], bool] = {}
     try:
-        return {item.case.id for item in load_run(folder).evidence if item.outcome == "incorrect"}
+        for item in load_run(folder).evidence:
+            key = item.case.id, content_of(item.case)
+            wrong[key] = wrong.get(key, False) or item.outcome == "incorrect"
     except AssayError as error:
         raise pytest.UsageError(f"{BASELINE}: {error}") from error
+    contents = Counter(content for _, content in wrong)
+    renamed = {content: one for (_, content), one in wrong.items() if contents[content] == 1}
+    return Baseline(folder=str(folder), wrong=wrong, renamed=renamed)

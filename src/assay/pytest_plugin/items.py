@@ -12,14 +12,15 @@ import pytest
 from assay.api.case_worker import CaseChecker
 from assay.api.inputs import as_prediction
 from assay.errors import AssayError
-from assay.model import Evidence, Prediction
+from assay.model import Case, Evidence, Prediction
 from assay.ports import Executions
-from assay.pytest_plugin.expected import expected_of
-from assay.pytest_plugin.session import CASE, DATABASE, DIFFICULTY, FLAGS, OUTCOME
+from assay.pytest_plugin.expected import WRONG, expected_of
+from assay.pytest_plugin.session import CASE, DATABASE, DIFFICULTY, FLAGS, KNOWN, OUTCOME
 from assay.pytest_plugin.sources import CaseFile, keywords_of
 from assay.reports.text.pair import HEAD_ROWS, pair_text
 from assay.reports.text.plain import one_line
 from assay.runs.plan import Work
+from assay.systems.concurrency import Sayings
 
 CALLABLE = "assay_predict"
 MAPPING = "assay_predictions"
@@ -57,21 +58,30 @@ class AssayItem(pytest.Function):
         read: CaseFile,
         source: str | None,
         answers: AnswersOf,
+        talks: dict[str, Sayings],
         checker: CaseChecker,
         **rest: Any,
     ) -> None:
         super().__init__(callobj=_FUNCTIONS[source], **rest)
-        self.case = work.case
+        self.case: Case = work.case
         self._work = work
         self._read = read
         self._source = source
         self._answers = answers
+        self._talks = talks
+        """What was answered in the file's conversations so far, by their names."""
         self._checker = checker
         self.extra_keyword_matches.update(keywords_of(work.case))
         self.add_marker("assay")
         if not work.case.gold_count and work.case.expects == "answer":
             self.add_marker(pytest.mark.skip(reason="the case has no gold"))
-        known = ((CASE, work.case.id), (DATABASE, work.case.database), (DIFFICULTY, work.case.difficulty))
+        state = expected_of(self.config).state(work.case, self.nodeid)
+        known = (
+            (CASE, work.case.id),
+            (DATABASE, work.case.database),
+            (DIFFICULTY, work.case.difficulty),
+            (KNOWN, state),
+        )
         self.user_properties.extend((name, value) for name, value in known if value is not None)
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -100,8 +110,9 @@ class AssayItem(pytest.Function):
     def _allow_wrong(self, reason: str) -> None:
         """End the test as an expected failure where its answer may be wrong."""
         expected = expected_of(self.config)
-        if expected.allows(self.case.id, self.nodeid):
-            known = "known to be wrong" if expected.knows(self.case.id, self.nodeid) else "wrong"
+        state = expected.state(self.case, self.nodeid)
+        if expected.allows(state):
+            known = "known to be wrong" if state == WRONG else "wrong"
             pytest.xfail(f"{known}: {one_line(reason, limit=200)}")
 
     def _scored(self, prediction: Prediction) -> tuple[Evidence, Executions]:
@@ -130,7 +141,10 @@ class AssayItem(pytest.Function):
         answer = self._ask(given) if self._source == CALLABLE else None
         try:
             if self._source == CALLABLE:
-                return as_prediction(answer, self.case)
+                prediction = as_prediction(answer, self.case)
+                if self.case.conversation is not None:
+                    self._talks.setdefault(self.case.conversation, Sayings()).note(self.case, prediction)
+                return prediction
             return self._answers(given, self.case.id)
         except AssayError as error:
             message = str(error)
@@ -140,8 +154,11 @@ class AssayItem(pytest.Function):
         __tracebackhide__ = _is_not_told
         if not callable(predict):
             _fail(f"the fixture {CALLABLE} gives {type(predict).__name__}: give a callable (case -> query)")
+        said = self._talks.get(self.case.conversation or "")
+        # An earlier turn that could not be asked is a test of its own, and no reason not to ask this one.
+        asked = self.case if said is None else said.told(self.case)
         try:
-            answer = predict(self.case)
+            answer = predict(asked)
         except Exception:
             # The per-case boundary: a system that raises has not answered. pytest shows its traceback.
             self._set(OUTCOME, "incorrect")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +15,10 @@ OUTCOME = "assay.outcome"
 FLAGS = "assay.flags"
 DATABASE = "assay.database"
 DIFFICULTY = "assay.difficulty"
+KNOWN = "assay.known"
 """Names of each item's properties, for JUnit files and between the processes of pytest-xdist."""
 
+_SHOWN = 10
 _CHECKER = pytest.StashKey["CaseChecker"]()
 
 
@@ -42,8 +44,10 @@ class Tally:
         self._outcomes: dict[str, str | None] = {}
         self._ids: dict[str, str] = {}
         """Ids of cases by node id."""
+        self._states: dict[str, str] = {}
+        """What is known of cases (`assay.pytest_plugin.expected`), by node id, where something is."""
         self._skipped: set[str] = set()
-        self._selected = any("::" in str(argument) for argument in config.invocation_params.args)
+        self._selected = any("::" in str(argument) for argument in config.args)
         """Whether only some cases were asked for: nothing can then be said of the whole set."""
         self._said: list[str] = []
 
@@ -53,40 +57,61 @@ class Tally:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a test's outcome. Called per phase, under pytest-xdist in the process that writes the summary."""
+        said = {name: value for name, value in report.user_properties if name in (CASE, OUTCOME, KNOWN)}
+        if CASE not in said:
+            return
+        self._ids[report.nodeid] = str(said[CASE])
         if report.skipped and not hasattr(report, "wasxfail"):
             self._skipped.add(report.nodeid)
-        elif report.when == "teardown":
-            said = {name: value for name, value in report.user_properties if name in (CASE, OUTCOME)}
-            if CASE in said and report.nodeid not in self._skipped:
-                self._outcomes[report.nodeid] = str(said[OUTCOME]) if OUTCOME in said else None
-                self._ids[report.nodeid] = str(said[CASE])
+        elif report.when == "teardown" and report.nodeid not in self._skipped:
+            self._outcomes[report.nodeid] = str(said[OUTCOME]) if OUTCOME in said else None
+            if KNOWN in said:
+                self._states[report.nodeid] = str(said[KNOWN])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail the session where the share of right answers is too low, and write the known failures anew."""
         if not self._outcomes or hasattr(self._config, "workerinput"):
             return
-        from assay.pytest_plugin.expected import MIN, expected_of, write_known
+        from assay.pytest_plugin.expected import ABSENT, MIN, WRONG, expected_of, unknown_entries, write_known
 
         expected = expected_of(self._config)
-        complete = not self._selected and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        complete = self._complete(session)
         if expected.least is not None and not complete:
             self._said.append(f"assay: not all cases were judged, so that {MIN} says nothing")
         elif expected.least is not None and not self._reaches(expected.least):
-            self._said.append(f"assay: below {MIN} = {100 * expected.least:g} %")
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        wrong = sorted({self._ids[node] for node, one in self._outcomes.items() if one == "incorrect"})
-        mended = sorted(
-            self._ids[node]
-            for node, one in self._outcomes.items()
-            if one == "correct" and expected.knows(self._ids[node], node)
-        )
+            self._fail(session, f"assay: below {MIN} = {100 * expected.least:.10g} %")
+        absent = self._named(lambda node, _: self._states.get(node) == ABSENT)
+        if expected.baseline is not None and complete and len(absent) == len(self._outcomes):
+            self._fail(session, f"assay: no case is in the baseline {expected.baseline.folder} as it is here")
+        elif absent:
+            self._said.append(f"assay: not in the baseline, or otherwise there: {_listed(absent)}")
         if expected.file is not None and complete:
-            write_known(expected.file, wrong)
-            self._said.append(f"assay: {len(wrong):,} known failures written to {expected.file}")
-        elif mended:
-            more = f" and {len(mended) - 10:,} more" if len(mended) > 10 else ""
-            self._said.append(f"assay: known to be wrong, and right now: {', '.join(mended[:10])}{more}")
+            known = write_known(expected.file, {**dict.fromkeys(self._skipped), **self._outcomes}, self._ids)
+            self._said.append(f"assay: {known:,} known failures written to {expected.file}")
+        elif expected.file is not None:
+            self._said.append(f"assay: not all cases were judged, so that {expected.file} stays as it is")
+        elif mended := self._named(lambda node, one: one == "correct" and self._states.get(node) == WRONG):
+            self._said.append(f"assay: known to be wrong, and right now: {_listed(mended)}")
+        if expected.list is not None and complete and (unknown := unknown_entries(expected.list, self._ids)):
+            self._said.append(f"assay: {expected.list.name} names what is no case here: {_listed(unknown)}")
+
+    def _complete(self, session: pytest.Session) -> bool:
+        """Whether every case of the set was run: none left out, and no -x or Ctrl-C that ended the session early."""
+        if self._selected:
+            return False
+        cache = getattr(self._config, "cache", None)
+        if cache is not None and self._config.getoption("lf", default=False) and cache.get("cache/lastfailed", {}):
+            return False  # files without a failure are not even collected, so that nothing in them is deselected
+        ended = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        return ended and not session.shouldfail and not session.shouldstop
+
+    def _fail(self, session: pytest.Session, why: str) -> None:
+        self._said.append(why)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _named(self, wanted: Callable[[str, str | None], bool]) -> list[str]:
+        return sorted(self._ids[node] for node, one in self._outcomes.items() if wanted(node, one))
 
     def _reaches(self, least: float) -> bool:
         judged = [one == "correct" for one in self._outcomes.values() if one in ("correct", "incorrect")]
@@ -114,3 +139,8 @@ class Tally:
         for name, count in (("unscored", outcomes.count("unscored")), ("not judged", outcomes.count(None))):
             line += f" · {count:,} {name}" if count else ""
         return line
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"

@@ -72,7 +72,7 @@ class LLMSQLEquivalence:
     ) -> None:
         self.llm = llm
         self.model = model
-        self.settings = settings or JudgeSettings()
+        self.settings: JudgeSettings = settings or JudgeSettings()
         self.name = name
 
     async def single_turn_ascore(

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from pathlib import Path, PurePath
+from stat import S_ISREG
 from typing import Literal
 
 from assay.errors import InputError, RunError
@@ -98,6 +99,8 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
     """One run by its run.json. Damage is noted in the point, never raised."""
     path = folder / RUN_FILE
     try:
+        if not S_ISREG(path.stat().st_mode) and not path.is_dir():  # reading a pipe would wait for its writer
+            return _damaged(folder, f"{RUN_FILE} is no file")
         head = decode_value(path.read_bytes(), _Head)
     except OSError as error:
         return _damaged(folder, f"{RUN_FILE} cannot be read ({error.strerror})")

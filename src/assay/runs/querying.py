@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from threading import Timer
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import InputError, UsageError
-from assay.model import HistoryPoint
+from assay.model import HistoryPoint, Limits
+from assay.quiet import without_progress_bar
 from assay.runs.history import read_point, scan_runs
 from assay.runs.store.codec import encode_value
 from assay.runs.store.folder import RUN_FILE
@@ -19,6 +22,8 @@ from assay.runs.store.run_tables import CASES, TABLES, NamedRun, columns_with_me
 
 if TYPE_CHECKING:
     import duckdb
+
+_Got = TypeVar("_Got")
 
 _LEAST_READ_BYTES = 1024 * 1024
 _ALLOWED = ("SELECT", "EXPLAIN", "MULTI")
@@ -62,20 +67,26 @@ def named_runs(folders: Sequence[Path]) -> tuple[list[NamedRun], list[HistoryPoi
 
 
 @contextmanager
-def answered(runs: Sequence[NamedRun], sql: str) -> Iterator[Answered]:
+def answered(runs: Sequence[NamedRun], sql: str, *, limits: Limits | None = None) -> Iterator[Answered]:
     """The result of one reading statement over the tables of the runs.
 
+    Of ``limits`` the time and the memory hold: the time of DuckDB alone, not of whoever reads the rows, and the memory
+    beside that of the tables.
+
     Raises UsageError for anything but one reading statement, InputError for one that DuckDB cannot execute, with the
-    nearest table or column, and RunError for a damaged run.
+    nearest table or column, and for one that exceeds a limit; RunError for a damaged run.
     """
     import duckdb
 
+    limits = limits or Limits()
     with duckdb.connect(":memory:") as connection:
-        connection.execute("SET enable_progress_bar = false")
+        without_progress_bar(connection)
         connection.execute("SET python_enable_replacements = false")
         needed = _checked(connection, sql)
         columns = _filled(connection, runs, needed)
+        used = connection.execute("SELECT coalesce(sum(memory_usage_bytes), 0) FROM duckdb_memory()").fetchall()[0][0]
         for setting in (
+            f"SET memory_limit = '{int(used) + limits.max_memory_bytes} bytes'",
             "SET max_temp_directory_size = '0KB'",
             "SET autoinstall_known_extensions = false",
             "SET autoload_known_extensions = false",
@@ -83,23 +94,59 @@ def answered(runs: Sequence[NamedRun], sql: str) -> Iterator[Answered]:
             "SET lock_configuration = true",
         ):
             connection.execute(setting)
+        watch = _Watch(connection, limits.timeout_s)
         try:
-            result = connection.execute(sql)
+            result = watch.timed(lambda: connection.execute(sql))
             described = result.description or []
             yield Answered(
                 columns=tuple(column[0] for column in described),
                 types=tuple(str(column[1]) for column in described),
-                rows=_fetched(result),
+                rows=_fetched(result, watch),
             )
         except duckdb.InterruptException as error:
+            if watch.expired:
+                raise InputError(
+                    f"no answer within the limit of {limits.timeout_s:g} s: look at fewer rows, or give it longer "
+                    "(--timeout)"
+                ) from error
             raise KeyboardInterrupt from error
+        except duckdb.OutOfMemoryException as error:
+            raise InputError(
+                f"the query needs more memory than the limit of {limits.max_memory_bytes // 2**20:,} MiB: look at "
+                "fewer rows, or give it more (--max-memory)"
+            ) from error
         except duckdb.Error as error:
             raise InputError(_said(str(error), columns)) from error
 
 
-def _fetched(result: Any) -> Iterator[tuple[Any, ...]]:
-    while rows := result.fetchmany(1000):
+def _fetched(result: Any, watch: _Watch) -> Iterator[tuple[Any, ...]]:
+    while rows := watch.timed(lambda: result.fetchmany(1000)):
         yield from rows
+
+
+class _Watch:
+    """Interrupts what takes longer, in all, than its limit."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, limit_s: float) -> None:
+        self._connection = connection
+        self._left_s = limit_s
+        self.expired = False
+
+    def timed(self, step: Callable[[], _Got]) -> _Got:
+        """What the step gives. Raises DuckDB's InterruptException once the time is over."""
+        timer = Timer(max(self._left_s, 0.0), self._expire)
+        timer.daemon = True
+        started = time.monotonic()
+        timer.start()
+        try:
+            return step()
+        finally:
+            timer.cancel()
+            self._left_s -= time.monotonic() - started
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._connection.interrupt()
 
 
 def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> Collection[str]:

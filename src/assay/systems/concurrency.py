@@ -55,6 +55,10 @@ class Sayings:
             turn, failure = self._failed
             message = f"not asked, since turn {turn} before it failed: {failure.message}"
             return Prediction(case_id=case.id, failure=replace(failure, message=message))
+        return self.told(case)
+
+    def told(self, case: Case) -> Case:
+        """The case with the answers before it, as far as there are any."""
         history = tuple(
             replace(one, answer=self._answers.get(turn, one.answer)) for turn, one in enumerate(case.history, start=1)
         )

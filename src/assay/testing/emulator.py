@@ -62,9 +62,9 @@ class DenodoEmulator(Emulator):
         certificate: Path | None = None,
         newer: bool = False,
     ) -> None:
-        self.answers = Answers.read(answers)
+        self.answers: Answers = Answers.read(answers)
         super().__init__(port=port, certificate=certificate, faults=(*self.answers.faults, *faults))
-        self.tables = Tables(tables)
+        self.tables: Tables = Tables(tables)
         self.default_limit = default_limit
         self.row_limit = row_limit
         self.no_rows = no_rows

@@ -27,8 +27,8 @@ class Emulator(ABC):
     """The name in the server's ``Server`` header."""
 
     def __init__(self, *, port: int = 0, certificate: Path | None = None, faults: Iterable[Fault] = ()) -> None:
-        self.stopping = Event()
-        self.faults = FaultPlan(faults)
+        self.stopping: Event = Event()
+        self.faults: FaultPlan = FaultPlan(faults)
         self._port = port
         self._certificate = certificate
         self._lock = Lock()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assay.cases.records import Record, Table
 from assay.cases.text.decoding import empty, unreadable
 from assay.errors import CaseFileError
+from assay.quiet import without_progress_bar
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,7 +50,7 @@ def parquet_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     literal = re.sub(r"([\[*?])", r"[\1]", str(path))
     with duckdb.connect(":memory:", config=_CONFIG) as connection:
         try:
-            connection.execute("SET enable_progress_bar = false")
+            without_progress_bar(connection)
             _check_extent(path, connection, literal)
             cursor = connection.execute("SELECT * FROM read_parquet(?)", [literal])
             names = tuple(str(column[0]) for column in cursor.description or ())

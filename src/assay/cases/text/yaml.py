@@ -32,12 +32,15 @@ def yaml_table(path: Path, *, encoding: str | None = None) -> Table:
     return document_table(path, [build.value(node) for node in nodes], [_line(node) for node in nodes])
 
 
-def plain_document(path: Path, text: str) -> object:
-    """The one document of a YAML text, None where it is empty. Raises CaseFileError with line and column."""
+def plain_document(path: Path, text: str) -> tuple[object, Any]:
+    """The one document of a YAML text, None where it is empty, and ruamel's node of it, for the places of its values.
+
+    Raises CaseFileError with line and column.
+    """
     nodes = nodes_of(path, text)
     if len(nodes) > 1:
         raise CaseFileError("holds several documents: expected one", path=str(path), place=_line(nodes[1]))
-    return Builder(path, _scalar).value(nodes[0]) if nodes else None
+    return (Builder(path, _scalar).value(nodes[0]), nodes[0]) if nodes else (None, None)
 
 
 def nodes_of(path: Path, text: str) -> list[Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from functools import lru_cache
@@ -16,6 +18,7 @@ from assay.cases.fields import closest, listed, normal
 from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.paths import with_path
 from assay.cases.records import Record, Table, document_table
+from assay.cases.tables.delimited import delimited_table
 from assay.cases.text.decoding import head_of, read_text
 from assay.cases.text.json import json_lines_table, parse_json
 from assay.errors import CaseFileError
@@ -23,6 +26,7 @@ from assay.model import FieldNames
 from assay.ports import LoadedCases, LoadedPredictions
 
 _LINES = frozenset({".jsonl", ".ndjson"})
+_CELLS = frozenset({".csv", ".tsv"})
 _LONG_BYTES = 16 << 20
 _UNDER = ("samples", "testCases", "test_cases", "goldens", "events", "rows", "items", "prompts")
 """The keys under which tools keep the list of their records."""
@@ -34,14 +38,19 @@ class ToolFormat(ABC):
 
     ``marks``: a file whose first record has all keys of one of these sets is of this format. ``names``: for each field
     the names or paths to look for, in this order; a field that has none of them is looked for by its usual names.
+    ``in_cells``: the tool writes CSV, too, where some cells (``objects``) hold JSON.
     """
 
     name: str
     marks: ClassVar[tuple[frozenset[str], ...]] = ()
     names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    in_cells: ClassVar[bool] = False
+    objects: ClassVar[tuple[str, ...]] = ()
 
     def recognises(self, path: Path) -> bool:
-        """Whether this is a ``.json`` or ``.jsonl`` file whose first record has the tool's own keys."""
+        """Whether this is a ``.json``, ``.jsonl`` or ``.csv`` file whose first record has the tool's own keys."""
+        if path.suffix.lower() in _CELLS and self.in_cells:
+            return any(mark <= set(_heads(path)) for mark in self.marks)
         if path.suffix.lower() not in {".json", *_LINES}:
             return False
         first = first_record(path)
@@ -67,6 +76,9 @@ class ToolFormat(ABC):
         """The file's records, as the tool wrote them. Raises CaseFileError."""
         if path.suffix.lower() in _LINES:
             return json_lines_table(path, encoding=fields.encoding)
+        if path.suffix.lower() in _CELLS:
+            table = delimited_table(path, encoding=fields.encoding)
+            return changed(table, (_objects(record, self.objects) for record in table.records))
         document = parse_json(path, read_text(path, fields.encoding))
         if isinstance(document, dict) and (key := next((key for key in _UNDER if key in document), None)):
             document = document[key]
@@ -94,6 +106,25 @@ class ToolFormat(ABC):
                     found[field.name] = name
                     break
         return table, replace(fields, **found)  # type: ignore[arg-type] # texts, as those fields are
+
+
+def _heads(path: Path) -> list[str]:
+    """The names of a CSV file's columns, as far as its start shows them."""
+    try:
+        return next(csv.reader(head_of(path).splitlines()[:1]), [])
+    except csv.Error:
+        return []
+
+
+def _objects(record: Record, names: Iterable[str]) -> dict[str, object]:
+    """The objects among a record's cells, which are written as JSON."""
+    found = {}
+    for name in names:
+        text = record.values.get(name)
+        if isinstance(text, str) and text.lstrip().startswith("{"):
+            with suppress(ValueError, RecursionError):
+                found[name] = json.loads(text)
+    return found
 
 
 def first_record(path: Path) -> Mapping[str, object]:
@@ -137,7 +168,8 @@ def changed(table: Table, more: Iterable[Mapping[str, object]]) -> Table:
     records = [
         replace(record, values={**record.values, **values}) for record, values in zip(table.records, more, strict=True)
     ]
-    return replace(Table.of(table.path, records), left_out=table.left_out)
+    made = Table.of(table.path, records)
+    return replace(table, records=made.records, columns=made.columns, plain=False)
 
 
 def chosen(path: Path, wanted: str | None, names: Sequence[str], what: str, how: str) -> str:
@@ -147,7 +179,7 @@ def chosen(path: Path, wanted: str | None, names: Sequence[str], what: str, how:
     if wanted is None and len(names) == 1:
         return names[0]
     near = closest(wanted, names) if wanted is not None else None
-    hint = f'; did you mean "{near}"?' if near else ""
+    hint = f' (did you mean "{near}"?)' if near else ""
     said = f'no {what} is called "{wanted}"' if wanted is not None else f"holds more than one {what}"
     raise CaseFileError(f"{said}: there is {listed(names)}{hint}. Name one: {how}", path=str(path))
 

@@ -14,6 +14,7 @@ from assay.cases.records import Record, Table
 from assay.cases.text.decoding import head_of, read_text
 from assay.cases.text.json import parse_json
 from assay.cases.tools.frame import ToolFormat, chosen, last_said, text_of_message
+from assay.cases.tools.zstandard_members import is_zstandard, zstandard_json
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
@@ -125,9 +126,7 @@ def _packed(path: Path) -> Iterator[object]:
                     path=str(path),
                 )
             for info in sorted(members, key=lambda info: _in_order(info.filename)):
-                with archive.open(info) as member:
-                    data = member.read(info.file_size + 1)
-                yield parse_json(path, data.decode("utf-8"))
+                yield parse_json(path, _text(path, archive, info))
     except NotImplementedError as error:
         raise CaseFileError(
             f"is packed in a way that this Python cannot unpack ({error}): write it as JSON with "
@@ -136,6 +135,16 @@ def _packed(path: Path) -> Iterator[object]:
         ) from error
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, UnicodeDecodeError) as error:
         raise CaseFileError(f"cannot be unpacked: {error}; was the evaluation finished?", path=str(path)) from error
+
+
+def _text(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str:
+    try:
+        with archive.open(info) as member:
+            return member.read(info.file_size + 1).decode("utf-8")
+    except NotImplementedError:
+        if is_zstandard(info):
+            return zstandard_json(path, info)
+        raise
 
 
 def _in_order(name: str) -> tuple[tuple[int, int | str], ...]:

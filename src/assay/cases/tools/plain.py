@@ -31,10 +31,13 @@ class DeepEvalFormat(ToolFormat):
     """DeepEval's data sets (``save_as``: goldens with ``input``, ``expected_output``, ``actual_output``) and test runs
     (``testCases`` with ``input``, ``expectedOutput``, ``actualOutput``).
 
-    A golden's ``name`` is its id where each has one; the database's name is looked for in ``additional_metadata``.
+    Data sets are JSON, JSON Lines or CSV, whose cells hold the metadata as JSON. A golden's ``name`` is its id where
+    each has one; the database's name is looked for in ``additional_metadata``.
     """
 
     name = "deepeval"
+    in_cells: ClassVar[bool] = True
+    objects: ClassVar[tuple[str, ...]] = ("additional_metadata", "custom_column_key_values")
     marks: ClassVar[tuple[frozenset[str], ...]] = (
         frozenset({"input", "expected_output", "actual_output"}),
         frozenset({"input", "expectedOutput", "actualOutput"}),

@@ -11,11 +11,15 @@ from assay.errors import CaseFileError
 from assay.model import FieldNames
 
 _ANSWER = "predicted_sql"
+_GOLDS = ("sql", "SQL", "target", "query")
+"""Where the toolkit looks for gold, in this order."""
+_GOLD = "sql"
 
 
 class Text2SqlEvalToolkitFormat(ToolFormat):
-    """Records with ``question`` (or ``utterance``), ``sql`` (a list of golds), ``db_id`` and, in prediction files,
-    ``predictions``: an object from the pipeline's name to its ``predicted_sql``, tokens and times.
+    """Records with ``utterance`` (or ``page_content``, ``question``), ``sql`` (or ``SQL``, ``target``, ``query``: one
+    gold or a list), ``db_id`` and, in prediction files, ``predictions``: an object from the pipeline's name to its
+    ``predicted_sql``, tokens and times. Names that a benchmark brought along are read in the toolkit's own order.
 
     Of several pipelines the name of the prediction says which: ``--prediction-column PIPELINE``.
     """
@@ -24,11 +28,12 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
     marks: ClassVar[tuple[frozenset[str], ...]] = (
         frozenset({"sql", "db_id", "predictions"}),
         frozenset({"sql", "db_id", "meta"}),
+        frozenset({"predictions"}),
     )
     names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "id": ("id", "question_id"),
-        "question": ("question", "utterance", "page_content"),
-        "gold": ("sql", "SQL"),
+        "id": ("id", "question_id", "qid", "_id"),
+        "question": ("utterance", "page_content", "question"),
+        "gold": (_GOLD,),
         "tags": ("tags", "meta.categories"),
         "context": ("evidence", "commonsense_knowledge"),
     }
@@ -37,8 +42,16 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
         """Whether the pipelines, where there are any, say what they predicted as the toolkit does."""
         pipelines = first.get("predictions")
         if not isinstance(pipelines, Mapping):
-            return pipelines is None
+            return pipelines is None and "sql" in first
+        if not pipelines and "db_id" not in first:
+            return False
         return all(isinstance(answer, Mapping) and _ANSWER in answer for answer in pipelines.values())
+
+    def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
+        """The records, with gold where the toolkit finds it: not in a query that was taken apart."""
+        if fields.gold is not None:
+            return table, fields
+        return changed(table, map(_gold, table.records)), fields
 
     def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
         """The records of one pipeline, with its tokens and seconds."""
@@ -62,6 +75,15 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
         return changed(table, more), FieldNames(
             id=fields.id, prediction=_ANSWER, shared_id=fields.shared_id, encoding=fields.encoding
         )
+
+
+def _gold(record: Record) -> dict[str, object]:
+    for name in _GOLDS:
+        found = record.values.get(name)
+        if found and not isinstance(found, Mapping):
+            return {_GOLD: found}
+    about = record.values.get("metadata")
+    return {_GOLD: about.get("sql") if isinstance(about, Mapping) else None}
 
 
 def _pipelines(record: Record) -> Mapping[str, object]:

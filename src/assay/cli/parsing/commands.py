@@ -32,6 +32,8 @@ class Verb(SparingCommand):
             completed = completer_of(name, parameter)
             if completed is not None:
                 vars(parameter)["shell_complete"] = completed
+        # What else reads a verb's options, such as the reference, has them in the order of the help.
+        self.params.sort(key=_place)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What it takes, as one types it: what must be given first, and options behind."""
@@ -111,6 +113,11 @@ def _panel(found: Any) -> str | None:
     return panel if isinstance(panel, str) else None
 
 
+def _place(parameter: Any) -> tuple[int, int]:
+    """Arguments first, as they stand; options by their groups."""
+    return (-1, 0) if parameter.param_type_name == "argument" else place_of(_panel(parameter) or OTHER, parameter.opts)
+
+
 def _grouped(parameter: Any, panel: str) -> None:
     if _panel(parameter) is None:
         parameter.rich_help_panel = panel
@@ -129,18 +136,16 @@ def _name(argument: Any) -> str:
 
 
 def _write_parameters(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
-    """Write arguments, then options by their groups, the most used first."""
+    """Write arguments, then options by their groups."""
     shown = [(one, record) for one in parameters if (record := one.get_help_record(ctx)) is not None]
     arguments = [(_name(one).strip("[]"), one.help or "") for one, _ in shown if one.param_type_name == "argument"]
     if arguments:
         with formatter.section("Takes"):
             formatter.write_dl(arguments)
-    panels: dict[str, list[tuple[tuple[int, int], tuple[str, str]]]] = {}
+    panels: dict[str, list[tuple[str, str]]] = {}
     for one, record in shown:
         if one.param_type_name == "option":
-            panel = _panel(one) or OTHER
-            panels.setdefault(panel, []).append((place_of(panel, one.opts), record))
-    alone = len(panels) == 1
-    for panel, rows in sorted(panels.items(), key=lambda item: place_of(item[0], ())):
-        with formatter.section("Options" if alone else panel):
-            formatter.write_dl([record for _, record in sorted(rows, key=lambda row: row[0])], col_max=28)
+            panels.setdefault(_panel(one) or OTHER, []).append(record)
+    for panel, rows in panels.items():
+        with formatter.section("Options" if len(panels) == 1 else panel):
+            formatter.write_dl(rows, col_max=28)

@@ -150,6 +150,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--comparison-timeout",
         "--max-rows",
         "--max-memory",
+        "--untried",
         "--workers",
         "--backend",
         "--cache",
@@ -161,6 +162,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 _OF_VERB: Final[dict[str, dict[str, str]]] = {
+    "doctor": {"--user": "Database", "--password": "Database", "--token": "Database"},
     "check": {"--user": "Database", "--password": "Database", "--token": "Database"},
     "diff": {"--metric": "Statistics", "--alpha": "Statistics"},
     "judge": {"--output": "Reports", "--cache": "The judge", "--only": "Queries"},

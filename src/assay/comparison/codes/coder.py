@@ -54,7 +54,7 @@ class Coder:
 
     def __init__(self, *, boolean_is_integer: bool) -> None:
         self.boolean_is_integer = boolean_is_integer
-        self.known = Known()
+        self.known: Known = Known()
 
     def columns(self, rows: Sequence[Row], width: int) -> list[CodedColumn]:
         """The rows' cells as columns of codes."""

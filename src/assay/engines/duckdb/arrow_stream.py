@@ -77,7 +77,7 @@ class ColumnPart:
     def __init__(self, array: Any, length: int, offset: int) -> None:
         self._array = array
         self._parent_offset = offset
-        self.length = length
+        self.length: int = length
 
     def values(self, dtype: str, *, per_cell: int = 1) -> Array:
         """The cells of a type of fixed width, ``per_cell`` values each."""

@@ -19,6 +19,7 @@ from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
 from assay.ports import TrialDatabase
+from assay.quiet import without_progress_bar
 
 _BESIDE = (".wal", ".tmp")
 
@@ -294,8 +295,7 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> bool:
     found = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
     if found is not None and found[0]:
         return False
-    # DuckDB draws progress bars where it takes a program for an interactive one, over whatever stands there.
-    connection.execute("SET enable_progress_bar = false")
+    without_progress_bar(connection)
     connection.execute(_LOCKS)
     return True
 

@@ -37,7 +37,7 @@ class DuckdbTrial:
         version: str,
         keyless: bool = False,
     ) -> None:
-        self.engine = f"duckdb {version}"
+        self.engine: str = f"duckdb {version}"
         self._connection = connection
         self._engine = engine
         self._filled: list[tuple[str, str]] = []
@@ -67,7 +67,7 @@ class DuckdbTrial:
                     for column in table.columns
                     if (found := own.get(column.name.lower())) is None or not found.formula
                 )
-        self.refused = tuple(refused)
+        self.refused: tuple[str, ...] = tuple(refused)
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
         """What made these tables, their schemas, and the views that the queries may name."""

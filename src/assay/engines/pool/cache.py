@@ -34,7 +34,7 @@ class ByteCache:
     def __init__(self, most_bytes: int, *, most_values: int = 4_000) -> None:
         self.most_bytes = most_bytes
         self._most_values = most_values
-        self.held_bytes = 0
+        self.held_bytes: int = 0
         """About how many bytes the kept values take, including their keys."""
         self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
 

@@ -71,7 +71,7 @@ class Executor:
         """Those among them that an engine had executed before, and whose results were not kept."""
         self._references = dict(engines)
         self._limits = limits
-        self.cache = cache if cache is not None else ByteCache(_CACHE_BYTES)
+        self.cache: ByteCache = cache if cache is not None else ByteCache(_CACHE_BYTES)
         self._ran: OrderedDict[bytes, None] = OrderedDict()
         """The labels of the most recent queries."""
         self._large: deque[int] = deque(maxlen=2)

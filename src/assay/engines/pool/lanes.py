@@ -91,7 +91,7 @@ class Source(Generic[T]):
     """Where batches come from: there may be none now, and more later."""
 
     def __init__(self, batches: Iterable[Sequence[T] | None]) -> None:
-        self.dry = False
+        self.dry: bool = False
         """Whether the last answer was that there is none now."""
         self._batches = iter(batches)
 

@@ -43,7 +43,7 @@ class WorkerProcess(Generic[T]):
         self.ready = False
         self.worn = False
         """The worker said that it keeps too much memory, and ends: none of its tasks is to blame."""
-        self.started = time.monotonic()
+        self.started: float = time.monotonic()
         self.last_beat: Beat | None = None
         """What ran when it ended; set by `reap`."""
         self.last_task: int | None = None

@@ -34,8 +34,8 @@ class Spawned:
         descriptor, self.path = tempfile.mkstemp(prefix="assay-", suffix=".heartbeat")
         try:
             os.ftruncate(descriptor, wire.MAP_BYTES)
-            self.memory = mmap.mmap(descriptor, wire.MAP_BYTES)
-            self.inherits = os.name == "posix"
+            self.memory: mmap.mmap = mmap.mmap(descriptor, wire.MAP_BYTES)
+            self.inherits: bool = os.name == "posix"
             if self.inherits:
                 os.unlink(self.path)  # the descriptor is enough, and no file can remain
             self.process = _popen(descriptor if self.inherits else None, warm)

@@ -115,8 +115,8 @@ class PostgresTrial:
         for name in (self._name, *self._spaces.values()):
             self._connection.execute(f"CREATE SCHEMA {quoted(name)}")
         version = self._connection.info.server_version
-        self.engine = f"postgresql {version // 10000}.{version % 10000}"
-        self.refused = tuple(self._make(schema, keyless=keyless))
+        self.engine: str = f"postgresql {version // 10000}.{version % 10000}"
+        self.refused: tuple[str, ...] = tuple(self._make(schema, keyless=keyless))
         self._engine: Engine = opens.open(_within(url, self._name), limits)
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:

@@ -191,8 +191,7 @@ class SqlAlchemyBase:
             ) from None
         except ImportError as error:
             # SQLAlchemy imports the driver when it makes the engine; the error names the missing module.
-            missing = error.name or str(error)
-            raise MissingDependency(driver_package(missing), None) from None
+            raise missing_driver(error) from None
 
     def _run(self, query: str) -> Execution:
         started = time.perf_counter()
@@ -337,11 +336,14 @@ _DRIVER_PACKAGES: Mapping[str, str] = {
     "cx_Oracle": "oracledb",
     "snowflake": "snowflake-sqlalchemy",
 }
+_EXTRAS = {"pymysql": "sqlalchemy"}
+"""The extra of Assay's that brings a driver."""
 
 
-def driver_package(module: str) -> str:
-    """The name under which pip installs a driver's module."""
-    return _DRIVER_PACKAGES.get(module, module)
+def missing_driver(error: ImportError) -> MissingDependency:
+    """The error for a driver that is not installed, by the name under which pip installs its module."""
+    module = (error.name or str(error)).partition(".")[0] if error.name not in _DRIVER_PACKAGES else str(error.name)
+    return MissingDependency(_DRIVER_PACKAGES.get(module, module), _EXTRAS.get(module))
 
 
 def require(packages: Sequence[str], extra: str) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from assay.engines import outcomes
 from assay.engines.samples import ROWS_LOOKED_AT
-from assay.engines.sqlalchemy.base import SqlAlchemyBase, driver_package
+from assay.engines.sqlalchemy.base import SqlAlchemyBase, missing_driver
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Row
 
@@ -139,7 +139,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
                 raise DatabaseError(f"{url}: SQLAlchemy knows no dialect {url.scheme!r}") from None
             raise MissingDependency(package, None) from None
         except ImportError as error:
-            raise MissingDependency(driver_package(error.name or str(error)), None) from None
+            raise missing_driver(error) from None
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:

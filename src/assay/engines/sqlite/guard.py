@@ -93,7 +93,7 @@ class Guard:
         self._deadline = float("inf")
         self.denied: tuple[int, str | None, str | None] | None = None
         """The first action that was denied since `start`, with its two names."""
-        self.timed_out = False
+        self.timed_out: bool = False
         self.called: set[str] = set()
         """The functions and pragmas of the statements that were prepared since `start`, those of views among them. A
         statement that the driver still has is not prepared again."""

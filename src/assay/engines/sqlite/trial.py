@@ -65,7 +65,7 @@ class SqliteTrial:
     )
 
     def __init__(self, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> None:
-        self.engine = f"sqlite {sqlite3.sqlite_version}"
+        self.engine: str = f"sqlite {sqlite3.sqlite_version}"
         self._limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS)
         self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=512)
         self._guard = _TrialGuard()
@@ -102,7 +102,7 @@ class SqliteTrial:
         for table in schema.tables:
             if table.kind == "table":
                 self._names[table.quoted_name] = self._insertable(table)
-        self.refused = tuple(refused)
+        self.refused: tuple[str, ...] = tuple(refused)
         self._guard.owner = False
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:

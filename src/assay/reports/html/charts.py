@@ -12,12 +12,12 @@ from html import escape
 from itertools import pairwise
 
 from assay.model import TimeSpread
-from assay.reports.sections.values import Bars, Curve
+from assay.reports.sections.values import Curve
 from assay.reports.views.times import TimeRow
 
 _WIDTH, _HEIGHT = 360.0, 168.0
 _LEFT, _RIGHT, _TOP, _BASE = 20.0, 340.0, 54.0, 142.0
-_FONT = 11.5
+_FONT = 12.0
 _CHARACTER = 0.58
 """The width of a character in font sizes, on the wide side, so that what is computed to fit does fit."""
 _FEWEST_BINS = 6
@@ -62,27 +62,6 @@ def histogram(row: TimeRow, beside: Sequence[TimeRow]) -> str:
     return "".join([*parts, *labels, "</svg>"])
 
 
-def cause_bars(bars: Bars) -> str:
-    """Horizontal bars, each with its name above it; the part that is set off is darker, and its number is written."""
-    most = max((count for _, count, _ in bars.rows), default=0)
-    height = _BAR_ROW * len(bars.rows)
-    told = "; ".join(f"{name}: {count:,}, {part:,} {bars.part}" for name, count, part in bars.rows)
-    parts = [f'<svg class="bars" viewBox="0 0 {_WIDTH:g} {height:g}" role="img" aria-label="{escape(told)}">']
-    for place, (name, count, part) in enumerate(bars.rows):
-        top = place * _BAR_ROW
-        whole, dark = (max(1.5, number / most * _BAR_WIDTH) if number else 0.0 for number in (count, part))
-        beside = f"{count:,}" + (f", {part:,} {bars.part}" if part else "")
-        shown = name if len(name) <= _BAR_NAME else name[: _BAR_NAME - 1] + "…"
-        parts.append(f"<g><title>{escape(f'{name}: {beside}')}</title>")
-        parts.append(f'<text x="0" y="{top + 11:g}">{escape(shown)}</text>')
-        parts.append(f'<text class="count" x="{_WIDTH:g}" y="{top + 11:g}">{escape(beside)}</text>')
-        parts.append(f'<rect class="column" x="0" y="{top + 15:g}" width="{whole:.1f}" height="8" rx="1.5"/>')
-        if part:
-            parts.append(f'<rect class="part" x="0" y="{top + 15:g}" width="{dark:.1f}" height="8" rx="1.5"/>')
-        parts.append("</g>")
-    return "".join([*parts, "</svg>"])
-
-
 def curve(found: Curve) -> str:
     """Points of shares as a line between two axes from 0 to 1."""
     told = "; ".join(f"{found.across} {x:.3f}: {found.up} {y:.3f}" for x, y in found.points[:_MOST_TOLD])
@@ -119,7 +98,6 @@ def curve(found: Curve) -> str:
 
 
 _MOST_TOLD = 12
-_BAR_ROW, _BAR_WIDTH, _BAR_NAME = 29.0, 360.0, 34
 
 
 def _edges(spreads: Sequence[TimeSpread]) -> list[float]:

@@ -37,10 +37,12 @@ from assay.reports.html.payload import (
 from assay.reports.text.plain import CellText, clipped, one_line, seconds, words
 from assay.reports.views.alignment import alignment
 from assay.reports.views.meanings import FLAGS
+from assay.reports.views.reliability import ASKED, DID
 from assay.reports.views.repeats import STEADY
 from assay.reports.views.run import CaseView, RunView, only_by
 from assay.reports.views.selections_build import blamed
 from assay.reports.views.strengths import ShownTable, strength_said, witness_view
+from assay.runs.aggregate.reliability import given_of
 from assay.runs.aggregate.totals import failures_of
 
 CHUNK = 200
@@ -242,6 +244,9 @@ def _run_facets(view: RunView) -> Iterable[FacetColumn]:
         yield FacetColumn(name, label, partial(_of_anchor, by_anchor))
     if view.strengths:
         yield FacetColumn("strength", "Strength of a match", lambda _, case: _one(case.strength))
+    if view.reliability:
+        yield FacetColumn("decision", "Decision", lambda item, _: (DID[given_of(item)],))
+        yield FacetColumn("asks", "Question", lambda item, _: (ASKED[item.case.expects],))
     yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
     for name, label in (
         ("table", "Wrong about"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.model import CaseChange, Evidence, Run, RunDiff
 from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_detail, case_facets
+from assay.reports.html.front import parts
 from assay.reports.html.page import page
 from assay.reports.html.payload import Answered, Index, Metric, PairDetail, Side, State
 from assay.reports.html.tables import scales
@@ -17,7 +18,7 @@ from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff
 from assay.reports.views.run import CaseView
 from assay.reports.views.run_build import drawing_of
 
-_SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
+_SCRIPTS = ("page.js", "tabs.js", "columns.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
 _STATES: Mapping[ShownKind, tuple[str, str]] = {
     "broken": ("↓", "incorrect"),
     "fixed": ("↑", "correct"),
@@ -50,7 +51,7 @@ def _pieces(diff: RunDiff, baseline: Run, candidate: Run) -> Iterator[bytes]:
         "diff.html",
         {
             "view": view,
-            "sections": sections,
+            "parts": parts(sections, run="Runs", metrics="Groups"),
             "scales": scales(sections),
             "states": _STATES,
         },

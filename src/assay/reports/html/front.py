@@ -1,24 +1,23 @@
-"""The first screen of a run's page: tiles, and cards in two columns of about the same height."""
+"""The first screen of a page: tiles, and the parts of the page that its tabs lead to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from assay.reports.sections.values import Block, Matrix, Section, Table
+from assay.reports.sections.values import Section, Tab
 from assay.reports.views.run import RunView
-
-_CARD, _ROW, _TWO_LINES = 92, 30, 50
-"""Approximate heights in pixels, used only to balance the columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """A section in one of the columns; ``order`` is its place from 1 on a narrow screen with a single column."""
+class Part:
+    """What stands under one tab: over the whole width, then as cards in columns, then over the whole width again."""
 
-    section: Section
-    height: int
-    order: int
+    name: Tab
+    title: str
+    top: tuple[Section, ...]
+    cards: tuple[Section, ...]
+    bottom: tuple[Section, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +29,27 @@ class Tile:
     mark: str
     tone: str
     link: tuple[str, str] | None
+
+
+def parts(sections: Sequence[Section], *, run: str = "Run", metrics: str = "Metrics") -> tuple[Part, ...]:
+    """The parts of a page, the overview first; a part in which nothing stands is left out, but for the overview.
+
+    ``run`` and ``metrics`` are the titles of those tabs.
+    """
+    titles: dict[Tab, str] = {"overview": "Overview", "metrics": metrics, "causes": "Causes", "run": run}
+
+    def part(name: Tab) -> Part:
+        own = [one for one in sections if one.tab == name]
+        return Part(
+            name=name,
+            title=titles[name],
+            top=tuple(one for one in own if one.place == "top"),
+            cards=tuple(sorted((one for one in own if one.place == "columns"), key=lambda one: one.rank)),
+            bottom=tuple(one for one in own if one.place == "bottom"),
+        )
+
+    made = map(part, titles)
+    return tuple(one for one in made if one.name == "overview" or one.top or one.cards or one.bottom)
 
 
 def tiles(view: RunView) -> Iterable[Tile]:
@@ -56,25 +76,3 @@ def tiles(view: RunView) -> Iterable[Tile]:
 
 def _link(count: int, facet: str, value: str) -> tuple[str, str] | None:
     return (facet, value) if count else None
-
-
-def two_columns(sections: Sequence[Section]) -> tuple[list[Card], list[Card]]:
-    """The cards, the most important first; each goes into the shorter column, the first one to the left."""
-    columns: tuple[list[Card], list[Card]] = ([], [])
-    heights = [0, 0]
-    cards = sorted((one for one in sections if one.place == "columns"), key=lambda one: one.rank)
-    for order, section in enumerate(cards, start=1):
-        side = 0 if heights[0] <= heights[1] else 1
-        height = _CARD + sum(map(_height, section.blocks_for("page")))
-        columns[side].append(Card(section=section, height=height, order=order))
-        heights[side] += height
-    return columns
-
-
-def _height(block: Block) -> int:
-    if isinstance(block, Table):
-        shown, hidden = block.shown("page")
-        # Two lines per row: a name and its meaning, or a figure from each of two columns.
-        high = block.look == "counts" or (block.look == "figures" and len(block.for_medium("page").columns) > 2)
-        return (_TWO_LINES if high else _ROW) * len(shown) + (_ROW if hidden else 0)
-    return _ROW * (len(block.names) + 2) if isinstance(block, Matrix) else 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STYLES: Sequence[str] = ("report.css", "browser.css")
 _DATA = "\0data\0"
 """Where the data goes: no text of a case holds a zero character, which is shown as a mark."""
-_SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "boot.js")
+_SCRIPTS = ("page.js", "tabs.js", "columns.js", "sql.js", "browser.js", "case.js", "boot.js")
 
 
 def page(

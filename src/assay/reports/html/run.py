@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.model import Run
-from assay.reports.html.front import tiles, two_columns
+from assay.reports.html.front import parts, tiles
 from assay.reports.html.page import STYLES, page
 from assay.reports.sections.run import run_sections
 from assay.reports.sections.values import sections_for
@@ -51,9 +51,7 @@ class HtmlReporter:
                 "view": view,
                 "over_time": trend,
                 "tiles": tuple(tiles(view)),
-                "top": [one for one in sections if one.place == "top"],
-                "columns": two_columns(sections),
-                "bottom": [one for one in sections if one.place == "bottom"],
+                "parts": parts(sections),
                 "cases_note": _terms_note(*limits) if limits else "",
             },
             data=packed.pieces(index.index()),

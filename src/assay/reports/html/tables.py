@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from assay.reports.html.charts import cause_bars, curve, histograms
+from assay.reports.html.charts import curve, histograms
 from assay.reports.sections.values import (
-    Bars,
     Block,
     Cell,
     Column,
@@ -110,13 +109,6 @@ def charts(block: Times) -> list[tuple[object, object]]:
     return [(row, Markup(chart)) for row, chart in histograms(block.rows)]  # the chart escapes its texts itself
 
 
-def bars(block: Bars) -> object:
-    """The bars as a chart."""
-    from markupsafe import Markup
-
-    return Markup(cause_bars(block))
-
-
 def drawn_curve(block: Curve) -> object:
     """The points as a chart."""
     from markupsafe import Markup
@@ -148,6 +140,5 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "missed_marks": missed_marks,
     "page_aside": page_aside,
     "histograms": charts,
-    "bars": bars,
     "curve": drawn_curve,
 }

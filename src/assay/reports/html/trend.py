@@ -19,7 +19,7 @@ from assay.reports.views.history import TrendPoint, TrendSeries
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 18.0, 44.0, 34.0
-_FONT, _LINE = 13.0, 16.0
+_FONT, _LINE = 12.0, 16.0
 _CHARACTER = 0.6
 """The width of a character in font sizes, on the wide side, so that what is computed to fit does fit."""
 _LEAST_SPAN = 0.05

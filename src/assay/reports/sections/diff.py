@@ -60,6 +60,7 @@ def _sections(view: DiffView) -> Iterable[Section]:
             key="power",
             title="What these numbers can show",
             blocks=(Paragraph(lines=(view.power,) if view.power else (), quiet=False), Paragraph(lines=view.methods)),
+            tab="run",
             place="bottom",
         )
     yield Section(
@@ -70,6 +71,7 @@ def _sections(view: DiffView) -> Iterable[Section]:
             for side in (view.baseline, view.candidate)
         ),
         only=frozenset({"comment", "page"}),
+        tab="run",
         place="bottom",
         folded=_COMMENT,
     )
@@ -130,7 +132,7 @@ def _groups(view: DiffView, table: DiffGroupTable) -> Section:
         most={**dict.fromkeys(LINES, _ROWS_IN_LINES), "comment": _ROWS_IN_COMMENT},
     )
     title = f"{view.headline_metric} by {table.title}"
-    return Section(key=f"by-{table.kind}", title=title, blocks=(made,), folded=_COMMENT)
+    return Section(key=f"by-{table.kind}", title=title, blocks=(made,), tab="metrics", folded=_COMMENT)
 
 
 def _causes(view: DiffView) -> Section:
@@ -161,6 +163,7 @@ def _matching(view: DiffView) -> Section:
         title="Cases that are not the same in both runs",
         aside=", ".join(f"{len(row.names):,} {row.title}" for row in view.matching),
         blocks=(table,),
+        tab="run",
         place="bottom",
         folded=_COMMENT,
     )

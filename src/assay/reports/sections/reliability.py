@@ -13,6 +13,7 @@ from assay.reports.sections.values import (
     Cell,
     Column,
     Curve,
+    Link,
     Medium,
     Name,
     Names,
@@ -62,17 +63,17 @@ def reliability_sections(found: ReliabilityView | None) -> Iterable[Section]:
         rows=rows(
             (
                 Name(text=row.name),
-                _count(row.count),
+                _count(row.count, link),
                 Number(value=row.share, text="", style="percent"),
                 row.cases,
                 Remark(meaning=row.meaning),
             )
-            for row in found.decisions
+            for row, link in zip(found.decisions, found.filters, strict=True)
         ),
         look="counts",
         headed=False,
     )
-    yield Section(key="reliability", title="Answering and declining", blocks=(figures, counted), place="top", rank=-2)
+    yield Section(key="reliability", title="Answering and declining", blocks=(figures, counted), rank=1)
     if found.confidence is not None:
         yield _confidence(found.confidence)
 
@@ -98,7 +99,9 @@ def _confidence(found: ConfidenceView) -> Section:
         _bins_table(found.bins),
         Paragraph(lines=found.said),
     )
-    return Section(key="confidence", title="What the stated confidence is worth", blocks=blocks, place="top", rank=-1)
+    return Section(
+        key="confidence", title="What the stated confidence is worth", blocks=blocks, tab="metrics", place="bottom"
+    )
 
 
 def _curve_table(found: ConfidenceView, points: Iterable[RiskPoint], *, only: frozenset[Medium]) -> Table:
@@ -176,11 +179,11 @@ def conversation_sections(found: ConversationsView | None) -> Iterable[Section]:
         wraps=True,
         only=TEXT_AND_PAGE if found.failed else frozenset(),
     )
-    yield Section(key="conversations", title="Conversations", blocks=(table, named), place="top", rank=-1)
+    yield Section(key="conversations", title="Conversations", blocks=(table, named), rank=1)
 
 
-def _count(number: int) -> Number:
-    return Number(value=number, text=f"{number:,}")
+def _count(number: int, link: Link = ()) -> Number:
+    return Number(value=number, text=f"{number:,}", link=link)
 
 
 def _share(value: float) -> Number:

@@ -15,6 +15,7 @@ from assay.reports.sections.values import (
     LINES,
     TEXT,
     TEXT_AND_PAGE,
+    Bar,
     Bars,
     Block,
     Cell,
@@ -30,6 +31,7 @@ from assay.reports.sections.values import (
     Remark,
     Row,
     Section,
+    Tab,
     Table,
     Times,
     columns,
@@ -73,7 +75,7 @@ def _sections(view: RunView) -> Iterable[Section]:
         yield _fix_first(view)
     if view.selection:
         yield from _dimensions(view.selection.totals)
-        yield from (_groups(view, table, rank=0) for table in view.groups)
+        yield from (_groups(view, table, rank=0, tab="metrics") for table in view.groups)
     else:
         yield from (_groups(view, table, rank=0) for table in view.first_groups)
     if view.repeats:
@@ -86,7 +88,7 @@ def _sections(view: RunView) -> Iterable[Section]:
         yield _disagreements(view)
     if not view.selection:
         for table in view.other_groups:
-            yield _groups(view, table, rank=0 if table.kind == "database" else 4)
+            yield _groups(view, table, rank=0 if table.kind == "database" else 4, tab="metrics")
     if view.times or view.usage:
         yield _costs(view)
     if view.slowest:
@@ -96,8 +98,8 @@ def _sections(view: RunView) -> Iterable[Section]:
         title="How this run was made",
         blocks=(Facts(rows=view.facts),),
         only=frozenset({"comment", "page"}),
-        place="bottom",
-        folded=frozenset({"page"}),
+        tab="run",
+        place="top",
     )
 
 
@@ -143,14 +145,14 @@ def _dimensions(totals: SelectionTotals | None) -> Iterable[Section]:
     if beyond:
         legend += "; beyond: turns that selected in a dimension that their target does not have"
     table = Table(columns=titles, rows=(*rows(each), pooled), look="grid", foot=f"{legend}.", bars=(4, 5))
-    yield Section(key="dimensions", title="Terms by dimension", blocks=(table,), place="top")
+    yield Section(key="dimensions", title="Terms by dimension", blocks=(table,), place="bottom")
 
 
 def _rate(value: float | None) -> Number:
     return Number(value=value, text=percent(value), style="percent")
 
 
-def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
+def _groups(view: RunView, table: GroupTable, *, rank: int, tab: Tab = "overview") -> Section:
     beside = view.beside
     shown = {named.place for named in beside}
     # The other metrics of selections: only the workbook has room for them.
@@ -203,6 +205,7 @@ def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
         key=f"by-{table.kind}",
         title=f"{view.headline_name} by {table.title}",
         blocks=(made,),
+        tab=tab,
         place="top" if view.selection else "columns",
         rank=rank,
     )
@@ -271,7 +274,7 @@ def _strengths(found: StrengthsView) -> Section:
         bars=(1,),
         bars_are="counts",
     )
-    return Section(key="strength", title="How sure the matches are", blocks=(figures, counted), place="top", rank=-2)
+    return Section(key="strength", title="How sure the matches are", blocks=(figures, counted), rank=2)
 
 
 def _metrics(view: RunView) -> Section:
@@ -284,7 +287,8 @@ def _metrics(view: RunView) -> Section:
     made = tuple(map(row, view.metrics))
     table = Table(columns=columns("metric", "value", meaning), rows=made, look="figures", headed=False)
     aside = f"over all cases, {view.confidence} intervals"
-    return Section(key="metrics", title="Metrics", aside=aside, blocks=(table, *explained(view.metrics)), rank=1)
+    blocks = (table, *explained(view.metrics))
+    return Section(key="metrics", title="Metrics", aside=aside, blocks=blocks, tab="metrics", rank=-1)
 
 
 def explained(metrics: Iterable[MetricRow | DiffMetricRow], only: frozenset[Medium] = _NO_ROOM) -> Iterable[Block]:
@@ -317,23 +321,34 @@ def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section
     key = "failures" if counted is view.failures else re.sub(r"[^a-z]+", "-", title).strip("-")
     bars = (1,) if causes else ()
     table = Table(columns=titles, rows=made, look="counts", headed=False, most=_COUNTS, bars=bars, bars_are="counts")
-    return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), rank=3)
+    tab: Tab = "overview" if key == _STEADY else "causes"
+    return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), tab=tab, rank=0 if causes else 3)
+
+
+_STEADY = "questions-by-how-steady-their-answers-are"
 
 
 def _fix_first(view: RunView) -> Section:
-    """What to mend first, before all else: on the page with bars beside all answers of that cause."""
+    """What to mend first, before all else: on the page as bars beside all answers of that cause."""
     every = {row.name: row.count for row in view.causes}
-    shown = view.fix_first[:_BARS]
     bars = Bars(
-        rows=tuple((row.name, every.get(row.name, row.count), row.count) for row in shown),
+        rows=tuple(
+            Bar(
+                name=row.name,
+                meaning=row.meaning,
+                count=every.get(row.name, row.count),
+                part=row.count,
+                cases=row.cases,
+                link=(row.facet,) if row.facet else (),
+            )
+            for row in view.fix_first
+        ),
         whole="wrong by this cause",
         part="right if mended alone",
     )
     counted = _counts(FIX_FIRST_TITLE, view.fix_first, view)
-    return replace(counted, blocks=(bars, *counted.blocks), rank=-1)
-
-
-_BARS = 6
+    tables = (replace(block, only=EVERYWHERE - {"page"}) for block in counted.blocks if isinstance(block, Table))
+    return replace(counted, blocks=(bars, *tables), tab="overview", rank=-1)
 
 
 def _cause_groups(view: RunView) -> Section:
@@ -353,6 +368,7 @@ def _cause_groups(view: RunView) -> Section:
         title="Where the causes are",
         blocks=tuple(tables),
         rank=4,
+        tab="causes",
         place="bottom",
         folded=frozenset({"comment"}),
         only=EVERYWHERE - {"plain"},
@@ -389,7 +405,11 @@ def _disagreements(view: RunView) -> Section:
         only=TEXT_AND_PAGE if leading else TEXT,
     )
     return Section(
-        key="cross", title="Cases on which two metrics disagree", blocks=(matrix, table, _pairs(view)), rank=2
+        key="cross",
+        title="Cases on which two metrics disagree",
+        blocks=(matrix, table, _pairs(view)),
+        tab="metrics",
+        rank=2,
     )
 
 
@@ -422,7 +442,7 @@ def _costs(view: RunView) -> Section:
         )
         usage = Table(title=title, columns=columns(Column(long="What"), whole, each, *said), rows=lines, look="usage")
         blocks.append(usage)
-    return Section(key="latency", title="Latency and cost", blocks=tuple(blocks), place="bottom")
+    return Section(key="latency", title="Latency and cost", blocks=tuple(blocks), tab="run", place="bottom")
 
 
 def _slowest(view: RunView) -> Section:
@@ -433,7 +453,9 @@ def _slowest(view: RunView) -> Section:
     status = Column(only=frozenset({"page"}))
     titles = columns(Column(title="time", strong=True), "side", status, "case", "query")
     table = Table(columns=titles, rows=rows(map(line, view.slowest)), look="slow")
-    return Section(key="slowest", title="Slowest queries", blocks=(table,), only=TEXT_AND_PAGE, place="bottom")
+    return Section(
+        key="slowest", title="Slowest queries", blocks=(table,), only=TEXT_AND_PAGE, tab="run", place="bottom"
+    )
 
 
 def count(number: int, *, link: Link = ()) -> Number:

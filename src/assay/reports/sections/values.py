@@ -23,6 +23,9 @@ LINES: Final[frozenset[Medium]] = frozenset(("plain", "narrow", "wide"))
 TEXT: Final[frozenset[Medium]] = frozenset(("plain", "narrow", "wide", "comment"))
 TEXT_AND_PAGE: Final[frozenset[Medium]] = frozenset((*TEXT, "page"))
 
+Tab: TypeAlias = Literal["overview", "metrics", "causes", "run"]
+"""The parts of a page, each under a tab of its own; the cases are one, too."""
+
 _NAMES: Final[Mapping[Medium, int]] = {"page": 40, "comment": 30}
 
 Link: TypeAlias = tuple[tuple[str, str], ...]
@@ -221,15 +224,31 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
-    """Counts as horizontal bars, of which a part is set off: the page's chart of what a table beside it says."""
+class Bar:
+    """A count, how much of it is the part, and the cases of that part."""
 
-    rows: tuple[tuple[str, int, int], ...]
-    """Name, count, and how much of that is the part."""
+    name: str
+    meaning: str
+    count: int
+    part: int
+    cases: tuple[CaseLink, ...]
+    link: Link = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """Counts as horizontal bars, of which a part is set off: what the page shows in place of a table."""
+
+    rows: tuple[Bar, ...]
     whole: str
     part: str
     """What the two are."""
     only: frozenset[Medium] = frozenset({"page"})
+
+    @property
+    def most(self) -> int:
+        """The largest count, at least 1."""
+        return max((1, *(row.count for row in self.rows)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,8 +333,10 @@ class Section:
     """A remark after the title, in a quieter style."""
     blocks: tuple[Block, ...]
     only: frozenset[Medium] = EVERYWHERE
+    tab: Tab = "overview"
+    """Under which of the page's tabs it stands."""
     place: Literal["top", "columns", "bottom"] = "columns"
-    """Where the page shows it: over the whole width at the top or bottom, or as a card in one of two columns."""
+    """Where there: over the whole width at the top or bottom, or as a card in one of two columns."""
     rank: int = 0
     """The order among the page's cards: the lowest rank first."""
     folded: frozenset[Medium] = frozenset()

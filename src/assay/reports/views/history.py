@@ -202,6 +202,8 @@ def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, curr
     tally = f"{number(rate.numerator)} of {rate.n:,}" if counts else f"mean of {rate.n:,}"
     text = percent(value, share=share)
     said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {text} {interval(rate, share=share)} ({tally}), {label}"
+    if gates := _gates(point):
+        said += f"; gates: {gates}"
     return TrendPoint(
         at=at,
         value=value,

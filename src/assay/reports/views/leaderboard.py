@@ -64,9 +64,9 @@ class PairFigure:
     first: str
     second: str
     diff: MetricDiff
-    """The difference of the second minus the first."""
+    """The record's, of the second minus the first."""
     difference: str
-    """How far the second is below, in points: ``-2.3``."""
+    """How far the first is above, in points, as in the matrix: ``+2.3``."""
     interval: str
     p_value: str
     adjusted_p_value: str

@@ -14,7 +14,8 @@ from assay.runs.metric_infos import info_of
 from assay.stats import is_significant
 
 SAME = "="
-_NAMED = 6
+_NAMED = 3
+"""Runs that the headline names; of more it names the first, and counts the others."""
 
 
 def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
@@ -180,7 +181,7 @@ def _lead(board: Leaderboard) -> str:
 
 def _listed(names: list[str]) -> str:
     if len(names) > _NAMED:
-        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
+        return f"{names[0]} and {len(names) - 1:,} others"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -249,13 +250,15 @@ def _matrix(board: Leaderboard) -> tuple[tuple[str | None, ...], ...]:
 
 
 def _pair(pair: StandingPair, board: Leaderboard) -> PairFigure:
+    """The first run's lead over the second: the record has the second's rate less the first's."""
     one, alpha, share = pair.diff, board.settings.alpha, _is_share(board)
+    lead, least, most = (None if value is None else -value for value in (one.difference, one.high, one.low))
     return PairFigure(
         first=label_of(board.standings[pair.first].run),
         second=label_of(board.standings[pair.second].run),
         diff=one,
-        difference=points(one.difference, share=share),
-        interval=points_interval(one.low, one.high, share=share),
+        difference=points(lead, share=share),
+        interval=points_interval(least, most, share=share),
         p_value=p_text(one.p_value, alpha=alpha),
         adjusted_p_value=p_text(one.adjusted_p_value, alpha=alpha),
         apart=is_apart(pair, board),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from assay.model import (
@@ -10,7 +10,9 @@ from assay.model import (
     ConfidenceTotals,
     ConversationTotals,
     Count,
+    Decision,
     DecisionCount,
+    Given,
     PenaltyScore,
     Rate,
     ReliabilityTotals,
@@ -22,8 +24,17 @@ from assay.reports.views.figures import CountRow, Figure
 FigureOf = Callable[[Rate], Figure]
 RowOf = Callable[[Count, str, str], CountRow]
 
-_ASKED = {"answer": "has an answer", "decline": "has no answer", "clarify": "has several readings"}
-_DID = {"answer": "answered", "decline": "declined", "clarify": "asked back", "nothing": "nothing came"}
+ASKED: Mapping[Decision, str] = {
+    "answer": "has an answer",
+    "decline": "has no answer",
+    "clarify": "has several readings",
+}
+DID: Mapping[Given, str] = {
+    "answer": "answered",
+    "decline": "declined",
+    "clarify": "asked back",
+    "nothing": "nothing came",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +66,8 @@ class ReliabilityView:
 
     lines: tuple[Line, ...]
     decisions: tuple[CountRow, ...]
+    filters: tuple[tuple[tuple[str, str], ...], ...]
+    """For each of them, what the page's table of cases is filtered by to show its cases."""
     said: str
     """The whole in a sentence."""
     confidence: ConfidenceView | None
@@ -83,6 +96,7 @@ def reliability_view(
     return ReliabilityView(
         lines=tuple(_lines(totals, leading, figure)),
         decisions=tuple(map(_decision(row), totals.decisions)),
+        filters=tuple(map(_filters, totals.decisions)),
         said=_said(totals, leading, figure),
         confidence=None if totals.confidence is None else _confidence(totals, totals.confidence),
         silent=_silent(totals),
@@ -117,7 +131,7 @@ def score_figure(rate: Rate) -> Figure:
 
 def _decision(row: RowOf) -> Callable[[DecisionCount], CountRow]:
     def made(one: DecisionCount) -> CountRow:
-        name = f"{_ASKED[one.expects]}: {_DID[one.given]}"
+        name = f"{ASKED[one.expects]}: {DID[one.given]}"
         if one.given == one.expects == "answer":
             name += " right" if one.right else " wrong"
         count = Count(name=name, count=one.count, case_ids=one.case_ids)
@@ -126,6 +140,11 @@ def _decision(row: RowOf) -> Callable[[DecisionCount], CountRow]:
         )
 
     return made
+
+
+def _filters(one: DecisionCount) -> tuple[tuple[str, str], ...]:
+    outcome = "correct" if one.right else "incorrect"
+    return ("asks", ASKED[one.expects]), ("decision", DID[one.given]), ("show", outcome)
 
 
 def _said(totals: ReliabilityTotals, leading: PenaltyScore, figure: FigureOf) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from assay.errors import UsageError
 from assay.model import MetricInfo, Rate, Run
+from assay.runs.aggregate.rates import Answers, rate_of
+from assay.runs.aggregate.reliability import reliability_totals
 
 RUN_RATES: Final[Mapping[str, MetricInfo]] = {
     one.name: one
@@ -36,3 +40,19 @@ def why_none(name: str) -> str:
     if name == "interaction_match":
         return "no question is part of a conversation"
     return "every question has an answer, and nothing was declined or said with a confidence"
+
+
+def with_penalties(run: Run, penalties: Sequence[float]) -> Run:
+    """The run with its reliability score at other penalties. Raises UsageError where it has no such score."""
+    if run.aggregates.reliability is None:
+        raise UsageError(f"the run has no reliability score that a penalty would change: {why_none('reliability')}")
+    once = run.settings.repeats == 1
+    answers = Answers.once_each(len(run.evidence)) if once else Answers.of(run.evidence)
+    found = reliability_totals(
+        run.evidence,
+        answers,
+        lambda values, *, binary: rate_of(answers.means(values), binary=binary and once),
+        penalties=penalties,
+    )
+    settings = replace(run.settings, penalties=tuple(penalties))
+    return replace(run, settings=settings, aggregates=replace(run.aggregates, reliability=found))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, UsageError
+from assay.errors import AssayError, InputError, UsageError
 from assay.model import BoardDetail, DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.compare.board_detail import detail_of
@@ -33,19 +34,32 @@ def rank(
     settings: DiffSettings | None = None,
     labels: Sequence[str] | None = None,
     detailed: bool = False,
+    optional: Collection[Path] = (),
 ) -> Leaderboard:
     """Rank runs, in memory or in folders, by a metric over the cases that all of them have and score, best first.
 
     ``metric`` None: the metric that leads them all (`common_metric`). Every pair is tested, corrected across all pairs.
-    ``detailed``: with `Leaderboard.detail`, also for a single run.
+    ``detailed``: with `Leaderboard.detail`, also for a single run. ``optional``: folders that are left out, with a
+    note, where their run cannot be read.
 
     Raises InputError where a folder holds no run, a run lacks the metric, or no case is common to all and scored
     by all; RunError where a run is unfinished or damaged; UsageError for fewer than two runs.
     """
     if len(runs) < (1 if detailed else 2):
         raise UsageError(f"a leaderboard needs at least two runs, and there {'is' if runs else 'are'} {len(runs)}")
+    left_out: list[str] = []
+
+    def spared(folder: Path, error: AssayError) -> None:
+        if folder not in optional or len(left_out) + 1 == len(runs):
+            raise error
+        left_out.append(f"A run is left out, which cannot be read: {error}.")
+
     with collector_paused():
-        return _rank(read_records(runs, metric=metric), settings or DiffSettings(), labels, detailed=detailed)
+        records = read_records(runs, metric=metric, spared=spared)
+        if len(records) < (1 if detailed else 2):
+            raise UsageError(f"a leaderboard needs two runs that can be read: {' '.join(left_out)}")
+        board = _rank(records, settings or DiffSettings(), labels, detailed=detailed)
+        return replace(board, notes=(*left_out, *board.notes))
 
 
 def _rank(

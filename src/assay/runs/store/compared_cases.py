@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from hashlib import blake2b
 from itertools import groupby
 from operator import attrgetter
@@ -12,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from assay.errors import InputError
+from assay.errors import AssayError, InputError, RunError
 from assay.model import (
     Aggregates,
     Case,
@@ -117,13 +119,20 @@ class RunRecords:
         return [case.values[place] for case in self.cases]
 
 
-def read_records(runs: Sequence[Run | Path], *, metric: str | None = None) -> list[RunRecords]:
+def read_records(
+    runs: Sequence[Run | Path], *, metric: str | None = None, spared: Callable[[Path, AssayError], None] | None = None
+) -> list[RunRecords]:
     """Runs in memory or in folders, to be compared. ``metric`` decides which answers are right; None: `common_metric`.
+
+    ``spared`` is told of a folder that cannot be read; where it returns, that run is left out.
 
     Raises InputError where there is no run, where runs over selections are mixed with runs over queries, or where a run
     lacks the metric; RunError where a run is unfinished or damaged, and says where.
     """
-    opened = [(run, run if isinstance(run, Run) else read_finished(run)) for run in runs]
+    opened: list[tuple[Run | Path, Run | FinishedRunFile]] = []
+    for run in runs:
+        with _leaving_out(run, spared):
+            opened.append((run, run if isinstance(run, Run) else read_finished(run)))
     settings = [head.settings for _, head in opened]
     if len({one.selection is None for one in settings}) > 1:
         raise InputError(
@@ -131,11 +140,29 @@ def read_records(runs: Sequence[Run | Path], *, metric: str | None = None) -> li
         )
     for one in settings if metric is not None else ():
         if metric not in one.metrics:
+            near = get_close_matches(str(metric), one.metrics, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise InputError(
-                f"the run {one.name or one.predictions!r} has no metric {metric!r}: it has {', '.join(one.metrics)}"
+                f"the run {one.name or one.predictions!r} has no metric {metric!r}{hint}: it has "
+                f"{', '.join(one.metrics)}"
             )
     headline = metric or common_metric(settings)
-    return [_records(run, head, headline) for run, head in opened]
+    records = []
+    for run, head in opened:
+        with _leaving_out(run, spared):
+            records.append(_records(run, head, headline))
+    return records
+
+
+@contextmanager
+def _leaving_out(run: Run | Path, spared: Callable[[Path, AssayError], None] | None) -> Iterator[None]:
+    """Tell ``spared`` of a folder that cannot be read."""
+    try:
+        yield
+    except (InputError, RunError) as error:
+        if spared is None or isinstance(run, Run):
+            raise
+        spared(run, error)
 
 
 def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> RunRecords:

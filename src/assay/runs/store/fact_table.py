@@ -116,7 +116,7 @@ class FactColumns(FactList):
 
     def __init__(self, count: int) -> None:
         self.ids: list[str] = [""] * count
-        self.rows = array("i", [_NONE]) * count
+        self.rows: array[int] = array("i", [_NONE]) * count
         self.shared: list[_Shared] = []
         self._numbers: dict[tuple[int, ...], int] = {}
         self.answers: dict[int, AnswerFacts] = {}

@@ -59,6 +59,7 @@ class FinishedRunFile:
     provenance: Provenance
     order: tuple[str, ...]
     aggregates: Aggregates
+    gates: tuple[GateResult, ...] = ()
 
 
 def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
@@ -242,6 +243,7 @@ def save_run(run: Run, folder: Path) -> None:
         for digest, evidence in zip(digests, run.evidence, strict=True):
             file.write(journal.line_of(digest, encode_evidence(evidence)))
     finish_folder(folder, run, digests)
+    store_gates(folder, run.gates)
 
 
 def _work_of(index: int, evidence: Evidence) -> Work:
@@ -257,6 +259,7 @@ def load_run(folder: Path) -> Run:
         provenance=stored.provenance,
         evidence=_stored_evidence(folder, stored),
         aggregates=stored.aggregates,
+        gates=stored.gates,
         lint=read_lint(folder),
     )
 
@@ -280,7 +283,11 @@ def read_finished(folder: Path) -> FinishedRunFile:
     if stored.status != "finished" or stored.aggregates is None:
         raise RunError(f"{folder} is not finished: run the command that made it again, and it goes on from there")
     return FinishedRunFile(
-        settings=stored.settings, provenance=stored.provenance, order=stored.order, aggregates=stored.aggregates
+        settings=stored.settings,
+        provenance=stored.provenance,
+        order=stored.order,
+        aggregates=stored.aggregates,
+        gates=stored.gates,
     )
 
 
@@ -322,6 +329,8 @@ def read_run_file(folder: Path) -> RunFile:
     path = folder / RUN_FILE
     if not path.exists():
         raise InputError(f"{folder} is no run: there is no {RUN_FILE} in it")
+    if not path.is_file():
+        raise RunError(f"{path} is no file: run the command again with another folder")
     try:
         stored = decode_value(path.read_bytes(), RunFile)
     except RunError as error:

@@ -67,7 +67,7 @@ class Journal:
     """
 
     def __init__(self, folder: Path, *, name: str = NAME, forget: bool = False) -> None:
-        self.path = folder / name
+        self.path: Path = folder / name
         self._descriptor = self._open(folder)
         try:
             if forget:
@@ -75,7 +75,7 @@ class Journal:
             self._size = self._sum = 0
             self._waiting: list[bytes] = []
             self._looked = 0.0
-            self.finished = self._read()
+            self.finished: dict[str, Finished] = self._read()
         except BaseException:
             os.close(self._descriptor)
             raise

@@ -29,7 +29,7 @@ class LazyEvidence(Sequence[Evidence]):
         facts: FactList | None = None,
         line: Callable[[int], bytes] | None = None,
     ) -> None:
-        self.facts = facts
+        self.facts: FactList | None = facts
         """The facts of each answer, in the same order, where they are at hand."""
         self.line = line
         """The line of a place as it is kept: in it, without decoding, one may look for what few evidences have."""

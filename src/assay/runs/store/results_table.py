@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.model import Run
+from assay.quiet import without_progress_bar
 from assay.runs.aggregate.spread import answer_time_of
 from assay.runs.store import journal
 from assay.runs.store.answer_rows import AnswerRow, rows_of
@@ -140,7 +141,7 @@ def _convert(portions: Sequence[_Portion], target: Path, columns: Mapping[str, s
 
     longest = max(portion.longest for portion in portions)
     with duckdb.connect(":memory:") as connection:
-        connection.execute("SET enable_progress_bar = false")
+        without_progress_bar(connection)
         connection.execute("SET threads = 1")  # each would hold rows of its own
         source = connection.read_json(
             [str(portion.path) for portion in portions],  # type: ignore[arg-type]

@@ -27,10 +27,10 @@ class Scorer:
     __slots__ = ("_failed", "_requests", "case", "keeper", "prediction", "url")
 
     def __init__(self, keeper: Timekeeper, case: Case, prediction: Prediction, url: DatabaseUrl) -> None:
-        self.keeper = keeper
-        self.case = case
-        self.prediction = prediction
-        self.url = url
+        self.keeper: Timekeeper = keeper
+        self.case: Case = case
+        self.prediction: Prediction = prediction
+        self.url: DatabaseUrl = url
         self._failed: dict[str, Failure] = {}
         self._requests: dict[str, tuple[QueryRequest, ...]] = {}
 

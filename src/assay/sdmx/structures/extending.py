@@ -23,7 +23,7 @@ class Extended:
         self._left = _MOST_TAKEN
         self._absent: dict[str, None] = {}
         self._id = id
-        self.whole = True
+        self.whole: bool = True
         """Whether the list is complete: any other code does not exist."""
         self.names, self.children = self._taken(id, (id,))
         """Name by code; codes by parent. Codes taken from another list keep their hierarchy."""

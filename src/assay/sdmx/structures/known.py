@@ -94,7 +94,7 @@ class Structures:
     def __init__(
         self, datasets: Iterable[DatasetStructure], *, sources: tuple[str, ...] = (), notes: tuple[str, ...] = ()
     ) -> None:
-        self.sources = tuple(map(shown_source, sources))
+        self.sources: tuple[str, ...] = tuple(map(shown_source, sources))
         """The sources as the user named them, without credentials."""
         self.notes = notes
         """The unreadable parts of the sources, a sentence for each. See also `assay.sdmx.structures.missing`."""

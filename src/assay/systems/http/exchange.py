@@ -114,7 +114,7 @@ class Exchange:
         """``deadline``: when the answer that this thread waits for must be complete."""
         self._authenticates = user is not None or token is not None
         self._secrets = _secrets(user, password, token, address, options)
-        self.has_answered = False
+        self.has_answered: bool = False
         """Whether the server has answered a question: its address and the credentials are right."""
         # httpx's own pool would lose a connection that is closed while it is being made.
         self._made: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -26,8 +26,8 @@ class ServiceFetcher:
 
     def __init__(self, url: str, *, verify_ssl: bool = True) -> None:
         address = http_address(url, "http")
-        self.name = address.shown.rstrip("/")
-        self.url = address.url.reveal().rstrip("/")
+        self.name: str = address.shown.rstrip("/")
+        self.url: str = address.url.reveal().rstrip("/")
         self._exchange = Exchange(address, replace(_DEFAULTS, verify_ssl=verify_ssl))
         self._away: tuple[float, str] | None = None
         """Until when the service counts as away, and what was said of it."""

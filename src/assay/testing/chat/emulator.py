@@ -55,10 +55,10 @@ class ChatEmulator(Emulator):
     ) -> None:
         super().__init__(port=port, certificate=certificate, faults=faults)
         self.model = model
-        self.response_formats = tuple(response_formats)
-        self.refuses = dict(refuses or {})
+        self.response_formats: tuple[str, ...] = tuple(response_formats)
+        self.refuses: dict[str, str] = dict(refuses or {})
         self.streams = streams
-        self.files = dict(files or {})
+        self.files: dict[str, bytes] = dict(files or {})
         self._answers = answers
         self._token = token
         self._asked: Counter[str] = Counter()

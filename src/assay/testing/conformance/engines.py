@@ -13,9 +13,10 @@ from typing import Literal
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
 from assay.ports import Engine, EngineClass
-from assay.testing.conformance.checks import Check, Gap, checks, same
+from assay.testing.conformance.checks import Check, Gap, checks, one_line, same, without_error
 
 Kind = Literal["integer", "text", "decimal", "real", "boolean", "date", "timestamp", "binary"]
+"""The kinds of columns that the checks of an engine read."""
 
 STANDARD_TYPES: Mapping[Kind, str] = {
     "integer": "BIGINT",
@@ -27,11 +28,17 @@ STANDARD_TYPES: Mapping[Kind, str] = {
     "timestamp": "TIMESTAMP",
     "binary": "BLOB",
 }
+"""The column types of the two tables, in standard SQL."""
 _LIMITS = Limits(timeout_s=10.0, max_memory_bytes=512 * 1024 * 1024)
 _SHORT_S = 1.0
 _SLACK_S = 300.0
 """How much longer than its limit a query may take, since a machine may be busy."""
 _TEXT = "it''s 100% ü😀 :a ? $1"
+
+
+def hexadecimal(value: bytes) -> str:
+    """Bytes as standard SQL has them."""
+    return f"X'{value.hex()}'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +55,8 @@ class Adapter:
     absent: DatabaseUrl
     write: Callable[[str], None]
     types: Mapping[Kind, str] = field(default_factory=dict)
-    binary_literal: Callable[[bytes], str] = lambda value: f"X'{value.hex()}'"
+    binary_literal: Callable[[bytes], str] = hexadecimal
+    """How the database writes bytes in a query."""
     gaps: Mapping[str, Gap] = field(default_factory=dict)
     """The known gaps by the name of their check."""
     secrets: tuple[str, ...] = ()
@@ -80,24 +88,40 @@ def _opened(adapter: Adapter, limits: Limits = _LIMITS) -> Iterator[Engine]:
         engine.close()
 
 
+def _executed(engine: Engine, query: str) -> Execution:
+    """An engine never raises for what a query does."""
+    found: object = without_error(query[:200], lambda: engine.execute(query))
+    assert isinstance(found, Execution), f"{query[:200]}: gave {type(found).__name__} where an Execution belongs"
+    return found
+
+
 def _rows(engine: Engine, query: str) -> tuple[tuple[object, ...], ...]:
     for _ in range(20):  # on a busy machine even a short query may meet a short limit
-        execution = engine.execute(query)
+        execution = _executed(engine, query)
         if execution.status != "timeout":
             break
     assert execution.result is not None, f"{query[:200]}: {execution.failure}"
-    assert execution.status == ("rows" if execution.result.rows else "empty")
+    same(execution.status, "rows" if execution.result.rows else "empty", where=f"{query[:200]}: the status")
     return tuple(execution.result.rows)
+
+
+def _goes_on(engine: Engine, after: str) -> None:
+    """The engine answers the next query."""
+    same(_rows(engine, "SELECT 1"), ((1,),), where=f"SELECT 1 after {after[:60]!r}")
+
+
+def _ends(adapter: Adapter, execution: Execution, status: str, kind: str) -> None:
+    """A query came to nothing in this way, and says so."""
+    _told(adapter, execution)
+    found = (execution.status, execution.failure.kind if execution.failure is not None else None)
+    same(found, (status, kind), where=f"{execution.query[:200]!r}: status and kind of its failure")
 
 
 def _told(adapter: Adapter, execution: Execution) -> str:
     """A failure's message, which must be one line without secrets."""
     assert execution.failure is not None, f"{execution.query[:200]} ran: {execution.result}"
-    message = execution.failure.message
-    assert message.strip()
-    assert "\n" not in message
-    assert not any(secret in message for secret in adapter.secrets)
-    return message
+    one_line(f"{execution.query[:200]!r}: the failure's message", execution.failure.message, adapter.secrets)
+    return execution.failure.message
 
 
 def _many(columns: str, digits: int) -> str:
@@ -139,14 +163,14 @@ def truth_is_as_declared(adapter: Adapter) -> None:
     found = _one_value(adapter, "a_boolean")
     expected: list[object] = [True, False, None] if adapter.engine.has_boolean_type else [1, 0, None]
     same(found, expected)
-    assert [type(value) for value in found] == [type(value) for value in expected]
+    same([type(value) for value in found], [type(value) for value in expected], where="the types of truths")
 
 
 def dates_are_dates(adapter: Adapter) -> None:
     """A date comes without a time."""
     found = _one_value(adapter, "a_date")
     same(found, [date(2024, 2, 29), None, None])
-    assert type(found[0]) is date
+    same(type(found[0]), date, where="the type of a date")
 
 
 def timestamps_are_datetimes(adapter: Adapter) -> None:
@@ -162,52 +186,46 @@ def binaries_are_bytes(adapter: Adapter) -> None:
 def signs_in_literals_stay(adapter: Adapter) -> None:
     """No sign in a query's text is taken for a parameter."""
     with _opened(adapter) as engine:
-        assert _rows(engine, "SELECT '100%', '%s', ':a', '?', 7 % 4") == (("100%", "%s", ":a", "?", 3),)
+        same(_rows(engine, "SELECT '100%', '%s', ':a', '?', 7 % 4"), (("100%", "%s", ":a", "?", 3),))
 
 
 def columns_keep_their_names(adapter: Adapter) -> None:
     """Columns keep their names without rows, too, and where two names are the same."""
     with _opened(adapter) as engine:
-        empty = engine.execute("SELECT id, a_text AS b FROM kinds WHERE id < 0")
-        assert (empty.status, empty.columns, empty.row_count) == ("empty", ("id", "b"), 0)
-        assert empty.result is not None
-        twice = engine.execute("SELECT id AS a, id AS a FROM kinds WHERE id = 2")
-        assert twice.result is not None, twice.failure
-        assert (twice.columns, twice.result.rows) == (("a", "a"), ((2, 2),))
+        empty = _executed(engine, "SELECT id, a_text AS b FROM kinds WHERE id < 0")
+        same((empty.status, empty.columns, empty.row_count), ("empty", ("id", "b"), 0), where="a result without rows")
+        assert empty.result is not None, "a result without rows is a result: its columns are known"
+        twice = _executed(engine, "SELECT id AS a, id AS a FROM kinds WHERE id = 2")
+        assert twice.result is not None, f"two columns of one name: {twice.failure}"
+        same((twice.columns, tuple(twice.result.rows)), (("a", "a"), ((2, 2),)), where="two columns of one name")
 
 
 def rows_keep_their_order(adapter: Adapter) -> None:
     """Rows keep their order over many chunks."""
     with _opened(adapter) as engine:
         found = _rows(engine, f"{_many(f'{_number(4)} AS n', 4)} ORDER BY n DESC")
-    assert found == tuple((n,) for n in range(9999, -1, -1))
+    assert found == tuple((n,) for n in range(9999, -1, -1)), f"10,000 rows in order came otherwise: {found[:3]} …"
 
 
 def comments_and_a_last_semicolon_are_harmless(adapter: Adapter) -> None:
     """A query with comments or a last semicolon is still one query."""
     with _opened(adapter) as engine:
-        assert _rows(engine, "/* one */ SELECT id -- two\nFROM kinds WHERE id = 1 ; ") == ((1,),)
+        same(_rows(engine, "/* one */ SELECT id -- two\nFROM kinds WHERE id = 1 ; "), ((1,),))
 
 
 def no_statement_is_no_query(adapter: Adapter) -> None:
     """An empty text, spaces, comments and semicolons are refused as no query."""
     with _opened(adapter) as engine:
         for text in ("", " \n", "-- nothing", ";"):
-            execution = engine.execute(text)
-            _told(adapter, execution)
-            assert execution.failure is not None
-            assert (execution.status, execution.failure.kind) == ("error", "no_query"), text
+            _ends(adapter, _executed(engine, text), "error", "no_query")
 
 
 def several_statements_are_refused(adapter: Adapter) -> None:
     """Several statements in one text are refused, and none of them runs."""
     with _opened(adapter) as engine:
         for second in ("SELECT 2", "DROP TABLE kinds", "COMMIT"):
-            execution = engine.execute(f"SELECT 1; {second}")
-            _told(adapter, execution)
-            assert execution.failure is not None
-            assert (execution.status, execution.failure.kind) == ("refused", "several_statements")
-        assert len(_rows(engine, "SELECT id FROM kinds")) == 3
+            _ends(adapter, _executed(engine, f"SELECT 1; {second}"), "refused", "several_statements")
+        same(len(_rows(engine, "SELECT id FROM kinds")), 3, where="the rows of kinds")
 
 
 def writes_change_nothing(adapter: Adapter) -> None:
@@ -224,22 +242,19 @@ def writes_change_nothing(adapter: Adapter) -> None:
             "ALTER TABLE digit ADD COLUMN e INTEGER",
             "CREATE VIEW more AS SELECT d FROM digit",
         ):
-            execution = engine.execute(text)
-            _told(adapter, execution)
-            assert execution.failure is not None
-            assert (execution.status, execution.failure.kind) == ("refused", "writes"), (text, execution.failure)
-            assert len(_rows(engine, "SELECT d FROM digit")) == 10
-    assert adapter.engine.fingerprint(adapter.url) == before
+            _ends(adapter, _executed(engine, text), "refused", "writes")
+            same(len(_rows(engine, "SELECT d FROM digit")), 10, where=f"the rows of digit after {text}")
+    same(adapter.engine.fingerprint(adapter.url), before, where="the fingerprint after refused writes")
 
 
 def sessions_cannot_be_steered(adapter: Adapter) -> None:
     """A query cannot change transactions or settings, and an attempt leaves no trace."""
     with _opened(adapter) as engine:
         for text in ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT s", "SET x = 1", "I do not know."):
-            execution = engine.execute(text)
+            execution = _executed(engine, text)
             _told(adapter, execution)
-            assert execution.status in ("refused", "error"), text
-            assert len(_rows(engine, "SELECT d FROM digit")) == 10
+            assert execution.status in ("refused", "error"), f"{text}: its status is {execution.status}"
+            same(len(_rows(engine, "SELECT d FROM digit")), 10, where=f"the rows of digit after {text}")
 
 
 def errors_are_said_in_one_line(adapter: Adapter) -> None:
@@ -251,11 +266,8 @@ def errors_are_said_in_one_line(adapter: Adapter) -> None:
             "SELECT FROM WHERE",
             "SELECT '\udcff'",
         ):
-            execution = engine.execute(text)
-            _told(adapter, execution)
-            assert execution.failure is not None
-            assert (execution.status, execution.failure.kind) == ("error", "error"), (text, execution.failure)
-            assert _rows(engine, "SELECT 1") == ((1,),)
+            _ends(adapter, _executed(engine, text), "error", "error")
+            _goes_on(engine, text)
 
 
 def monstrous_texts_are_survived(adapter: Adapter) -> None:
@@ -269,11 +281,12 @@ def monstrous_texts_are_survived(adapter: Adapter) -> None:
             "SELECT '\x00",
         ):
             started = time.monotonic()
-            execution = engine.execute(text)
-            assert time.monotonic() - started < 3 * _SHORT_S + _SLACK_S, text[:30]
+            execution = _executed(engine, text)
+            took_s = time.monotonic() - started
+            assert took_s < 3 * _SHORT_S + _SLACK_S, f"{text[:30]!r} took {took_s:.0f} s, and its limit is 3 s"
             if execution.failure is not None:
                 _told(adapter, execution)
-            assert _rows(engine, "SELECT 1") == ((1,),)
+            _goes_on(engine, text)
 
 
 def what_takes_too_long_is_ended(adapter: Adapter) -> None:
@@ -283,39 +296,42 @@ def what_takes_too_long_is_ended(adapter: Adapter) -> None:
         _rows(engine, "SELECT 1")
         for _ in range(2):
             started = time.monotonic()
-            execution = engine.execute(endless)
-            assert time.monotonic() - started < _SHORT_S + _SLACK_S
-            assert execution.status == "timeout", execution.failure
-            assert f"{_SHORT_S:g} s" in _told(adapter, execution)
-            assert _rows(engine, "SELECT 1") == ((1,),)
+            execution = _executed(engine, endless)
+            took_s = time.monotonic() - started
+            assert took_s < _SHORT_S + _SLACK_S, f"an endless query took {took_s:.0f} s, and its limit is 1 s"
+            assert execution.status == "timeout", f"an endless query: {execution.status}, {execution.failure}"
+            assert f"{_SHORT_S:g} s" in _told(adapter, execution), f"the limit is not in: {_told(adapter, execution)}"
+            _goes_on(engine, "an endless query")
 
 
 def rows_are_capped(adapter: Adapter) -> None:
     """A result of 10^9 rows is cut at once; a result of exactly the limit is whole."""
     with _opened(adapter, Limits(timeout_s=60.0, max_rows=1000)) as engine:
-        assert len(_rows(engine, _many("t0.d", 3))) == 1000
-        execution = engine.execute(_many("t0.d", 9))  # who reads on to its end meets the time limit
-        assert (execution.status, execution.row_count) == ("truncated", 1000), execution.failure
-        assert "1,000 rows" in _told(adapter, execution)
-        assert _rows(engine, "SELECT 1") == ((1,),)
+        same(len(_rows(engine, _many("t0.d", 3))), 1000, where="the rows of a result of exactly the limit")
+        execution = _executed(engine, _many("t0.d", 9))  # who reads on to its end meets the time limit
+        found = (execution.status, execution.row_count)
+        same(found, ("truncated", 1000), where=f"10^9 rows under a limit of 1,000 ({execution.failure})")
+        assert "1,000 rows" in _told(adapter, execution), f"the limit is not in: {_told(adapter, execution)}"
+        _goes_on(engine, "a result of 10^9 rows")
 
 
 def bytes_are_capped(adapter: Adapter) -> None:
     """A result of few wide rows is cut at the byte limit."""
     wide = ", ".join(f"a_text AS c{n}" for n in range(200))
     with _opened(adapter, Limits(timeout_s=60.0, max_result_bytes=1_000_000)) as engine:
-        execution = engine.execute(f"SELECT {wide} FROM kinds, {_many('', 4).partition('FROM ')[2]} WHERE id = 1")
-        assert execution.status == "truncated", execution.failure
-        assert "bytes" in _told(adapter, execution)
-        assert 0 < (execution.row_count or 0) < 5000
-        assert _rows(engine, "SELECT 1") == ((1,),)
+        execution = _executed(engine, f"SELECT {wide} FROM kinds, {_many('', 4).partition('FROM ')[2]} WHERE id = 1")
+        same(execution.status, "truncated", where=f"10^4 wide rows under a limit of 1 MB ({execution.failure})")
+        assert "bytes" in _told(adapter, execution), f"the limit is not in: {_told(adapter, execution)}"
+        kept = execution.row_count or 0
+        assert 0 < kept < 5000, f"{kept:,} rows of 40 kB were kept under a limit of 1 MB"
+        _goes_on(engine, "wide rows")
 
 
 def content_has_a_fingerprint(adapter: Adapter) -> None:
     """The fingerprint stays the same for the same content and changes with it."""
     first = adapter.engine.fingerprint(adapter.url)
-    assert first
-    assert adapter.engine.fingerprint(adapter.url) == first
+    assert first, "the fingerprint is empty"
+    same(adapter.engine.fingerprint(adapter.url), first, where="the fingerprint of the same content")
     adapter.write("UPDATE kinds SET a_real = 7.5 WHERE id = 3")
     changed = adapter.engine.fingerprint(adapter.url)
     adapter.write("UPDATE kinds SET a_real = NULL WHERE id = 3")
@@ -331,17 +347,18 @@ def what_is_absent_is_said(adapter: Adapter) -> None:
     except DatabaseError as error:
         said = str(error)
     assert said.strip(), f"check() takes {adapter.absent} for a database"
-    assert not any(secret in said for secret in adapter.secrets)
+    one_line("what check() says", said, adapter.secrets)
 
 
 def engines_are_told_apart(adapter: Adapter) -> None:
     """Two engines work at once, give the library's version and siblings as URLs, and may be closed twice."""
-    assert adapter.engine.version().strip()
+    one_line("its version", adapter.engine.version())
     with _opened(adapter) as one, _opened(adapter) as other:
-        assert _rows(one, "SELECT 1") == _rows(other, "SELECT 1")
-        assert all(isinstance(url, DatabaseUrl) for url in one.siblings())
+        same(_rows(one, "SELECT 1"), _rows(other, "SELECT 1"), where="two engines at once")
+        strange = [url for url in one.siblings() if not isinstance(url, DatabaseUrl)]
+        assert not strange, f"siblings() gave {strange[:1]!r} where URLs belong"
         other.close()
-        assert _rows(one, "SELECT 1") == ((1,),)
+        _goes_on(one, "the other engine was closed")
 
 
 CHECKS: tuple[Check[Adapter], ...] = checks(

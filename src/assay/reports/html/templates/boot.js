@@ -1,4 +1,4 @@
-(async () => {
+document.addEventListener("DOMContentLoaded", async () => {
   if (!document.getElementById("data")) return;
   document.getElementById("cases-loading").hidden = false;
   if (typeof DecompressionStream === "undefined") {
@@ -10,4 +10,4 @@
   const open = caseView.start(held, typeof pairView === "undefined" ? undefined : pairView.draw);
   browser.start(held, open);
   document.documentElement.dataset.ready = "yes";
-})();
+});

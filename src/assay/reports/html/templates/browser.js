@@ -4,24 +4,39 @@ const browser = (() => {
   const BEYOND = 12; // rows drawn above and below what is in sight
   const PRINTED = 300; // rows at most on paper
 
-  /** The state as the address has it. Unknown names and values are ignored. */
-  const readState = (index) => {
-    const asked = new URLSearchParams(location.hash.slice(1));
-    const state = { q: asked.get("q") || "", state: null, facets: {}, metric: null, low: null, high: null, sort: "", case: asked.get("case") };
-    if (index.states.some((one) => one.name === asked.get("show"))) state.state = asked.get("show");
-    for (const facet of index.facets) {
-      const value = asked.get(facet.name);
-      if (value !== null && facet.values.includes(value)) state.facets[facet.name] = value;
+  const NAMES = ["q", "show", "metric", "low", "high", "sort", "case", "tab", "column"];
+
+  /** The state as the address has it, and what of the address this page does not know. */
+  const readState = (index, known) => {
+    const asked = tabs.told();
+    const state = { ...noState(), q: asked.get("q") || "", case: asked.get("case") };
+    const strange = [];
+    const taken = (name, fits) => {
+      const value = asked.get(name);
+      if (value === null) return null;
+      if (fits(value)) return value;
+      strange.push([name, value]);
+      return null;
+    };
+    state.state = taken("show", (value) => index.states.some((one) => one.name === value));
+    for (const name of new Set(asked.keys())) {
+      const facet = index.facets.find((one) => one.name === name);
+      if (facet) {
+        const value = taken(name, (one) => facet.values.includes(one));
+        if (value !== null) state.facets[name] = value;
+      } else if (name && !NAMES.includes(name)) strange.push([name, asked.get(name)]);
     }
-    if (index.metrics.some((one) => one.name === asked.get("metric"))) state.metric = asked.get("metric");
+    state.metric = taken("metric", (value) => index.metrics.some((one) => one.name === value));
     for (const end of ["low", "high"]) {
-      const value = parseFloat(asked.get(end));
-      if (Number.isFinite(value)) state[end] = value;
+      const value = taken(end, (one) => Number.isFinite(parseFloat(one)));
+      if (value !== null) state[end] = parseFloat(value);
     }
-    if (/^-?(id|question|state|metric|time|[a-z]+)$/.test(asked.get("sort") || "")) state.sort = asked.get("sort");
-    return state;
+    const sorts = new Set([...known.keys(), "metric", ...index.facets.map((one) => one.name)]);
+    state.sort = taken("sort", (value) => sorts.has(value.replace(/^-/, "")) || value === "") || "";
+    if (asked.has("column")) state.columns = asked.getAll("column").filter((key) => known.has(key));
+    return { state, strange };
   };
-  const address = (state) => {
+  const parameters = (state) => {
     const told = new URLSearchParams();
     if (state.state) told.set("show", state.state);
     if (state.q) told.set("q", state.q);
@@ -29,19 +44,24 @@ const browser = (() => {
     if (state.metric) told.set("metric", state.metric);
     for (const end of ["low", "high"]) if (state[end] !== null) told.set(end, String(state[end]));
     if (state.sort) told.set("sort", state.sort);
+    if (state.columns !== null) for (const key of state.columns.length ? state.columns : [""]) told.append("column", key);
     if (state.case !== null) told.set("case", state.case);
-    return "#" + told.toString().replaceAll("+", "%20");
+    return told;
   };
+  const address = (state) => tabs.address(parameters(state));
 
   const start = (held, openCase) => {
     const { index } = held;
     const total = index.id.length;
     const placeOf = new Map(index.link.map((link, place) => [link, place])); // links differ where ids look the same
-    const nodes = Object.fromEntries(["controls", "search", "states", "facets", "shown", "clear", "table", "head", "rows", "none", "metric", "low", "high", "sort"]
+    const nodes = Object.fromEntries(["controls", "search", "states", "facets", "shown", "filters", "clear", "table", "head", "rows", "none", "metric", "low", "high", "sort", "columns-list"]
       .map((name) => [name, document.getElementById(`cases-${name}`)]));
     const answerOf = (place) => index.answer[place] || "";
     const texts = index.id.map((id, place) => searched([id, answerOf(place), index.question[place], index.reason[place]]));
-    let state = readState(index);
+    const known = columns.all(index, answerOf);
+    let state = readState(index, known).state;
+    let showing = []; // the columns
+    let typed = false; // whether the last change was typing, which makes one step of the history
     let order = [];
     let active = -1; // place in order
     let rowHeight = 0;
@@ -73,11 +93,27 @@ const browser = (() => {
     nodes.metric.append(...index.metrics.map((one) => make("option", { value: one.name }, one.name)));
     const sorts = [["", "Order: as asked"], ["id", "id"], ["-id", "id, last first"], ["state", "verdict"], ...index.facets.filter((one) => ["database", "difficulty"].includes(one.name)).map((one) => [one.name, one.label.toLowerCase()]),
       ["metric", "metric, lowest first"], ["-metric", "metric, highest first"], ...(index.time.some((one) => one !== null) ? [["-time", "answer time, longest first"]] : [])];
-    nodes.sort.append(...sorts.map(([value, label]) => make("option", { value }, label)));
+    const other = make("option", { hidden: true }); // the order of a column's head that is none of those
+    nodes.sort.append(...sorts.map(([value, label]) => make("option", { value }, label)), other);
+    const boxes = [...known.values()].filter((one) => !one.always).map((column) => {
+      const box = make("input", { type: "checkbox", value: column.key });
+      box.addEventListener("change", () => {
+        state.columns = boxes.filter((one) => one.checked).map((one) => one.value);
+        changed({ keep: true });
+      });
+      nodes["columns-list"].append(make("label", {}, box, ` ${column.label}`));
+      return box;
+    });
+    const usual = make("button", { type: "button" }, "The usual columns");
+    usual.addEventListener("click", () => { state.columns = null; changed({ keep: true }); });
+    nodes["columns-list"].append(usual);
 
     const shownMetric = () => index.metrics.find((one) => one.name === state.metric) || null;
-    const changed = ({ keep = false } = {}) => {
-      history.replaceState(null, "", address(state));
+    const changed = ({ keep = false, typing = false } = {}) => {
+      const next = address(state);
+      if (next !== (location.hash || "#")) history[typing && typed ? "replaceState" : "pushState"](null, "", next);
+      typed = typing;
+      tabs.notice("");
       apply(keep);
     };
 
@@ -110,10 +146,7 @@ const browser = (() => {
       if (!by) return places;
       const facet = index.facets.find((one) => one.name === by);
       const metric = shownMetric() || index.metrics.find((one) => one.name === index.headline) || index.metrics[0];
-      const value = by === "id" ? (place) => index.id[place]
-        : by === "question" ? (place) => index.question[place]
-        : by === "state" ? (place) => index.state[place] === 0 ? index.states.length : index.state[place]
-        : by === "time" ? (place) => index.time[place]
+      const value = known.has(by) ? known.get(by).value
         : by === "metric" ? (place) => metric ? metric.value[place] : null
         : facet ? (place) => facet.of[place].length ? facet.values[facet.of[place][0]] : null
         : () => null;
@@ -131,6 +164,7 @@ const browser = (() => {
       const current = keep && active >= 0 ? order[active] : -1;
       order = sorted(fits());
       active = current >= 0 ? order.indexOf(current) : -1;
+      headed();
       reflect();
       drawn = "";
       draw();
@@ -148,47 +182,69 @@ const browser = (() => {
         nodes[end].hidden = state.metric === null;
         if (document.activeElement !== nodes[end]) nodes[end].value = state[end] === null ? "" : String(state[end]);
       }
-      nodes.sort.value = sorts.some(([value]) => value === state.sort) ? state.sort : "";
+      const sortedBy = known.get(state.sort.replace(/^-/, ""));
+      other.value = sorts.some(([value]) => value === state.sort) ? " " : state.sort;
+      other.textContent = sortedBy ? `${sortedBy.label}${state.sort.startsWith("-") ? ", last first" : ""}` : state.sort;
+      nodes.sort.value = state.sort;
+      for (const box of boxes) box.checked = state.columns === null ? showing.some((one) => one.key === box.value) : state.columns.includes(box.value);
+      usual.hidden = state.columns === null;
       nodes.shown.textContent = order.length === total ? plural(total, "case") : `${count(order.length)} of ${plural(total, "case")}`;
       nodes.clear.hidden = order.length === total && !state.q && !state.sort && state.metric === null;
       nodes.none.hidden = order.length > 0;
       nodes.table.setAttribute("aria-rowcount", String(order.length + 1));
-      nodes.table.classList.toggle("with-metric", state.metric !== null);
-      const heading = document.getElementById("cases-metric-heading");
-      heading.textContent = state.metric || "";
+      nodes.filters.replaceChildren(...filters().map(([text, remove]) => {
+        const button = make("button", { type: "button", class: "filter", "aria-label": `Do not filter by ${text}` }, text, make("span", { "aria-hidden": "true" }, " ✕"));
+        button.addEventListener("click", () => { remove(); changed(); nodes.search.focus({ preventScroll: true }); });
+        return make("li", {}, button);
+      }));
+    };
+    /** What is filtered by, each in words and with what takes it back. */
+    const filters = () => {
+      const found = [];
+      if (state.state !== null) found.push([index.states.find((one) => one.name === state.state).label, () => { state.state = null; }]);
+      for (const [name, value] of Object.entries(state.facets)) {
+        found.push([`${index.facets.find((one) => one.name === name).label}: ${value}`, () => { delete state.facets[name]; }]);
+      }
+      if (state.metric !== null && state.low !== null) found.push([`${state.metric} ≥ ${state.low}`, () => { state.low = null; }]);
+      if (state.metric !== null && state.high !== null) found.push([`${state.metric} ≤ ${state.high}`, () => { state.high = null; }]);
+      if (state.q) found.push([`“${state.q}”`, () => { state.q = ""; nodes.search.value = ""; }]);
+      return found;
+    };
+    /** The columns that there is room for, and their heads. */
+    const headed = () => {
+      showing = columns.fitting(known, state.columns, state.metric, nodes.table.clientWidth || innerWidth);
+      nodes.table.style.setProperty("--columns", columns.template(showing));
+      nodes.table.style.setProperty("--least", state.columns === null ? "0px" : `${columns.least(showing)}px`);
+      nodes.head.replaceChildren(...showing.map((column) => {
+        const key = column.key === `metric:${state.metric}` && /^-?metric$/.test(state.sort) ? "metric" : column.key;
+        const way = state.sort === key ? "ascending" : state.sort === `-${key}` ? "descending" : null;
+        const button = make("button", { type: "button", class: "sort", title: `Sort by ${column.label}`, "data-sort": column.key },
+          column.key === "state" ? make("span", { class: "offscreen" }, column.label) : column.label,
+          way && make("span", { "aria-hidden": "true" }, way === "ascending" ? " ↑" : " ↓"),
+          column.key === "state" && way === null && make("span", { "aria-hidden": "true" }, "↕"));
+        button.addEventListener("click", () => {
+          state.sort = way === null ? key : way === "ascending" ? `-${key}` : "";
+          changed({ keep: true });
+          const again = [...nodes.head.querySelectorAll("button")].find((one) => one.dataset.sort === column.key);
+          if (again) again.focus({ preventScroll: true });
+        });
+        return make("span", { role: "columnheader", class: column.css, "aria-sort": way }, button);
+      }));
     };
 
     /* Rows: only those in sight are in the page */
-    const facetText = (name, place) => {
-      const facet = index.facets.find((one) => one.name === name);
-      return facet ? facet.of[place].map((one) => facet.values[one]) : [];
-    };
-    const badges = (place) => [
-      ...facetText("cause", place).map((value) => ["cause", value]),
-      ...facetText("failure", place).map((value) => ["failure", value]),
-      ...facetText("near", place).map((value) => ["near", value]),
-      ...facetText("flag", place).map((value) => ["flag", value]),
-    ];
     const row = (number) => {
       const place = order[number];
       const told = index.states[index.state[place]];
-      const metric = shownMetric();
-      const value = metric ? metric.value[place] : null;
-      const named = badges(place);
       return make("div", {
         role: "row", id: `row-${number}`, class: `row ${told.tone}${number === active ? " active" : ""}`,
         "aria-rowindex": number + 2, "aria-selected": String(number === active), "data-number": number,
-      },
-      make("span", { role: "gridcell", class: "mark", title: told.label }, told.mark, make("span", { class: "offscreen" }, told.label)),
-      make("span", { role: "gridcell", class: "id", title: index.id[place] }, index.id[place]),
-      make("span", { role: "gridcell", class: "question" }, make("bdi", { dir: "auto" }, index.question[place])),
-      make("span", { role: "gridcell", class: "badges" }, named.slice(0, 2).map(([kind, text]) => make("span", { class: `pill ${kind}` }, text)),
-        named.length > 2 && make("span", { class: "more" }, `+${named.length - 2}`),
-        named.length === 0 && index.reason[place] && make("span", { class: "why", title: index.reason[place] }, index.reason[place])),
-      make("span", { role: "gridcell", class: "group" }, [answerOf(place), ...facetText("difficulty", place), ...facetText("database", place)].filter(Boolean).join(" · ")),
-      make("span", { role: "gridcell", class: "value" }, metric ? (value === null ? "n/a" : formatted(metric, value)) : ""));
+      }, showing.map((column) => column.key === "state"
+        ? make("span", { role: "gridcell", class: "mark", title: told.label }, told.mark, make("span", { class: "offscreen" }, told.label))
+        : make("span", { role: "gridcell", class: column.css, title: column.key === "id" ? index.id[place] : null }, column.cell(place))));
     };
     const draw = () => {
+      if (tabs.shown() !== "cases") return;
       if (!rowHeight) measure();
       const top = nodes.rows.getBoundingClientRect().top;
       const inSight = Math.ceil(innerHeight / rowHeight);
@@ -215,10 +271,18 @@ const browser = (() => {
       waiting = true;
       requestAnimationFrame(() => { waiting = false; draw(); });
     };
+    let resized = 0;
+    const waitingForRoom = () => {
+      cancelAnimationFrame(resized);
+      resized = requestAnimationFrame(() => { headed(); reflect(); drawn = ""; draw(); });
+    };
     const show = (number) => {
       active = Math.max(0, Math.min(order.length - 1, number));
+      if (tabs.shown() !== "cases") return;
+      if (!rowHeight) measure();
       const top = nodes.rows.getBoundingClientRect().top + active * rowHeight;
-      const covered = nodes.controls.getBoundingClientRect().height + 8;
+      const stays = getComputedStyle(nodes.controls).position === "sticky";
+      const covered = Math.max(tabs.covered(), stays ? nodes.controls.getBoundingClientRect().bottom : 0) + 8;
       if (top < covered) scrollBy(0, top - covered);
       else if (top + rowHeight > innerHeight - 8) scrollBy(0, top + rowHeight - innerHeight + 8);
       draw();
@@ -240,7 +304,7 @@ const browser = (() => {
           show(next);
           open(order[next], { remember: false });
         },
-        link: () => location.href.split("#")[0] + address({ ...noState(), case: index.link[place] }),
+        link: () => `${location.href.split("#")[0]}#${new URLSearchParams({ case: index.link[place] }).toString().replaceAll("+", "%20")}`,
         closed: () => {
           if (state.case === null) return;
           state.case = null;
@@ -252,31 +316,32 @@ const browser = (() => {
     };
     const fromAddress = () => {
       const before = state.case;
-      state = readState(index);
+      const read = readState(index, known);
+      state = read.state;
+      typed = false;
       apply();
-      if (state.case === null) {
-        if (before !== null) openCase(null);
-        return;
-      }
-      const place = placeOf.get(state.case);
-      if (place === undefined) {
+      const said = [];
+      if (read.strange.length) said.push(`This report does not know what the link asks for: ${read.strange.map(([name, value]) => `${name} “${value}”`).join(", ")}.`);
+      const place = state.case === null ? undefined : placeOf.get(state.case);
+      if (state.case !== null && place === undefined) {
+        said.push(`There is no case “${state.case}” in this report.`);
         state.case = null;
-        history.replaceState(null, "", address(state));
-        return;
-      }
-      if (!order.includes(place)) {
-        state = { ...noState(), case: state.case };
+      } else if (place !== undefined && !order.includes(place)) {
+        said.push("The link's filters leave out its case: they are not applied.");
+        state = { ...noState(), columns: state.columns, case: state.case };
         history.replaceState(null, "", address(state));
         apply();
       }
-      open(place, { remember: false });
+      if (said.length || location.hash.includes("=") || !location.hash) tabs.notice(said.join(" "));
+      if (place !== undefined) open(place, { remember: false });
+      else if (before !== null) openCase(null);
     };
 
     /* Wiring */
     let typing = 0;
     nodes.search.addEventListener("input", () => {
       clearTimeout(typing);
-      typing = setTimeout(() => { state.q = nodes.search.value.trim(); changed(); }, 0);
+      typing = setTimeout(() => { state.q = nodes.search.value.trim(); changed({ typing: true }); }, 0);
     });
     nodes.metric.addEventListener("change", () => {
       state.metric = nodes.metric.value || null;
@@ -287,17 +352,17 @@ const browser = (() => {
       nodes[end].addEventListener("input", () => {
         const value = parseFloat(nodes[end].value);
         state[end] = Number.isFinite(value) ? value : null;
-        changed();
+        changed({ typing: true });
       });
     }
     nodes.sort.addEventListener("change", () => { state.sort = nodes.sort.value; changed({ keep: true }); });
-    nodes.clear.addEventListener("click", () => { state = noState(); changed(); nodes.search.focus(); });
+    nodes.clear.addEventListener("click", () => { state = { ...noState(), columns: state.columns }; changed(); nodes.search.focus({ preventScroll: true }); });
     nodes.rows.addEventListener("click", (event) => {
       const found = event.target.closest(".row");
       if (found && !getSelection().toString()) open(order[Number(found.dataset.number)]);
     });
     document.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || tabs.shown() !== "cases" || document.querySelector("dialog[open]")) return;
       const field = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
       const inTable = event.target === nodes.table;
       if (event.key === "/" && !field) { event.preventDefault(); nodes.search.focus(); nodes.search.select(); }
@@ -319,7 +384,7 @@ const browser = (() => {
       show(active < 0 ? 0 : active + by);
     };
     addEventListener("scroll", soon, { passive: true });
-    addEventListener("resize", () => { rowHeight = 0; drawn = ""; soon(); });
+    addEventListener("resize", () => { rowHeight = 0; drawn = ""; waitingForRoom(); });
     addEventListener("hashchange", fromAddress);
     addEventListener("popstate", fromAddress);
     addEventListener("beforeprint", () => {
@@ -329,21 +394,23 @@ const browser = (() => {
     });
     addEventListener("afterprint", () => { drawn = ""; draw(); });
 
-    // On a phone the filters are folded away at first.
-    const wide = matchMedia("(min-width: 561px)");
+    // Where there is little room, the filters are folded away at first.
+    const wide = matchMedia("(min-width: 861px)");
     const fold = () => { document.getElementById("cases-more").open = wide.matches; };
     wide.addEventListener("change", fold);
     fold();
-    // A link of the first screen leads down to the cases that it names.
+    // A case that another part names is opened over that part.
     document.addEventListener("click", (event) => {
-      const link = event.target.closest && event.target.closest("main a[href^='#']");
-      if (link && link.hash.includes("=") && !link.hash.startsWith("#case=")) requestAnimationFrame(() => document.getElementById("cases").scrollIntoView());
+      const link = event.target.closest && event.target.closest("main a[href^='#case=']");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      const place = placeOf.get(new URLSearchParams(link.hash.slice(1)).get("case"));
+      if (place === undefined) return;
+      event.preventDefault();
+      tabs.notice("");
+      open(place);
     });
+    tabs.heard((name) => { if (name === "cases") { rowHeight = 0; drawn = ""; headed(); reflect(); draw(); } });
 
-    // Columns take no room for what no case has.
-    const longest = index.id.reduce((most, id) => Math.max(most, id.length), 0);
-    nodes.table.style.setProperty("--id", `${Math.max(3, Math.min(13, longest * .62))}rem`);
-    nodes.table.classList.toggle("without-group", !index.answer.some(Boolean) && !index.facets.some((one) => one.name === "difficulty" || one.name === "database"));
     nodes.controls.hidden = false;
     nodes.table.hidden = false;
     fromAddress();
@@ -366,7 +433,7 @@ const browser = (() => {
     return { open };
   };
 
-  const noState = () => ({ q: "", state: null, facets: {}, metric: null, low: null, high: null, sort: "", case: null });
+  const noState = () => ({ q: "", state: null, facets: {}, metric: null, low: null, high: null, sort: "", columns: null, case: null });
   const searched = (parts) => parts.join("\n").toLowerCase();
   /** Every text of a case but the cells of its results. */
   const textsOf = (value, found = []) => {
@@ -375,6 +442,5 @@ const browser = (() => {
     else if (value !== null && typeof value === "object") for (const [name, one] of Object.entries(value)) if (name !== "rows") textsOf(one, found);
     return found;
   };
-  const formatted = (metric, value) => metric.share && !Number.isInteger(value) ? value.toFixed(3) : String(Math.round(value * 1000) / 1000);
   return { start };
 })();

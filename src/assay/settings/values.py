@@ -1,37 +1,16 @@
-"""All settings of a run in one YAML file: `assay run eval.yaml`.
-
-    cases: dev.jsonl
-    predictions: answers.jsonl
-    db: sqlite:///databases/{db_id}/{db_id}.sqlite
-    output: runs/first
-    metrics: [match, bird_ex]
-    timeout_s: 10
-    baseline: runs/main
-    gates:
-      min: {match: 0.8}
-      max_drop: {match: 1%}
-      fail_on_regression: true
-      must_pass: [tag:smoke]
-
-Paths are relative to the file. Flags on the command line take precedence. ``cases`` may also be a list of the cases
-themselves.
-"""
+"""The settings of a run, as a file says them. What is None is left to its default."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
-from assay.errors import CaseFileError, InputError, UsageError
-from assay.model import DatabaseUrl, FieldNames, Leniency, Limits
+from assay.errors import UsageError
+from assay.model import FieldNames, Leniency, Limits
 from assay.model.gate import HEADLINE
 
-_SUFFIXES = (".yaml", ".yml")
-_FILE_SCHEMES = ("sqlite", "duckdb")
 _NAMES = ("case_fields", "prediction_fields")
 _MEBIBYTE = 1024 * 1024
 
@@ -214,96 +193,3 @@ def _overlaid(names: FieldNames, other: FieldNames) -> FieldNames:
     return replace(
         names, **{one.name: value for one in fields(names) if (value := getattr(other, one.name)) is not None}
     )
-
-
-def is_run_file(path: Path) -> bool:
-    """Whether this is a YAML file of settings and not a question set.
-
-    Such a file is a mapping whose ``cases`` name a file, or hold the cases; in the latter case it also has a ``db``.
-    """
-    if path.suffix.lower() not in _SUFFIXES or not path.is_file():
-        return False
-    try:
-        content = _read(path)
-    except InputError:
-        return False  # reading it as a question set says what is wrong with it
-    if not isinstance(content, dict):
-        return False
-    cases = content.get("cases")
-    return isinstance(cases, str) or (isinstance(cases, list) and "db" in content)
-
-
-def read_run_file(path: Path) -> RunFileSettings:
-    """Read the settings. Raises CaseFileError for unknown names, with the closest one, and for wrong types.
-
-    Where ``cases`` are a list, the file is its own question set: ``cases`` is its path, to be read as YAML.
-    """
-    import msgspec
-
-    content: dict[str, Any] = _read(path)
-    if not isinstance(content, dict):
-        raise CaseFileError("holds no settings: write names and values, such as  cases: dev.jsonl", path=str(path))
-    _check_names(content, "setting", [one.name for one in fields(RunFileSettings)], path)
-    if isinstance(content.get("gates"), dict):
-        _check_names(content["gates"], "gate", [one.name for one in fields(GateSettings) if one.name != "origin"], path)
-        for name in ("min", "max_drop"):
-            given = content["gates"].get(name)
-            if not isinstance(given, dict | None):
-                hint = f"write a value for each metric, such as  {name}: {{match: {'0.8' if name == 'min' else '1%'}}}"
-                raise CaseFileError(f"gates, {name} is {given!r}: {hint}", path=str(path))
-    if isinstance(content.get("lint"), dict):
-        _check_names(content["lint"], "setting of lint", [one.name for one in fields(LintFileSettings)], path)
-    if isinstance(content.get("cases"), list):
-        content = {"case_format": "yaml", **content, "cases": path.name}
-    if isinstance(content.get("witness"), dict):
-        known = [one.name for one in fields(WitnessFileSettings)]
-        _check_names(content["witness"], "setting of witness", known, path)
-    try:
-        settings = msgspec.convert(content, RunFileSettings)
-    except msgspec.ValidationError as error:
-        raise CaseFileError(str(error), path=str(path)) from error
-    if settings.gates is not None:
-        settings = replace(settings, gates=replace(settings.gates, origin=str(path)))
-    return _relative_to(settings, path.parent)
-
-
-def _check_names(content: dict[str, Any], noun: str, known: list[str], path: Path) -> None:
-    """Raise CaseFileError, with the closest known name, for an unknown name."""
-    for name in content:
-        if name not in known:
-            close = get_close_matches(str(name), known, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise CaseFileError(f"no {noun} is called {name!r}{hint}: there is {', '.join(known)}", path=str(path))
-
-
-def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
-    def within(path: str | None) -> str | None:
-        return None if path is None else str(folder / path)
-
-    return replace(
-        settings,
-        cases=within(settings.cases),
-        predictions=within(settings.predictions),
-        output=within(settings.output),
-        baseline=within(settings.baseline),
-        cache=within(settings.cache),
-        suite=within(settings.suite),
-        db=None if settings.db is None else url_relative_to(settings.db, folder),
-        gold_db=None if settings.gold_db is None else url_relative_to(settings.gold_db, folder),
-    )
-
-
-def url_relative_to(text: str, folder: Path) -> str:
-    """The URL of a database file with its path taken from ``folder``; any other URL as it is."""
-    url = DatabaseUrl.parse(text)
-    if url.scheme not in _FILE_SCHEMES or url.path == ":memory:":
-        return text
-    return f"{url.scheme}:///{(folder / url.path).as_posix()}"
-
-
-def _read(path: Path) -> Any:
-    """The file's content, read like a question set in YAML, with the same errors."""
-    from assay.cases.text.decoding import read_text
-    from assay.cases.text.yaml import plain_document
-
-    return plain_document(path, read_text(path))

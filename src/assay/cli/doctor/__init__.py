@@ -1,0 +1,1 @@
+"""`assay doctor`: what is installed, what holds on this machine, what a URL can reach."""

@@ -1,0 +1,104 @@
+"""What the doctor finds, as values that are drawn or printed as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """An installed package, or one that is wanted."""
+
+    name: str
+    wanted: str
+    """As Assay asks for it, such as ``>=1.4``; empty for any."""
+    version: str | None
+    """None: it is not installed."""
+    fits: bool
+    """Installed, and of a version that is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """One of Assay's extras."""
+
+    name: str
+    gives: str
+    packages: tuple[Package, ...]
+    install: str | None
+    """The command that installs what is missing; None where nothing is."""
+
+    @property
+    def works(self) -> bool:
+        """Whether all of it is there."""
+        return self.install is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFact:
+    """One engine and the URL schemes it takes."""
+
+    schemes: tuple[str, ...]
+    version: str | None
+    install: str | None = None
+    """The command that lets it work; None where it does."""
+    trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protection:
+    """One limit, and whether it holds on this machine."""
+
+    name: str
+    holds: bool
+    tried: str
+    """What was tried and what came of it; of the operating system, what it does or what its absence lets happen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What the machine has for queries."""
+
+    python: str
+    platform: str
+    cores: int
+    memory_bytes: int | None
+    temporary_folder: str
+    temporary_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """What a database's URL leads to."""
+
+    url: str
+    reached: bool
+    trouble: str | None = None
+    engine: str | None = None
+    """What speaks to a server, and its version; None for a file."""
+    read_only_file: bool = False
+    """A file, which is opened in a way that nothing can write to it."""
+    server: str | None = None
+    """The version that the database says of itself."""
+    rights: tuple[str, ...] = ()
+    """What the account may do beyond reading, each a sentence."""
+    rights_known: bool = False
+    tables: tuple[str, ...] | None = None
+    """None: they cannot be listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """All of it."""
+
+    assay: str
+    machine: Machine
+    packages: tuple[Package, ...]
+    extras: tuple[Extra, ...]
+    engines: tuple[EngineFact, ...]
+    plugins: tuple[str, ...]
+    """Of other packages: what they register, and whether it loads."""
+    protections: tuple[Protection, ...]
+    """Tried by queries that run into them."""
+    operating_system: tuple[Protection, ...]
+    reached: tuple[Reached, ...]

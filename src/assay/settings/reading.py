@@ -1,0 +1,101 @@
+"""Read a settings file, and say of each fault where it is and what to write."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from assay.errors import CaseFileError, InputError
+from assay.model import DatabaseUrl
+from assay.settings.values import RunFileSettings
+
+_SUFFIXES = (".yaml", ".yml")
+_FILE_SCHEMES = ("sqlite", "duckdb")
+_OF_A_RUN = frozenset({"predictions", "system", "output", "metrics", "gates", "baseline"})
+"""Names that a file of settings has, and a case has not."""
+
+
+def is_run_file(path: Path) -> bool:
+    """Whether this is a YAML file of settings and not a question set.
+
+    Such a file is a mapping whose ``cases`` name a file, or hold the cases; in the latter case it also has a ``db``.
+    One with a ``db`` and other settings is meant to be one, whatever its ``cases`` are: reading it says what is wrong.
+    """
+    if path.suffix.lower() not in _SUFFIXES or not path.is_file():
+        return False
+    try:
+        content, _ = _read(path)
+    except InputError:
+        return False  # reading it as a question set says what is wrong with it
+    if not isinstance(content, dict):
+        return False
+    cases = content.get("cases")
+    if isinstance(cases, str) or (isinstance(cases, list) and "db" in content):
+        return True
+    return not isinstance(cases, list) and "db" in content and not _OF_A_RUN.isdisjoint(content)
+
+
+def read_run_file(path: Path) -> RunFileSettings:
+    """Read the settings. Raises CaseFileError with line and column for unknown names, with the closest one, and for
+    values that a setting cannot have, with what to write.
+
+    Where ``cases`` are a list, the file is its own question set: ``cases`` is its path, to be read as YAML.
+    """
+    import msgspec
+
+    from assay.settings.faults import check_settings
+
+    content, node = _read(path)
+    if not isinstance(content, dict):
+        raise CaseFileError("holds no settings: write names and values, such as  cases: dev.jsonl", path=str(path))
+    if isinstance(content.get("cases"), list):
+        content = {"case_format": "yaml", **content, "cases": path.name}
+    check_settings(content, node, path)
+    try:
+        settings = msgspec.convert(content, RunFileSettings)
+    except msgspec.ValidationError as error:
+        raise CaseFileError(str(error), path=str(path)) from error
+    if settings.gates is not None:
+        settings = replace(settings, gates=replace(settings.gates, origin=str(path)))
+    return _relative_to(settings, path.parent)
+
+
+def place_of(path: Path, *trail: str | int) -> str | None:
+    """Where a value stands in a settings file, such as ``line 4, column 11``; the trail is of names and positions."""
+    from assay.settings.faults import place_in
+
+    return place_in(_read(path)[1], trail)
+
+
+def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
+    def within(path: str | None) -> str | None:
+        return None if path is None else str(folder / path)
+
+    return replace(
+        settings,
+        cases=within(settings.cases),
+        predictions=within(settings.predictions),
+        output=within(settings.output),
+        baseline=within(settings.baseline),
+        cache=within(settings.cache),
+        suite=within(settings.suite),
+        db=None if settings.db is None else url_relative_to(settings.db, folder),
+        gold_db=None if settings.gold_db is None else url_relative_to(settings.gold_db, folder),
+    )
+
+
+def url_relative_to(text: str, folder: Path) -> str:
+    """The URL of a database file with its path taken from ``folder``; any other URL as it is."""
+    url = DatabaseUrl.parse(text)
+    if url.scheme not in _FILE_SCHEMES or url.path == ":memory:":
+        return text
+    return f"{url.scheme}:///{(folder / url.path).as_posix()}"
+
+
+def _read(path: Path) -> tuple[Any, Any]:
+    """The file's content, read like a question set in YAML, with the same errors; and the node it was made from."""
+    from assay.cases.text.decoding import read_text
+    from assay.cases.text.yaml import plain_document
+
+    return plain_document(path, read_text(path))

@@ -1,0 +1,147 @@
+"""A fault in a settings file is told with its line and column, what was expected, what was found, and what to write."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from assay.cli.app import run_command_line
+from assay.errors import CaseFileError
+from assay.settings import RunFileSettings, is_run_file, read_run_file
+from assay.settings.faults import _EXAMPLES, _LEAST, _WORDS
+
+HEAD = "# settings\ncases: dev.jsonl\ndb: sqlite:///shop.sqlite\n"
+FAULTS = [
+    ("limit: many", 4, 8, "limit is 'many' (a text), and a whole number is expected: write  limit: 100"),
+    ("limit: 0", 4, 8, "limit is 0 (a whole number), and a whole number from 1 up is expected: write  limit: 100"),
+    ("limit: 2.5", 4, 8, "limit is 2.5 (a number), and a whole number is expected: write  limit: 100"),
+    ("limit: true", 4, 8, "limit is true, and a whole number is expected: write  limit: 100"),
+    ("limit: [1]", 4, 8, "limit is a list, and a whole number is expected: write  limit: 100"),
+    (
+        "timeout_s: -1",
+        4,
+        12,
+        "timeout_s is -1 (a whole number), and a number from 0.01 up is expected: write  timeout_s",
+    ),
+    ("timeout_s: .nan", 4, 12, "timeout_s is nan (a number), and a number from 0.01 up is expected"),
+    ("timeout_s: 30s", 4, 12, "timeout_s is '30s' (a text), and a number is expected: write  timeout_s: 30"),
+    ("metrics: match", 4, 10, "metrics is 'match' (a text), and a list of texts is expected: write  metrics: [match"),
+    ("metrics: [match, 5]", 4, 18, "metrics, entry 2 is 5 (a whole number), and a text is expected: write  metrics: ["),
+    ("metrics:\n  - match\n  - {a: 1}", 6, 5, "metrics, entry 2 is a mapping, and a text is expected"),
+    ("metric: [match]", 4, 1, "no setting is called 'metric' (did you mean 'metrics'?)"),
+    ("zzz: 1", 4, 1, "no setting is called 'zzz': there is cases, predictions"),
+    ("columns: loose", 4, 10, "columns is 'loose' (a text), and any or strict is expected: write  columns: any"),
+    ("allow_unmatched: yes", 4, 18, "is 'yes' (a text: YAML knows only true and false), and true or false is expected"),
+    ("case_fields: id", 4, 14, "case_fields is 'id' (a text), and a mapping is expected: write  case_fields: {id"),
+    ("case_fields:", 4, 1, "case_fields is nothing, and a mapping is expected: write  case_fields: {id"),
+    ("case_fields: {gold: 5}", 4, 21, "case_fields, gold is 5 (a whole number), and a text is expected"),
+    ("case_fields: {golds: a}", 4, 15, "no name in case_fields is called 'golds' (did you mean 'gold'?)"),
+    ("gates: {minimum: {match: 0.8}}", 4, 9, "no gate is called 'minimum' (did you mean 'min'?)"),
+    ("gates: {min: 0.8}", 4, 14, "gates, min is 0.8 (a number), and a mapping is expected: write  min: {match: 80%}"),
+    ("gates:\n  min:\n    match: [1]", 6, 12, "gates, min, match is a list, and a number or a text is expected"),
+    ("gates: {origin: here}", 4, 9, "no gate is called 'origin'"),
+    ("lint: {fail_on: much}", 4, 17, "lint, fail_on is 'much' (a text), and error or warning or note is expected"),
+    ("witness: 3", 4, 10, "witness is 3 (a whole number), and true or false or a mapping is expected"),
+    ("witness: {tim: 1s}", 4, 11, "no setting of witness is called 'tim' (did you mean 'time'?)"),
+]
+
+
+def _written(folder: Path, text: str) -> Path:
+    path = folder / "eval.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("line", "row", "column", "said"), FAULTS, ids=[fault[0] for fault in FAULTS])
+def test_a_fault_is_told_with_its_place(line: str, row: int, column: int, said: str, tmp_path: Path) -> None:
+    path = _written(tmp_path, f"{HEAD}{line}\n")
+    assert is_run_file(path)
+    with pytest.raises(CaseFileError) as caught:
+        read_run_file(path)
+    assert str(caught.value).startswith(f"{path}, line {row}, column {column}: ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("cases", ["", "cases: 5\n", "cases:\n", "cass: dev.jsonl\n", "cases: true\n"])
+def test_a_file_without_its_cases_is_still_one_of_settings(
+    cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _written(tmp_path, f"{cases}db: sqlite:///shop.sqlite\nmetrics: [match]\n")
+    assert run_command_line(["run", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "cases" in said
+    assert "write  cases: dev.jsonl" in said or "(did you mean 'cases'?)" in said
+
+
+def test_a_question_set_in_yaml_is_none(tmp_path: Path) -> None:
+    for text in (
+        "- {id: 1, question: a, gold: b}",
+        "cases:\n  - {id: 1}",
+        "1: {question: a, db: b}",
+        "db: x\ntags: [a]",
+    ):
+        assert not is_run_file(_written(tmp_path, text))
+
+
+def test_what_an_anchor_brings_is_told_by_its_nearest_place(tmp_path: Path) -> None:
+    path = _written(tmp_path, f"{HEAD}lint: &own {{fail_on: much}}\n<<: {{limit: many}}\n")
+    with pytest.raises(CaseFileError, match=r"eval.yaml, line \d+, column \d+: "):
+        read_run_file(path)
+
+
+def _settings(of: type[Any], within: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, hint in get_type_hints(of).items():
+        found[f"{within}{name}"] = hint
+        for member in get_args(hint) or (hint,):
+            if is_dataclass(member) and isinstance(member, type) and not within:
+                found |= _settings(member, f"{name}.")
+    return found
+
+
+def test_every_example_can_be_read_and_names_a_setting(tmp_path: Path) -> None:
+    known = _settings(RunFileSettings)
+    assert {*_EXAMPLES, *_LEAST, *_WORDS} <= set(known)
+    words = {name: allowed[0] for name, allowed in _WORDS.items()}
+    for name, example in {**words, **_EXAMPLES}.items():
+        section, _, inner = name.rpartition(".")
+        line = f"{section}: {{{inner}: {example}}}" if section else f"{name}: {example}"
+        head = "" if name in ("cases", "db") else HEAD
+        rest = "" if head else "\n".join(one for one in HEAD.splitlines() if not one.startswith(f"{name}:"))
+        read_run_file(_written(tmp_path, f"{head}{rest}\n{line}\n"))
+
+
+@pytest.mark.parametrize("name", sorted({one.name for one in fields(RunFileSettings)} - {"cases"}))
+def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Path) -> None:
+    wrong = "[[1]]"  # a list in a list is right nowhere
+    text = (
+        HEAD.replace("db:", "# db:")
+        if name == "db"
+        else HEAD.replace("cases:", "# cases:")
+        if name == "cases"
+        else HEAD
+    )
+    path = _written(tmp_path, f"{text}{name}: {wrong}\n")
+    if name == "cases":
+        return  # cases may be a list, and are then read as a question set
+    with pytest.raises(CaseFileError, match=rf"eval.yaml, line 4, column \d+: {name}.* is expected: write  \w"):
+        read_run_file(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "said"),
+    [
+        ("metrics: [match, brid_ex]", "line 4, column 18", "no metric is called 'brid_ex' (did you mean 'bird_ex'?)"),
+        ("case_format: jsnol", "line 4, column 14", "no case format is called 'jsnol' (did you mean 'jsonl'?)"),
+        ("prediction_format: xslx", "line 4, column 20", "no case format is called 'xslx' (did you mean 'xlsx'?)"),
+    ],
+)
+def test_a_name_that_nothing_has_is_told_with_its_place(
+    line: str, place: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _written(tmp_path, f"{HEAD}{line}\n")
+    assert run_command_line(["run", str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"assay: error: {path}, {place}: {said}")

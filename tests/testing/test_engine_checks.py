@@ -1,0 +1,264 @@
+"""Each check of an engine finds the fault that it is for: here in engines that are SQLite's with one fault each."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from assay.engines import outcomes
+from assay.engines.sqlite import SqliteEngine
+from assay.model import DatabaseUrl, Execution, Limits, Result
+from assay.testing.conformance import CHECKS, Adapter, conform, prepare
+
+CHECK = {check.name: check for check in CHECKS}
+
+
+def with_rows(execution: Execution, change: Any) -> Execution:
+    """The execution with other rows."""
+    if execution.result is None:
+        return execution
+    rows = tuple(change(list(execution.result.rows)))
+    return replace(execution, result=Result(columns=execution.result.columns, rows=rows), row_count=len(rows))
+
+
+def cells(change: Any) -> Any:
+    return lambda rows: [tuple(change(cell) for cell in row) for row in rows]
+
+
+class Faulty:
+    """SQLite's engine; a subclass changes what is asked, or what is answered."""
+
+    name = "sqlite"
+    dialect = "sqlite"
+    has_boolean_type = False
+    engine = SqliteEngine
+
+    def __init__(self, inner: Any, limits: Limits) -> None:
+        self.inner = inner
+        self.limits = limits
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> Any:
+        return cls(cls.engine.open(url, limits), limits)
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        cls.engine.check(url)
+
+    @classmethod
+    def version(cls) -> str:
+        return cls.engine.version()
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        return cls.engine.fingerprint(url)
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        return ()
+
+    def execute(self, query: str) -> Execution:
+        return self.inner.execute(query)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class IntegersAsFloats(Faulty):
+    def execute(self, query: str) -> Execution:
+        return with_rows(super().execute(query), cells(lambda cell: float(cell) if isinstance(cell, int) else cell))
+
+
+class Trims(Faulty):
+    def execute(self, query: str) -> Execution:
+        return with_rows(super().execute(query), cells(lambda cell: cell or None))
+
+
+class RealsAsTexts(Faulty):
+    def execute(self, query: str) -> Execution:
+        return with_rows(super().execute(query), cells(lambda cell: str(cell) if isinstance(cell, float) else cell))
+
+
+class ClaimsBooleans(Faulty):
+    has_boolean_type = True
+
+
+class BytesAsHex(Faulty):
+    def execute(self, query: str) -> Execution:
+        return with_rows(super().execute(query), cells(lambda cell: cell.hex() if isinstance(cell, bytes) else cell))
+
+
+class FormatsSigns(Faulty):
+    def execute(self, query: str) -> Execution:
+        return super().execute(query.replace("%s", "NULL"))
+
+
+class NamesOnce(Faulty):
+    def execute(self, query: str) -> Execution:
+        found = super().execute(query)
+        if found.result is None:
+            return found
+        names = tuple(dict.fromkeys(found.columns or ()))
+        return replace(found, columns=names)
+
+
+class Shuffles(Faulty):
+    def execute(self, query: str) -> Execution:
+        return with_rows(super().execute(query), sorted)
+
+
+class Wraps(Faulty):
+    def execute(self, query: str) -> Execution:
+        return super().execute(f"SELECT * FROM ({query})")
+
+
+class CallsNothingAnError(Faulty):
+    def execute(self, query: str) -> Execution:
+        found = super().execute(query)
+        if found.failure is not None and found.failure.kind == "no_query":
+            return outcomes.failed(query, "error", "error", "syntax error")
+        return found
+
+
+class TakesTheFirst(Faulty):
+    def execute(self, query: str) -> Execution:
+        return super().execute(query.split(";", maxsplit=1)[0])
+
+
+class Writes(Faulty):
+    """Executes whatever comes, on a connection that may write."""
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> Any:
+        return cls(sqlite3.connect(url.path, isolation_level=None), limits)
+
+    def execute(self, query: str) -> Execution:
+        try:
+            cursor = self.inner.execute(query)
+            names = tuple(column[0] for column in cursor.description or ())
+            return outcomes.fetched(query, names, cursor.fetchall(), wall_time_s=0.0, cap=None, limits=self.limits)
+        except sqlite3.Error as error:
+            return outcomes.failed(query, "error", "error", str(error))
+
+
+class ManyLines(Faulty):
+    def execute(self, query: str) -> Execution:
+        found = super().execute(query)
+        if found.failure is None:
+            return found
+        return replace(found, failure=replace(found.failure, message=f"{found.failure.message}\nat line 1"))
+
+
+class Encodes(Faulty):
+    def execute(self, query: str) -> Execution:
+        if "\x00" in query:
+            raise ValueError("a text with NUL")
+        return super().execute(query)
+
+
+class Interrupted(Faulty):
+    def execute(self, query: str) -> Execution:
+        if "SUM(" in query:
+            return outcomes.failed(query, "error", "error", "interrupted")
+        return super().execute(query)
+
+
+class CutsInSilence(Faulty):
+    def execute(self, query: str) -> Execution:
+        found = super().execute(query)
+        return replace(found, status="rows", failure=None) if found.status == "truncated" else found
+
+
+class Constant(Faulty):
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        return "the same"
+
+
+class ChecksNothing(Faulty):
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        pass
+
+
+class Tells(Faulty):
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        super().check(DatabaseUrl(text=url.text.replace("absent", "absent-pa55")))
+
+
+class OneConnection(Faulty):
+    shared: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> Any:
+        if url.text not in cls.shared:
+            cls.shared[url.text] = SqliteEngine.open(url, limits)
+        return cls(cls.shared[url.text], limits)
+
+    def close(self) -> None:
+        self.shared.clear()
+        self.inner.close()
+
+
+def adapter(folder: Path, engine: Any) -> Adapter:
+    path = folder / "kinds.sqlite"
+
+    def write(statement: str) -> None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(statement)
+            connection.commit()
+
+    made = Adapter(
+        engine=engine,
+        url=DatabaseUrl.parse(f"sqlite:///{path}"),
+        absent=DatabaseUrl.parse(f"sqlite:///{folder}/absent.sqlite"),
+        write=write,
+        secrets=("pa55",),
+    )
+    prepare(made)
+    return made
+
+
+FAULTS = [
+    (IntegersAsFloats, "integers_are_exact", "found [4.611686018427388e+18,"),
+    (Trims, "texts_are_exact", "found"),
+    (Faulty, "decimals_are_exact", "found [12345678901.2345,"),
+    (RealsAsTexts, "reals_are_floats", "found ['0.1',"),
+    (ClaimsBooleans, "truth_is_as_declared", "the types of truths: found"),
+    (Faulty, "dates_are_dates", "found ['2024-02-29',"),
+    (Faulty, "timestamps_are_datetimes", "found ['2024-02-29 12:34:56',"),
+    (BytesAsHex, "binaries_are_bytes", "found ['00ff27',"),
+    (FormatsSigns, "signs_in_literals_stay", "'NULL'"),
+    (NamesOnce, "columns_keep_their_names", "two columns of one name: found (('a',)"),
+    (Shuffles, "rows_keep_their_order", "came otherwise: ((0,), (1,)"),
+    (Wraps, "comments_and_a_last_semicolon_are_harmless", "/* one */"),
+    (CallsNothingAnError, "no_statement_is_no_query", "found ('error', 'error') in place of ('error', 'no_query')"),
+    (TakesTheFirst, "several_statements_are_refused", "SELECT 1 ran"),
+    (Writes, "writes_change_nothing", "INSERT INTO digit VALUES (10) ran"),
+    (Writes, "sessions_cannot_be_steered", "BEGIN ran"),
+    (ManyLines, "errors_are_said_in_one_line", "has several lines"),
+    (Interrupted, "what_takes_too_long_is_ended", "interrupted"),
+    (CutsInSilence, "rows_are_capped", "found ('rows', 1000) in place of ('truncated', 1000)"),
+    (CutsInSilence, "bytes_are_capped", "found 'rows' in place of 'truncated'"),
+    (Constant, "content_has_a_fingerprint", "its fingerprint has not"),
+    (ChecksNothing, "what_is_absent_is_said", "absent.sqlite for a database"),
+    (Tells, "what_is_absent_is_said", "shows a secret"),
+    (Encodes, "monstrous_texts_are_survived", "raised ValueError: a text with NUL"),
+    (OneConnection, "engines_are_told_apart", "Cannot operate on a closed database"),
+]
+
+
+@pytest.mark.parametrize(("engine", "check", "said"), FAULTS, ids=lambda value: getattr(value, "__name__", value))
+def test_a_wrong_engine_is_found(tmp_path: Path, engine: Any, check: str, said: str) -> None:
+    with pytest.raises(AssertionError, match=re.escape(said)):
+        conform(adapter(tmp_path, engine), CHECK[check])
+
+
+def test_every_check_finds_a_fault() -> None:
+    assert {check for _, check, _ in FAULTS} == set(CHECK)
