@@ -26,6 +26,7 @@ from assay import demo, load_run
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "examples" / "github-workflow.yml"
 DOCUMENT = ROOT / "docs" / "guides" / "ci.md"
+JUNIT = ROOT / "docs" / "reference" / "junit.md"
 ACTIONS = {
     "actions/checkout@v4",
     "actions/setup-python@v5",
@@ -178,12 +179,12 @@ def test_the_lines_that_talk_to_github(checkout: Path, tools: Path) -> None:
     assert asked[1] == "pr comment 17 --edit-last --create-if-none --body-file comment.md"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.M | re.S)
+def blocks(language: str, document: Path = DOCUMENT) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", document.read_text(encoding="utf-8"), re.M | re.S)
 
 
 def test_the_failure_that_the_document_shows_is_assays(checkout: Path, tools: Path) -> None:
-    (shown,) = blocks("text")
+    (shown,) = blocks("text", JUNIT)
     question, gold, predicted = (
         re.findall(pattern, shown, re.M)[0]
         for pattern in (r"^Question: (.*)$", r"^Gold \(.*\):\n(.*)$", r"^Predicted \(.*\):\n(.*)$")

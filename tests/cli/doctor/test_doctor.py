@@ -81,7 +81,7 @@ def test_what_is_missing_is_said_with_its_command(
 def test_every_extra_for_users_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     from importlib.metadata import metadata
 
-    declared = set(metadata("assay").get_all("Provides-Extra") or ()) - {"all", "dev", "test"}
+    declared = set(metadata("assay").get_all("Provides-Extra") or ()) - {"all", "dev", "docs", "test"}
     found = _findings(capsys=capsys)
     assert {one["name"] for one in found["extras"]} == declared
     assert all(one["fits"] for one in found["packages"])
