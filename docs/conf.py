@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_site"))
@@ -60,6 +60,15 @@ def _drop_comments(_app: Sphinx, tree: nodes.document) -> None:
             raw.parent.remove(raw)
 
 
+def _reach(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None) -> None:
+    """Let keys scroll wide code, and screen readers hear at which level the navigation's headings are."""
+    if context.get("body"):
+        context["body"] = context["body"].replace("<pre><span></span>", '<pre tabindex="0"><span></span>')
+    if context.get("furo_navigation_tree"):
+        tree = context["furo_navigation_tree"]
+        context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
 def _show_folders(app: Sphinx, error: Exception | None) -> None:
     """Let the address of a folder show its README, and that of the site the README of the project."""
     if error is None and app.builder.format == "html":
@@ -71,4 +80,5 @@ def setup(app: Sphinx) -> None:
     """Sphinx's hook."""
     app.connect("source-read", _navigate)
     app.connect("doctree-read", _drop_comments)
+    app.connect("html-page-context", _reach, priority=900)  # after the theme's own
     app.connect("build-finished", _show_folders)
