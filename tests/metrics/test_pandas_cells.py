@@ -124,7 +124,7 @@ def _of_script(predicted: Path, gold: Path, *, ignore_order: bool) -> float:
 def test_what_a_query_returns_is_scored_as_the_script_does_that_writes_it_to_a_file(tmp_path: Path) -> None:
     """Rows with types, among them NULL, texts that pandas takes for numbers or for NaN, and columns of mixed types."""
     random, seen = Random(21), set()
-    for _ in range(150):
+    for _ in range(80):
         width, pools = random.choice((1, 1, 2)), [random.sample(TYPED, random.choice((1, 2, 4))) for _ in range(2)]
         rows = [tuple(map(random.choice, pools[:width])) for _ in range(random.choice((1, 2, 4)))]
         columns = tuple(f"c{at}" for at in range(width))
