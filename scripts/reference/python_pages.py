@@ -27,6 +27,7 @@ _OF_PLUGINS = (
     "AsksAboutDatabases",
     "CaseFormat",
     "Column",
+    "CountingReporter",
     "DescribesSchema",
     "Engine",
     "Executions",

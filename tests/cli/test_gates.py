@@ -218,7 +218,7 @@ def test_a_settings_file_holds_gates_and_flags_weigh_more(here: Path, capsys: py
         ("{min: 0.8}", "eval.yaml, line 4, column 14: gates, min is 0.8 (a number), and a mapping is expected"),
         ("{max_drop: [match]}", "write  max_drop: {match: 1%}"),
         ("{minimum: {match: 0.8}}", "no gate is called 'minimum' (did you mean 'min'?)"),
-        ("{min: {match: high}}", "eval.yaml, gates, min, match: 'high' is no number"),
+        ("{min: {match: high}}", "eval.yaml, line 4, column 8: gates, min, match: 'high' is no number"),
         ("{min: {match: [0.8]}}", "line 4, column 22: gates, min, match is a list, and a number or a text is expected"),
         ("{min: {match: 80}}", "80 percent"),
         ("[match]", "line 4, column 8: gates is a list, and a mapping is expected"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,8 @@ from rich.console import Console
 from assay import Run as RunInHand
 from assay.model import Run
 from assay.reports.console.run import drawn as drawn_parts
-from assay.reports.console.run import plain_summary, print_summary
+from assay.reports.console.run import next_steps, plain_summary, print_summary
+from assay.reports.views.figures import CaseLink, CountRow
 from assay.reports.views.run_build import view_of
 from drawing import draw_summary
 
@@ -55,7 +57,7 @@ def test_elsewhere_than_on_a_terminal_lines_are_plain(small_run: Run) -> None:
     print_summary(small_run, console=Console(file=out, width=40), run_path="runs/my run")
     text = out.getvalue()
     assert text == plain_summary(view_of(small_run, detailed=()), run_path="runs/my run")
-    assert "assay report 'runs/my run' --html report.html" in text
+    assert "assay view 'runs/my run'" in text
     assert not re.search("[\x1b╭│━]", text)
 
 
@@ -80,7 +82,7 @@ def test_disagreements_failures_and_next_steps_are_named(small_run: Run) -> None
     assert re.search(r"match +bird_ex +1 +12", text)
     assert re.search(r"gold: error +1 +g1 +no such column: T1.nme", text)
     assert re.search(r"type only +1 +88", text)
-    assert "assay report runs/a --html report.html" in text
+    assert "assay view runs/a" in text
 
 
 def test_the_summary_of_a_run_is_its_plain_text(small_run: Run) -> None:
@@ -92,6 +94,32 @@ def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run)
     text = plain_summary(view, run_path="runs/a", written={"html": "a.html"})
     assert text.endswith("in a browser: a.html\nfor a pull request: assay report runs/a --md report.md\n")
     assert "assay report" not in plain_summary(view), "a run that is stored nowhere cannot be drawn later"
+    assert "assay explain" not in plain_summary(view)
+
+
+def test_the_next_useful_command_stands_at_the_end(small_run: Run) -> None:
+    view = view_of(small_run, detailed=())
+    steps = next_steps(view, "runs/my run", earlier="runs/-a")
+    [explain, compare, show, share] = [shlex.split(command) for _, command in steps]
+    wrong = {item.case.id for item in small_run.evidence if item.outcome == "incorrect"}
+    assert explain[:3] == ["assay", "explain", "runs/my run"]
+    assert explain[3] in wrong
+    assert compare == ["assay", "diff", "runs/-a", "runs/my run"]
+    assert (show, share[:3]) == (["assay", "view", "runs/my run"], ["assay", "report", "runs/my run"])
+    assert plain_summary(view, run_path="runs/my run", earlier="runs/-a").splitlines()[-4].endswith(steps[0][1])
+
+
+def test_where_all_is_right_nothing_is_to_be_explained(small_run: Run) -> None:
+    view = replace(view_of(small_run, detailed=()), fix_first=(), causes=(), near_misses=(), failures=())
+    assert [command.split()[1] for _, command in next_steps(view, "runs/a")] == ["view", "report"]
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", "-x", "--help", "$(touch x)", "é"])
+def test_a_case_is_named_as_a_shell_takes_it(small_run: Run, name: str) -> None:
+    view = view_of(small_run, detailed=())
+    row = CountRow(name="c", meaning="", count=1, share=1.0, cases=(CaseLink(id=name, anchor=name),))
+    words = shlex.split(next_steps(replace(view, fix_first=(row,)), "runs/a")[0][1])
+    assert words == ["assay", "explain", "runs/a", *(["--"] if name.startswith("-") else []), name]
 
 
 @pytest.mark.parametrize("drawn", [True, False])

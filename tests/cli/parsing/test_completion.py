@@ -23,7 +23,7 @@ ASKED = [
     ("assay report x --to jun", ["junit="]),
     ("assay run x --system cha", ["chat:"]),
     ("assay run x --db sqli", ["sqlite:///"]),
-    ("assay run x --db sqlite:///da", ["sqlite:///data base.sqlite", "sqlite:///data/"]),
+    ("assay run x --db sqlite:///da", ["sqlite:///data-base.sqlite", "sqlite:///data/"]),
     ("assay run x --db=sqlite:///data/", ["sqlite:///data/b.sqlite"]),
     ("assay run x --columns s", ["strict"]),
     ("assay lint x --only L01,gold-f", ["L01,gold-fails"]),
@@ -34,7 +34,8 @@ ASKED = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("data base.sqlite", "data/b.sqlite", ".hidden.sqlite"):
+    hostile = ("data$(touch harm).sqlite", "data;harm.sqlite", "data\x1b[31m.sqlite", "data'.sqlite", "data\n.sqlite")
+    for name in ("data-base.sqlite", "data/b.sqlite", ".hidden.sqlite", *hostile):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     return tmp_path

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,9 +49,7 @@ def test_help_fits_and_says_where_to_read_on(
     shown = _shown(verb, capsys)
     assert max(map(len, shown.splitlines())) <= int(columns)
     assert "\x1b" not in shown
-    if not verb:
-        return
-    assert re.search(r"Exit status: 0 .*2 ", " ".join(shown.split()))
+    assert not verb or re.search(r"Exit status: 0 .*2 ", " ".join(shown.split()))
     [page] = re.findall(r"Read more: (\S+)", shown)
     assert (ROOT / page).is_file()
 
@@ -100,3 +101,22 @@ def test_a_long_command_is_broken_before_options_alone() -> None:
         assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(command)
         assert all(line.strip().startswith(("-", "assay")) for line in lines)
     assert len(command_lines(command, 200)) == 1
+
+
+def test_help_imports_nothing_that_only_work_needs() -> None:
+    """Each of these takes longer to import than the whole help to draw."""
+    heavy = {"rich", "pydantic", "duckdb", "sqlglot", "numpy", "msgspec", "httpx", "ruamel", "jinja2"}
+    program = (
+        "import sys\nfrom assay.cli.app import run_command_line\n"
+        "for verb in ([], ['run'], ['doctor'], ['init']): assert run_command_line([*verb, '--help']) == 0\n"
+        f"sys.stderr.write(' '.join(sorted({heavy} & set(sys.modules))))"
+    )
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

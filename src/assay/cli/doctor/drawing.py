@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.cli.doctor.facts import EngineFact, Extra, Findings, Machine, Package, Protection, Reached
 from assay.reports.text.plain import one_line, plural
+from assay.shell import install_command
 
 _MOST_TABLES = 12
 _GIB = 2**30
@@ -59,13 +60,14 @@ def _machine(machine: Machine, packages: Sequence[Package]) -> Iterator[tuple[st
     for one in packages:
         if not one.fits:
             has = "is not installed" if one.version is None else f"is {one.version}"
-            yield "wrong", f"{one.name} {has}: run  pip install '{one.name}{one.wanted}'"
+            yield "wrong", f"{one.name} {has}: run  {install_command(one.name + one.wanted)}"
 
 
 def _engine(one: EngineFact) -> str:
     if one.install is not None:
-        return f"not installed: {one.install}"
-    return one.trouble or one.version or "works"
+        return f"not installed: run  {one.install}"
+    number = (one.version or "").partition("+")[0]
+    return one.trouble or (f"works: {number}" if any(map(str.isdigit, number)) else "works")
 
 
 def _extra(one: Extra) -> str:
@@ -74,11 +76,11 @@ def _extra(one: Extra) -> str:
         return f"works: {one.gives} ({versions})"
     old = [f"{package.name} is {package.version}" for package in one.packages if package.version and not package.fits]
     why = f" ({', '.join(old)})" if old else ""
-    return f"missing{why}: {one.gives}: {one.install}"
+    return f"missing{why}: {one.gives}; run  {one.install}"
 
 
 def _protection(one: Protection) -> str:
-    return f"{'holds' if one.holds else 'DOES NOT HOLD'}: {one.tried}"
+    return f"{'holds' if one.holds else 'DOES NOT HOLD'}: {one.tried[:1].lower()}{one.tried[1:]}"
 
 
 def _reached(one: Reached) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,9 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.model import Case, ColumnUse, DatabaseUrl, Joining
 from assay.reports.text.plain import one_line, plural
+from assay.settings import is_run_file
+
+FILE_SCHEMES = ("sqlite", "duckdb")
 
 _MOST_NAMED = 8
 _GENERAL = ("match", "non_empty_match", "bird_ex", "spider_ex", "bird_soft_f1")
@@ -49,8 +52,8 @@ class Found:
 
     @property
     def holds_secret(self) -> bool:
-        """Whether the database's URL holds one."""
-        return self.db.reveal() != str(self.db)
+        """Whether the database's URL holds one, or may the system's."""
+        return self.db.reveal() != str(self.db) or "@" in (self.system or "")
 
 
 def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: str, case_format: str | None) -> Found:
@@ -62,6 +65,10 @@ def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: st
     from assay.cases import load_questions
     from assay.cases.load import recognise
 
+    url = DatabaseUrl.parse(db)
+    registry.engine_class(url)
+    if is_run_file(cases):
+        raise InputError(f"{cases}: this is a file of settings already: write  assay run {cases}")
     formats = registry.case_formats()
     name = case_format or recognise(cases, formats).name
     if name == "sdmx":
@@ -69,7 +76,6 @@ def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: st
             f"{cases}: these are targets for an SDMX assistant: write  assay sdmx {cases} --predictions FILE"
         )
     loaded = load_questions(cases, formats=formats, format=case_format)
-    url = DatabaseUrl.parse(db)
     told: list[str] = []
     notes = list(_trouble_with_databases(loaded.cases, url))
     if predictions is not None:
@@ -141,11 +147,15 @@ def _answers(cases: Path, predictions: Path | None, case_format: str | None) -> 
 
 
 def _trouble_with_databases(cases: Sequence[Case], template: DatabaseUrl) -> Iterator[str]:
-    """What cannot be read of the databases that the cases name, the first one's reason given."""
+    """What cannot be read of the databases that the cases name, the first one's reason given.
+
+    Of a server's only the first is tried: one that does not answer would be waited for again and again.
+    """
     from assay import registry
 
     missing: list[str] = []
-    for name in dict.fromkeys(case.database for case in cases):
+    names = list(dict.fromkeys(case.database for case in cases))
+    for name in names if template.scheme in FILE_SCHEMES else names[:1]:
         url = template.render(name)
         try:
             registry.engine_class(url).check(url)

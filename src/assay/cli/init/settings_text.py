@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.cli.init.found import Found
+from assay.cli.init.found import FILE_SCHEMES, Found
 from assay.model import DatabaseUrl, Limits
 
 _PLAIN = re.compile(r"(?:[A-Za-z_]|\.{0,2}/)(?:[\w./@+{}=?-]|:(?=\S)| (?=[\w./]))*", re.ASCII)
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", ".inf", ".nan"})
-_FILES = ("sqlite", "duckdb")
 
 
 def settings_text(found: Found, folder: Path) -> str:
@@ -23,6 +22,8 @@ def settings_text(found: Found, folder: Path) -> str:
 
 def _lines(found: Found, folder: Path) -> Iterator[str]:
     yield "# Written by assay init. Paths are relative to this file; an option on the command line weighs more."
+    if found.holds_secret:
+        yield "# It holds a password in a URL: keep this file out of version control."
     yield ""
     yield "# The questions:"
     yield from (f"#   {_comment(line)}" for line in found.lines)
@@ -33,8 +34,6 @@ def _lines(found: Found, folder: Path) -> Iterator[str]:
     yield ""
     yield from _answers(found, folder)
     yield ""
-    if found.holds_secret:
-        yield "# This URL holds a password: keep this file out of version control."
     yield "# The database. {db_id} in it stands for each case's own."
     yield f"db: {_scalar(_database(found.db, folder))}"
     yield ""
@@ -95,7 +94,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def _database(url: DatabaseUrl, folder: Path) -> str:
-    if url.scheme not in _FILES or url.path == ":memory:":
+    if url.scheme not in FILE_SCHEMES or url.path == ":memory:":
         return url.reveal()
     return f"{url.scheme}:///{_relative(Path(url.path), folder)}"
 

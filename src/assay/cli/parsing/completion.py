@@ -5,6 +5,7 @@ Each function is called by the parser with what is typed so far, when a shell as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from assay.errors import UsageError
 
 SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 _MOST_CASES = 5_000
+_SAFE: Final = re.compile(r"[\w@%+=:,./-]+")
+"""What a shell takes as it stands. Names come from files too, and a shell puts what is offered on the command line:
+one such as ``$(rm x)`` would be run with it."""
 _VARIABLE: Final = "_ASSAY_COMPLETE"
 _BASH = r"""_assay_completion() {
     local IFS=$'\n' line="${COMP_LINE:0:COMP_POINT}" word before
@@ -60,7 +64,7 @@ def completer_of(verb: str | None, parameter: Any) -> Callable[[Any, str], list[
     def complete(context: Any, typed: str) -> list[Offered]:
         # What a shell asks for must never end in a message: it would stand in the middle of a command line.
         with suppress(Exception):
-            return [Offered(value=one) for one in found(context, typed)]
+            return [Offered(value=one) for one in found(context, typed) if _SAFE.fullmatch(one)]
         return []
 
     return complete

@@ -82,10 +82,14 @@ def _expected(parameter: Any) -> str | None:
     described = getattr(parameter, "type_descriptor", None)
     kind: Any = getattr(described, "annotation", None)
     kind = get_args(kind)[0] if get_args(kind) else kind
-    noun = "a whole number" if kind is int else "a number" if kind is float else None
-    if noun is None:
+    bounds = parameter
+    if described is None:  # typer over click, whose options have types of click's own
+        bounds = parameter.type
+        kind = {"integer": int, "float": float}.get(str(bounds.name).removesuffix(" range"))
+    if kind not in (int, float):
         return None
-    least, most = parameter.min, parameter.max
+    noun = "a whole number" if kind is int else "a number"
+    least, most = getattr(bounds, "min", None), getattr(bounds, "max", None)
     if least is not None and most is not None:
         return f"{noun} from {least:g} to {most:g}"
     return f"{noun} from {least:g} up" if least is not None else noun

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,10 @@ from assay.reports.views.figures import Figure
 from assay.reports.views.run import RunView
 from assay.reports.views.run_build import view_of
 from assay.reports.views.selections import BesideHeadline
+from assay.shell import quoted
+
+_LONGEST_ID = 60
+"""A longer one is not for typing."""
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -28,22 +31,31 @@ def print_summary(
     console: Console | None = None,
     run_path: str | None = None,
     written: Mapping[str, str] | None = None,
+    earlier: str | None = None,
 ) -> None:
     """Print the summary of a run.
 
     On a terminal it is drawn to the console's width, without colour where NO_COLOR is set; elsewhere
-    it is the plain text of `plain_summary`. ``run_path`` is where the run is stored, and
-    ``written`` has the path of each report that exists by format, for the hints at the end.
+    it is the plain text of `plain_summary`. ``run_path`` is where the run is stored, ``earlier`` where an
+    earlier run over the same cases is, and ``written`` has the path of each report that exists by format:
+    for the hints at the end.
     """
-    view, steps = view_of(run, detailed=()), next_steps(run_path, written)
+    view = view_of(run, detailed=())
+    steps = next_steps(view, run_path, written, earlier=earlier)
     print_either(
         lambda width: drawn(view, steps, width),
-        lambda: plain_summary(view, run_path=run_path, written=written),
+        lambda: plain_summary(view, run_path=run_path, written=written, earlier=earlier),
         console,
     )
 
 
-def plain_summary(view: RunView, *, run_path: str | None = None, written: Mapping[str, str] | None = None) -> str:
+def plain_summary(
+    view: RunView,
+    *,
+    run_path: str | None = None,
+    written: Mapping[str, str] | None = None,
+    earlier: str | None = None,
+) -> str:
     """The summary as plain lines: nothing drawn, no line cut, one fact per line."""
     beside = view.lenient + (f" · {view.caution}" if view.caution else "")
     lines = [
@@ -55,7 +67,7 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
         *(f"note: {note}" for note in view.notes),
         *plain_sections(run_sections(view)),
     ]
-    steps = next_steps(run_path, written)
+    steps = next_steps(view, run_path, written, earlier=earlier)
     lines += ["", *(f"{what}: {command}" for what, command in steps)] if steps else []
     return plain_text(lines)
 
@@ -64,19 +76,37 @@ def _reading(figure: Figure) -> str:
     return " ".join(part for part in (figure.text, figure.interval, f"({figure.tally})") if part)
 
 
-def next_steps(run_path: str | None, written: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
-    """Where to read on: the reports that are written, and the commands that write the others.
+def next_steps(
+    view: RunView, run_path: str | None, written: Mapping[str, str] | None = None, *, earlier: str | None = None
+) -> list[tuple[str, str]]:
+    """What to do next, the most useful first: a command each, or a report that is written.
 
-    ``written`` has the path of each report that exists, by format. Without ``run_path`` the run is
-    stored nowhere, and no command could draw it.
+    A wrong answer is explained, an earlier run over the same cases compared, every case shown. ``written`` has the path
+    of each report that exists, by format. Without ``run_path`` the run is stored nowhere, and no command could read it.
     """
     steps = []
+    there = dict(written or {})
+    if run_path:
+        run = quoted(run_path)
+        if (wrong := _telling_case(view)) is not None:
+            steps.append(("why one is wrong", f"assay explain {run} {wrong}"))
+        if earlier is not None:
+            steps.append(("what has changed", f"assay diff {quoted(earlier)} {run}"))
+        there = {"html": f"assay view {run}", "md": f"assay report {run} --md report.md"} | there
     for what, suffix in (("every case, in a browser", "html"), ("for a pull request", "md")):
-        if written and suffix in written:
-            steps.append((what, written[suffix]))
-        elif run_path:
-            steps.append((what, f"assay report {shlex.quote(run_path)} --{suffix} report.{suffix}"))
+        if suffix in there:
+            steps.append((what, there[suffix]))
     return steps
+
+
+def _telling_case(view: RunView) -> str | None:
+    """The id of a wrong answer as a shell takes it, where there is one: best one with a repair, else with a cause."""
+    failed = [row for row in view.failures if row.blame == "system"]
+    for row in (*view.fix_first, *view.causes, *view.near_misses, *failed):
+        for case in row.cases:
+            if len(case.id) <= _LONGEST_ID and case.id.isprintable():
+                return quoted(case.id) if not case.id.startswith("-") else f"-- {quoted(case.id)}"
+    return None
 
 
 def drawn(view: RunView, steps: Sequence[tuple[str, str]], width: int) -> list[RenderableType]:
