@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WITHOUT_BROWSER = 3
+PATIENCE_MS = 300_000
+"""For a machine that is busy with other work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,7 @@ def make_pictures(folder: Path) -> list[Path]:
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         subprocess.run([sys.executable, "-m", "assay", "demo"], cwd=work, check=True, stdout=subprocess.DEVNULL)
         page_address = (Path(work) / "assay-demo" / "report.html").as_uri()
-        started = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"], timeout=PATIENCE_MS)
         for one in PICTURES:
             context = started.new_context(
                 viewport={"width": one.width, "height": one.height},
@@ -108,6 +110,7 @@ def make_pictures(folder: Path) -> list[Path]:
                 color_scheme="light",
                 reduced_motion="reduce",
             )
+            context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
             page.goto(page_address + one.address)
             shown = page.screenshot()
