@@ -14,7 +14,7 @@ _HEAD = """# Benchmarks
 with 1 where a bound is missed. A ratio is measured in one run, each piece of work in turn with what it is measured
 against; times and memory are those of the machine that is named, with its load before: only near 0 do times mean much.
 A bound is what the project holds itself to: a line that says *missed* is work to be done. What other commands measure
-is in [benchmarks](../benchmarks/README.md).
+is in [benchmarks](../../benchmarks/README.md).
 """
 
 

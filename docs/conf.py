@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_site"))
 
-from navigation import PAGES, hidden_trees  # noqa: E402 - it lies beside this file
+from navigation import PAGES, hidden_trees, without_folders  # noqa: E402 - it lies beside this file
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -48,7 +48,7 @@ html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 
 def _navigate(_app: Sphinx, page: str, source: list[str]) -> None:
     """Put a page's part of the navigation at its end, where it does not show."""
-    source[0] += hidden_trees(ROOT, page)
+    source[0] = without_folders(ROOT, page, source[0]) + hidden_trees(ROOT, page)
 
 
 def _drop_comments(_app: Sphinx, tree: nodes.document) -> None:
@@ -58,6 +58,15 @@ def _drop_comments(_app: Sphinx, tree: nodes.document) -> None:
     for raw in list(tree.findall(nodes.raw)):
         if not re.sub(r"<!--.*?-->", "", raw.astext(), flags=re.S).strip():
             raw.parent.remove(raw)
+
+
+def _reach(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None) -> None:
+    """Let keys scroll wide code, and screen readers hear at which level the navigation's headings are."""
+    if context.get("body"):
+        context["body"] = context["body"].replace("<pre><span></span>", '<pre tabindex="0"><span></span>')
+    if context.get("furo_navigation_tree"):
+        tree = context["furo_navigation_tree"]
+        context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
 def _show_folders(app: Sphinx, error: Exception | None) -> None:
@@ -71,4 +80,5 @@ def setup(app: Sphinx) -> None:
     """Sphinx's hook."""
     app.connect("source-read", _navigate)
     app.connect("doctree-read", _drop_comments)
+    app.connect("html-page-context", _reach, priority=900)  # after the theme's own
     app.connect("build-finished", _show_folders)

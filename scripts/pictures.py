@@ -33,7 +33,7 @@ class Picture:
     name: str
     address: str = ""
     width: int = 1240
-    height: int = 980
+    height: int = 720
 
 
 PICTURES = (

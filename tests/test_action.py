@@ -76,8 +76,8 @@ def _judge(folder: Path, tools: Path, **inputs: str) -> tuple[subprocess.Complet
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    said = dict(line.split("=", 1) for line in (folder / "output").read_text().splitlines())
-    return done, said
+    output = (folder / "output").read_text() if (folder / "output").exists() else ""
+    return done, dict(line.split("=", 1) for line in output.splitlines())
 
 
 def test_inputs_reach_the_shell_as_environment_alone() -> None:
@@ -104,6 +104,27 @@ def test_the_step_judges_and_writes_the_summary(checkout: Path, tools: Path) -> 
     settings = json.loads((checkout / "runs" / "candidate" / "run.json").read_bytes())["settings"]
     assert (settings["name"], settings["limits"]["timeout_s"]) == ("a $(touch x) name", 5.0)
     assert not (checkout / "x").exists()
+
+
+@pytest.mark.slow
+def test_no_input_says_what_another_one_is_to_say(checkout: Path, tools: Path) -> None:
+    """Nor is a file's name an option, nor does it matter how far a line is indented."""
+    done, said = _judge(checkout, tools, output="runs/a\npassed=true")
+    assert (done.returncode, said) == (2, {})
+    assert "::error::" in done.stdout
+    for name in ("--help", "-h", "--version"):
+        done, said = _judge(checkout, tools, cases=name)
+        assert (done.returncode, said["passed"]) == (2, "false")
+        assert name in done.stderr
+    done, _ = _judge(checkout, tools, baseline="none\n::error::forged", html="", junit="")
+    assert done.returncode == 0
+    assert [line for line in done.stdout.splitlines() if line.startswith("::")] == [
+        "::notice::there is no run in none ::error::forged: the gates that compare with one do not hold"
+    ]
+    indented = {"options": "\r\n   --limit=2 \r\n", "min": "  match=0.1\n\n  bird_ex=0.1  ", "output": "-x y"}
+    done, said = _judge(checkout, tools, html="", junit="", **indented)
+    assert (done.returncode, said) == (0, {"run": "-x y", "passed": "true"}), done.stderr
+    assert "2 of 2" in (checkout / "summary.md").read_text("utf-8")
 
 
 @pytest.mark.slow

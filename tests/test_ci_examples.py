@@ -115,6 +115,14 @@ def test_only_maintained_actions_are_used() -> None:
     assert {one["uses"] for one in steps() if "uses" in one} == ACTIONS
 
 
+def test_what_the_workflow_asks_for_the_action_can_be_asked_for() -> None:
+    inputs = YAML(typ="safe", pure=True).load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    text = step("Judge")["run"] + str(workflow()["env"]["GATES"])
+    named = set(re.findall(r"(?<!\S)--([a-z-]+)", text)) - {"md"}  # the summary, which the action writes by itself
+    assert named >= {"predictions", "db", "min", "max-drop", "baseline", "fail-on-regression", "junit", "html"}
+    assert {{"db": "database"}.get(name, name) for name in named} <= inputs.keys()
+
+
 def test_the_run_that_is_kept_is_the_one_that_is_fetched() -> None:
     kept, fetched = step("Keep the run")["with"], step("Fetch it")["with"]
     assert kept["name"] == fetched["name"]
@@ -202,6 +210,9 @@ def test_the_failure_that_the_document_shows_is_assays(checkout: Path, tools: Pa
 def test_the_documents_yaml_parses() -> None:
     action, hooks, excerpt, gitlab = (YAML(typ="safe", pure=True).load(block) for block in blocks("yaml"))
     assert action[0]["uses"].startswith("OWNER/assay@")
+    inputs = YAML(typ="safe", pure=True).load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    assert action[0]["with"].keys() <= inputs.keys()
+    assert {name for name, one in inputs.items() if one.get("required")} <= action[0]["with"].keys()
     assert hooks["repos"][0]["repo"].endswith("OWNER/assay")
     assert excerpt[0]["name"] == "Judge"
     assert gitlab["answers"]["artifacts"]["reports"] == {"junit": "junit.xml"}

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 BUILDS = "import sys; from hatchling.build import build_sdist, build_wheel; build_{kind}(sys.argv[1])"
 LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".*_cache", ".hypothesis", ".venv*", "*.pyc", "__pycache__", "*.egg-info", "dist", "build"
+    ".git", ".*_cache", ".hypothesis", ".venv*", "*.pyc", "__pycache__", "*.egg-info", "dist", "build", "site"
 )
 
 pytestmark = [
@@ -47,15 +47,13 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("distribution")
 
 
-def _copy(to: Path) -> Path:
+def _copy(whence: Path, to: Path) -> Path:
     to.mkdir(parents=True)
-    for entry in ROOT.iterdir():
-        if entry.name in {name.strip("/") for name in ("src", *_shipped())} or entry.name in ("README.md", "LICENSE"):
-            if entry.is_dir():
-                shutil.copytree(entry, to / entry.name, ignore=LEFT_OUT)
-            else:
-                shutil.copy2(entry, to / entry.name)
-    shutil.copy2(ROOT / "pyproject.toml", to / "pyproject.toml")
+    for name in (*_shipped(), "README.md", "LICENSE", "pyproject.toml"):
+        if (whence / name).is_dir():
+            shutil.copytree(whence / name, to / name, ignore=LEFT_OUT)
+        else:
+            shutil.copy2(whence / name, to / name)
     return to
 
 
@@ -65,7 +63,7 @@ def _shipped() -> list[str]:
 
 @pytest.fixture(scope="module")
 def source(places: Path) -> Path:
-    return _copy(places / "source")
+    return _copy(ROOT, places / "source")
 
 
 @pytest.fixture(scope="module")
@@ -88,16 +86,12 @@ def wheel(unpacked: Path, places: Path) -> Path:
     return _built(unpacked, "wheel", places / "wheel")
 
 
-def test_the_wheel_holds_the_package_whole_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_package_whole_and_nothing_else(source: Path, wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    source = {
-        path.relative_to(ROOT / "src").as_posix()
-        for path in (ROOT / "src" / "assay").rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
-    }
+    package = {path.relative_to(source / "src").as_posix() for path in (source / "src").rglob("*") if path.is_file()}
     about = {name for name in names if name.startswith("assay-")}
-    assert names - about == source
+    assert names - about == package
     assert {"assay/py.typed", "assay/demo/cases.jsonl", "assay/reports/html/templates/report.css"} <= names
     version = PROJECT["project"]["version"]
     folder = f"assay-{version}.dist-info"
@@ -117,7 +111,7 @@ def test_the_source_archive_holds_what_is_promised_and_no_leftovers(unpacked: Pa
 
 def test_builds_are_the_same_to_the_byte(source: Path, sdist: Path, wheel: Path, places: Path) -> None:
     """Made elsewhere, later, of files with other times and rights."""
-    other = _copy(places / "elsewhere" / "deeper")
+    other = _copy(source, places / "elsewhere" / "deeper")
     long_ago = time.time() - 1e8
     for path in other.rglob("*"):
         os.utime(path, (long_ago, long_ago))

@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
     "optional-dependencies"
 ]
-COLLECTIONS = {"all", "test", "dev"}
+COLLECTIONS = {"all", "docs", "test", "dev"}
+"""What brings nothing that Assay itself asks for."""
 MODULES = {
     "arrow": {"pyarrow": "pyarrow"},
     "pandas": {"pandas": "pandas"},

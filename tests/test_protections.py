@@ -82,6 +82,12 @@ def test_what_is_gone_is_named_and_nothing_else(monkeypatch: pytest.MonkeyPatch,
 
 
 @ON_LINUX
+def test_without_the_system_s_own_figures_memory_is_not_capped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("assay.protections.STATISTICS", str(tmp_path / "nothing"))
+    assert lacking() == (MEMORY,)
+
+
+@ON_LINUX
 @pytest.mark.parametrize(("platform", "lost"), [("darwin", {MEMORY, WORKBOOK}), ("freebsd14", {MEMORY})])
 def test_other_systems_lack_what_they_do_not_take(
     monkeypatch: pytest.MonkeyPatch, platform: str, lost: set[str]

@@ -32,6 +32,17 @@ def test_pages_made_from_the_code_are_up_to_date() -> None:
     assert stale == [], "run  python scripts/reference"
 
 
+def test_every_exit_status_is_listed_and_verbs_end_with_no_other() -> None:
+    from assay.cli import app
+
+    ended = {app.DONE, 1, app.UNUSABLE_INPUT, app.INTERRUPTED, app.OUR_FAULT, app.BY_CTRL_C}
+    for page in (ROOT / "docs" / "reference" / "commands").glob("*.md"):
+        part = page.read_text(encoding="utf-8").partition("## Exit status")[2]
+        listed = [int(status) for status in re.findall(r"^\| (\d+) \| \S", part, re.M)]
+        assert listed == sorted(set(listed)), page.name
+        assert set(listed) == ended if page.name == "README.md" else {0, 2} <= set(listed) <= ended, page.name
+
+
 def _text(name: str) -> str:
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 

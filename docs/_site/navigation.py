@@ -82,6 +82,16 @@ def _tree(title: str, pages: list[str]) -> str:
     return f"\n\n```{{toctree}}\n:hidden:\n{caption}\n{listed}\n```\n"
 
 
+def without_folders(root: Path, page: str, text: str) -> str:
+    """The text without its links to folders, which code hosts show and a site does not."""
+    folder = (root / page).parent
+
+    def kept(found: re.Match[str]) -> str:
+        return found[1] if (folder / found[2]).is_dir() else found[0]
+
+    return re.sub(r"(?<!!)\[([^\]\n]+)\]\(([\w./-]+)\)", kept, text)
+
+
 def unplaced(root: Path) -> Iterator[str]:
     """The pages of docs/ that nobody finds: in no index."""
     placed = {FIRST, INDEX, *(one for _, pages in navigation(root) for one in pages)}

@@ -46,7 +46,7 @@ def _index(top: Any, verbs: list[tuple[tuple[str, ...], Any]]) -> Iterator[str]:
     panels: dict[str, list[str]] = {}
     for words, verb in verbs:
         panel = _panel(verb) or _panel(top.commands[words[0]]) or ""
-        said = f"| [`assay {' '.join(words)}`]({'-'.join(words)}.md) | {_cell(verb.short_help)} |"
+        said = f"| [`assay {' '.join(words)}`]({'-'.join(words)}.md) | {cell(verb.short_help)} |"
         panels.setdefault(panel, []).append(said)
     order = [*getattr(type(top), "panels", ()), *panels]
     for panel in dict.fromkeys(one for one in order if one in panels):
@@ -69,7 +69,7 @@ def _page(words: tuple[str, ...], verb: Any) -> Iterator[str]:
     yield from ("```text", typed, "```", "")
     if arguments:
         yield from ("## Takes", "", "| argument | what it is |", "|---|---|")
-        yield from (f"| `{_argument(one)}` | {_cell(one.help)} |" for one in arguments)
+        yield from (f"| `{_argument(one)}` | {cell(one.help)} |" for one in arguments)
         yield ""
     yield from _grouped(verb.params)
     yield from _ending(" ".join((verb.epilog or "").split()))
@@ -86,7 +86,7 @@ def _ending(epilog: str) -> Iterator[str]:
     yield from ("## Exit status", "", "| status | meaning |", "|---|---|")
     for part in found[1].split("; "):
         status, _, meaning = part.partition(" ")
-        yield f"| {status} | {_cell(meaning)} |"
+        yield f"| {status} | {cell(meaning)} |"
     yield from ("", f"Read more: [{found[2].removeprefix('docs/')}]({relpath(found[2], FOLDER)}).", "")
 
 
@@ -120,7 +120,7 @@ def _options(options: list[Any]) -> Iterator[str]:
         takes = "" if option.is_flag else f" {option.metavar or _kind(option)}"
         written = ", ".join(f"`{one}{takes if one == shown[-1] or option.secondary_opts else ''}`" for one in shown)
         written = written.replace("|", "\\|")
-        yield f"| {written} | {_cell(option.help)}{_extra(option)} |"
+        yield f"| {written} | {cell(option.help)}{_extra(option)} |"
     yield ""
 
 
@@ -152,7 +152,8 @@ def _panel(found: Any) -> str | None:
     return panel if isinstance(panel, str) else None
 
 
-def _cell(text: str | None) -> str:
+def cell(text: str | None) -> str:
+    """A help text as a cell of a table."""
     told = re.sub(r"\s*\[default: ([^\]]*)\]", _default, text or "")
     return _code(told).replace("|", "\\|")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from command_pages import FOLDER, command_pages
 from python_pages import python_pages
+from settings_page import PLACE, settings_page
 
 FOLDERS = (FOLDER, "docs/reference/python")
 """Nothing else stands in these."""
@@ -18,6 +19,7 @@ def made_pages() -> dict[str, str]:
     return {
         **{f"{FOLDERS[0]}/{name}": text for name, text in command_pages().items()},
         **{f"{FOLDERS[1]}/{name}": text for name, text in python_pages().items()},
+        PLACE: settings_page(),
         "docs/reference/lint-rules.md": rules_page(),
     }
 

@@ -27,6 +27,7 @@ _OF_PLUGINS = (
     "AsksAboutDatabases",
     "CaseFormat",
     "Column",
+    "CountingReporter",
     "DescribesSchema",
     "Engine",
     "Executions",
@@ -142,7 +143,7 @@ def _other_name(one: Named) -> str:
 
 def _doc(one: Named) -> str:
     if isinstance(one.node, ast.Assign | ast.AnnAssign):
-        return _text_below(ast.parse(inspect.getsource(one.module)).body, one.name)
+        return text_below(ast.parse(inspect.getsource(one.module)).body, one.name)
     return inspect.getdoc(one.value) or ""
 
 
@@ -239,7 +240,7 @@ def _fields(one: Named, node: ast.ClassDef) -> Iterator[str]:
         if written.startswith("ClassVar"):
             continue
         default = _default(part.value)
-        told = _text_below(node.body, name)
+        told = text_below(node.body, name)
         choices = _choices(one.module, written)
         known = f"One of {choices}." if choices else ""
         yield _item(f"`{name}: {_quotes(written)}{default}`", " ".join(text for text in (told, known) if text))
@@ -281,7 +282,7 @@ def _values(alias: Any) -> str:
     return ", ".join(f"`{value}`" for value in typing.get_args(alias))
 
 
-def _text_below(body: list[ast.stmt], name: str) -> str:
+def text_below(body: list[ast.stmt], name: str) -> str:
     """The text that stands below the line which defines a name."""
     for part, after in zip(body, [*body[1:], None], strict=True):
         targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]

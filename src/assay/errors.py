@@ -19,6 +19,8 @@ the offending value, where, and what to do.
 
 from __future__ import annotations
 
+from assay.shell import install_command
+
 
 class AssayError(Exception):
     """The root: catch it to catch everything that Assay raises on purpose."""
@@ -80,8 +82,8 @@ class MissingDependency(AssayError):
         super().__init__(package, extra)
 
     def __str__(self) -> str:
-        wanted = self.package if self.extra is None else f"'assay[{self.extra}]'"
-        return f"this needs the package {self.package!r}: run  pip install {wanted}"
+        wanted = self.package if self.extra is None else f"assay[{self.extra}]"
+        return f"this needs the package {self.package!r}: run  {install_command(wanted)}"
 
 
 class UnscoredError(AssayError):

@@ -45,7 +45,7 @@ def caps_memory() -> bool:
 
 
 def caps_address_space() -> bool:
-    """Whether a process's address space and processor time can be limited. macOS takes no limit of the first."""
+    """Whether a process's address space can be limited. macOS has the call and refuses it."""
     return sys.platform != "darwin" and module("resource") is not None
 
 

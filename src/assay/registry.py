@@ -7,7 +7,7 @@ load, is an error that names the package and the cause.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from assay.engines.loading import ANY_SCHEME, load_engine
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
-from assay.ports import CaseFormat, EngineClass, Metric, Reporter, StreamingReporter, System
+from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Reporter, StreamingReporter, System
 from assay.sdmx.gc_pause import collector_paused
 from assay.systems.options import SystemOptions
 
@@ -158,13 +158,16 @@ def render(name: str, run: Run) -> bytes:
     return b"".join(pieces(name, run))
 
 
-def pieces(name: str, run: Run) -> Iterator[bytes]:
-    """A run in the format of that name, piece by piece, as far as its reporter can. Raises as `render` does."""
+def pieces(name: str, run: Run, *, drawn: Callable[[int], None] | None = None) -> Iterator[bytes]:
+    """A run in the format of that name, piece by piece, as far as its reporter can. Raises as `render` does.
+
+    ``drawn`` is called now and then with how many cases are drawn, if the reporter can tell.
+    """
     chosen, entry = reporter(name), find("assay.reports", name)
     what = f"the report format {name!r} of {_package(entry)}"
     # Millions of values are made that no cycle holds: the garbage collector would take seconds to search them.
     with collector_paused():
-        made = _pieces_of(chosen, run)
+        made = _pieces_of(chosen, run, drawn)
         while True:
             try:
                 piece = next(made, _END)
@@ -182,8 +185,10 @@ def pieces(name: str, run: Run) -> Iterator[bytes]:
 _END = object()
 
 
-def _pieces_of(chosen: Reporter, run: Run) -> Iterator[object]:
-    if isinstance(chosen, StreamingReporter):
+def _pieces_of(chosen: Reporter, run: Run, drawn: Callable[[int], None] | None) -> Iterator[object]:
+    if drawn is not None and isinstance(chosen, CountingReporter):
+        yield from chosen.counted_pieces(run, drawn)
+    elif isinstance(chosen, StreamingReporter):
         yield from chosen.pieces(run)
     else:
         yield chosen.render(run)

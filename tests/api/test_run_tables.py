@@ -48,6 +48,29 @@ def test_the_three_tables_hold_the_same(run: assay.Run) -> None:
     assert arrow[1]["near_misses"] == ["missing_rows"]
 
 
+def test_a_column_of_pandas_has_one_type_whatever_is_in_it(run: assay.Run, tmp_path: Path) -> None:
+    """So that the tables of several runs go together: with NULL, with nothing else, and without."""
+    pandas = pytest.importorskip("pandas")
+    with sqlite3.connect(tmp_path / "t.sqlite") as connection:
+        connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    case = assay.Case(id="1", question="?", golds=("SELECT 1",), conversation="c", turn=1, difficulty="easy")
+    answer = assay.Prediction(case_id="1", query="SELECT 1")
+    databases = f"sqlite:///{tmp_path / 't.sqlite'}"
+    other = assay.evaluate([case], [answer], databases=databases, metrics=["match"], workers=1)
+    frames = [run.to_pandas(), other.to_pandas()]
+    assert dict(frames[0].dtypes) == dict(frames[1].dtypes)
+    text, whole = pandas.Series(["text"]).dtype, pandas.Int64Dtype()
+    assert {name: frames[0].dtypes[name] for name in ("conversation", "strength", "turn", "gold_rows", "match")} == {
+        "conversation": text,
+        "strength": text,
+        "turn": pandas.Int32Dtype(),
+        "gold_rows": whole,
+        "match": float,
+    }
+    assert frames[0]["conversation"].isna().all()
+
+
 @pytest.mark.parametrize("name", ["arrow", "pandas", "polars"])
 def test_a_missing_library_is_told_with_the_command_that_installs_it(
     run: assay.Run, name: str, monkeypatch: pytest.MonkeyPatch

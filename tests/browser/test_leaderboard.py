@@ -41,6 +41,8 @@ def test_a_case_opens_with_every_answer_equal_ones_together(look: Look, board: P
     again = look(board, f"#case={shown[0]}")
     assert again.page.inner_text("#case-title") == shown[0]
     again.quiet()
+    gone = look(board, "#case=nosuch")
+    assert gone.page.inner_text("#notice") == "There is no case “nosuch” in this leaderboard."
 
 
 @pytest.mark.parametrize("width", [360, 800, 1400])

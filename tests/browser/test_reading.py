@@ -13,12 +13,20 @@ pytestmark = pytest.mark.slow
 
 VIEWS = [
     ("report", ""),
+    ("report", "#tab=cases"),
+    ("report", "#tab=metrics"),
+    ("report", "#tab=causes"),
+    ("report", "#tab=run"),
+    ("report", "#show=incorrect&column=tag&column=metric%3Amatch&sort=-id&flag=gone"),
     ("report", "#case=c-02"),
     ("witnessed", ""),
     ("witnessed", "#case=c-09"),
     ("diff", ""),
+    ("diff", "#tab=metrics"),
+    ("board", ""),
     ("diff", "#case=c-01"),
     ("sdmx", ""),
+    ("sdmx", "#tab=causes"),
     ("sdmx", "#case=talk"),
 ]
 
@@ -33,7 +41,7 @@ def axe() -> str:
 @pytest.mark.parametrize(("name", "fragment"), VIEWS, ids=[f"{name}{fragment}" for name, fragment in VIEWS])
 def test_axe_finds_nothing(name: str, fragment: str, look: Look, axe: str, request: pytest.FixtureRequest) -> None:
     opened = look(request.getfixturevalue(name), fragment)
-    if "case" in fragment:
+    if "case=" in fragment:
         opened.open_case()
     opened.page.evaluate(axe)
 

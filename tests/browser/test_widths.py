@@ -118,7 +118,7 @@ def test_an_open_case_has_the_same_few_sizes_and_fits(look: Look, report: Path, 
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        (".pill { white-space: nowrap; padding-right: 90rem; }", "the page scrolls sideways"),
+        (".tile { padding-right: 90rem; }", "the page scrolls sideways"),
         (".figures td { min-width: 30rem; }", "out of its card"),
         (".card { margin-bottom: -2rem; }", "over its neighbour"),
         (".counts th { display: block; width: 2rem; overflow: hidden; white-space: nowrap; }", "cut"),

@@ -246,3 +246,34 @@ def test_loading_json_lines_imports_none_of_the_other_formats_libraries(tmp_path
     )
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class Theirs:
+    """A format of another package, for files that formats of Assay's take as well."""
+
+    name = "theirs"
+    takes_encoding = True
+
+    def recognises(self, path):
+        return path.suffix in (".sql", ".jsonl") and path.read_bytes().startswith(b"-- theirs")
+
+    def cases(self, path, fields):
+        return [Case(id="a", question=path.read_text(fields.encoding or "utf-8"), golds=("SELECT 1",))]
+
+
+@pytest.mark.parametrize("name", ["a.sql", "a.jsonl"])
+def test_a_format_of_another_package_is_asked_first_wherever_it_stands(write, formats, name):
+    path = write(name, "-- theirs\n")
+    for asked in ([Theirs(), *formats], [*formats, Theirs()]):
+        assert recognise(path, asked).name == "theirs"
+    other = write(f"b{path.suffix}", "SELECT 1\tshop\n")
+    assert recognise(other, [Theirs(), *formats]).name == recognise(other, formats).name != "theirs"
+
+
+def test_a_format_of_another_package_says_whether_it_takes_an_encoding(write, formats):
+    path = write("a.sql", "-- theirs: Zürich".encode("latin-1"))
+    (case,) = load_cases(path, formats=[*formats, Theirs()], fields=FieldNames(encoding="latin-1"))
+    assert case.question == "-- theirs: Zürich"
+    mute = type("Mute", (Theirs,), {"takes_encoding": False})
+    with pytest.raises(UsageError, match="an encoding was named"):
+        load_cases(path, formats=[*formats, mute()], fields=FieldNames(encoding="latin-1"))

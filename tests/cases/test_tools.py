@@ -7,6 +7,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -400,3 +401,31 @@ def test_ours_and_benchmarks_files_are_nobody_elses(tmp_path: Path) -> None:
         {"cases": [{"id": "1", "question": "q", "sql": GOLD}]},
     ):
         assert recognise(_written(tmp_path, document), formats).name in {"json", "spider"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "path"),
+    [
+        ({"input": {"messages": [{"content": "Which names?", "role": "user"}]}}, "input.messages[0].content"),
+        ({"expected": {"answer": GOLD}}, "expected.answer"),
+        ({"output": [{"message": {"content": ANSWER}}]}, "output[0].message.content"),
+        ({"output": {"a.b": ANSWER}}, 'output["a.b"]'),
+    ],
+)
+def test_where_text_is_expected_and_an_object_stands_its_texts_are_named(
+    tmp_path: Path, changed: dict[str, Any], path: str
+) -> None:
+    """Each of them can be named as the column."""
+    file = _written(tmp_path, [{**BRAINTRUST[0], **changed}])
+    with pytest.raises(CaseFileError, match="expected text; of what is in it name the column, such as ") as caught:
+        _read(file)
+    assert f'"{path}"' in str(caught.value)
+    fields = FieldNames(
+        **{{"input": "question", "expected": "gold", "output": "prediction"}[next(iter(changed))]: path}
+    )
+    formats = registry.case_formats()
+    (case,) = load_questions(file, formats=formats, fields=replace(fields, prediction=None)).cases
+    (prediction,) = load_predictions(
+        file, formats=formats, fields=replace(fields, question=None, gold=None)
+    ).predictions
+    assert (case.question, case.golds, prediction.query) == ("Which names?", (GOLD,), ANSWER)

@@ -97,6 +97,15 @@ def test_queries_from_files_and_standard_input(folder: Path, monkeypatch: pytest
     assert read_queries(SQL_PREDICTED="-", SQL_GOLD=f"@{folder / 'gold.sql'}") == [GOLD, f"{GOLD};\n"]
 
 
+def test_a_query_may_open_with_a_comment(folder: Path) -> None:
+    """Of which the parser does not take the dashes for an option."""
+    golds = [f"{comment}{GOLD}" for comment in ("-- the adults\n", "--\n", "-- a = b\n--db\n")]
+    shown = _check(folder, f"--adults\n{GOLD}", *golds, *DB)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    misspelt = _check(folder, GOLD, GOLD, "--dv", "sqlite:///t.sqlite")
+    assert (misspelt.returncode, "--db" in misspelt.stderr) == (2, True)
+
+
 def test_what_never_ends_is_no_query(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a device or a file too large for a query no more is read than tells so."""
     with (folder / "large.sql").open("wb") as file:

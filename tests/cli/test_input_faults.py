@@ -94,6 +94,78 @@ def in_database(name: str) -> Fault:
     return Fault(files={"cases.jsonl": [{**row, "db_id": name} for row in questions()]})
 
 
+BIRD: Rows = [
+    {"question_id": 1471 + 3 * at, "db_id": "shop", "question": f"{at}?", "evidence": "", "SQL": "SELECT 1"}
+    for at in range(2)
+]
+SPIDER2 = {
+    "bench/spider2-lite.jsonl": [{"instance_id": "local001", "db": "shop", "question": "how many?"}],
+    "bench/gold/exec_result/local001.csv": b"n\n2\n",
+    "bench/gold/spider2lite_eval.jsonl": [{"instance_id": "local001", "condition_cols": [], "ignore_order": True}],
+    "out/local001.sql": b"SELECT count(*) AS n FROM t",
+}
+TOOLKIT: Rows = [
+    {"id": 1, "db_id": "shop", "utterance": "how many?", "sql": ["SELECT 1"]}
+    | {"predictions": {name: {"predicted_sql": "SELECT 2"} for name in ("granite", "llama")}}
+]
+EVALBENCH: Rows = [
+    {
+        "id": 1,
+        "nl_prompt": "how many?",
+        "database": "shop",
+        "golden_sql": {"sqlite": ["SELECT 1"], "mysql": ["SELECT 2"]},
+    }
+]
+INSPECT = {
+    "version": 2,
+    "status": "success",
+    "eval": {"task": "sql"},
+    "samples": [
+        {"id": 1, "epoch": epoch, "input": "how many?", "target": "SELECT 1", "output": {"completion": "SELECT 2"}}
+        for epoch in (1, 2)
+    ],
+}
+
+
+def document(of: object) -> bytes:
+    return json.dumps(of).encode()
+
+
+def bird(predictions: Mapping[str, str], *options: str) -> Fault:
+    return Fault(
+        files={"cases.json": document(BIRD), "answers.json": document(predictions)},
+        cases="cases.json",
+        predictions="answers.json",
+        options=options,
+    )
+
+
+def defog(query: str) -> Fault:
+    text = f'question,query,db_name,query_category\nhow many?,"{query}",shop,basic\n'
+    return Fault(files={"cases.csv": text.encode()}, cases="cases.csv")
+
+
+def sparc(answers: bytes = b"SELECT 1\n", turns: str = "interaction") -> Fault:
+    said = [{"utterance": "how many?", "query": "SELECT 1"}]
+    conversations = [{"database_id": "shop", name: said} for name in ("interaction", turns)]
+    return Fault(
+        files={"cases.json": document(conversations), "answers.txt": answers},
+        cases="cases.json",
+        predictions="answers.txt",
+    )
+
+
+def spider2(*, without: str = "", **files: bytes) -> Fault:
+    kept = {name: content for name, content in SPIDER2.items() if name != without}
+    return Fault(
+        files={**kept, **files}, cases="bench", predictions="out", options=("--db", "sqlite:///dbs/shop.sqlite")
+    )
+
+
+def tool(of: object, *options: str) -> Fault:
+    return Fault(files={"tool.json": document(of)}, cases="tool.json", predictions=None, options=options)
+
+
 FAULTS: Mapping[str, Fault] = {
     "predictions whose id has a name that is not known": Fault(files={"predictions.jsonl": answers("question_no")}),
     "ids in both files under one name that is not known": Fault(files=BOTH_NR),
@@ -169,6 +241,38 @@ FAULTS: Mapping[str, Fault] = {
     "an id with an escape sequence, twice": Fault(
         files={"cases.jsonl": [{**row, "id": "\x1b[31ma"} for row in questions()]}
     ),
+    "a format that there is not": Fault(options=("--case-format", "brid")),
+    "an expected result with an unknown key": Fault(
+        files={"cases.jsonl": [{"id": "a", "question": "?", "gold_result": {"fil": "a.csv"}}]}
+    ),
+    "an expected result whose rows differ in width": Fault(
+        files={"cases.jsonl": [{"id": "a", "question": "?", "gold_result": [[1], [1, 2]]}]}
+    ),
+    "an option of a case that there is not": Fault(files={"cases.jsonl": questions(options={"duplicate": "ignored"})}),
+    "BIRD's predictions by `question_id`": bird({"1471": "SELECT 1", "1474": "SELECT 1\t----- bird -----\tshop"}),
+    "the same, with `--prediction-id-column question_id`": bird(
+        {"1471": "SELECT 1", "1474": "SELECT 1\t----- bird -----\tshop"}
+    ),
+    "a prediction of BIRD's for another database": bird(
+        {"0": "SELECT 1\t----- bird -----\tshop", "1": "SELECT 1\t----- bird -----\tshoq"}
+    ),
+    "a brace of defog's that stays open": defog("SELECT {a, b FROM t"),
+    "braces of defog's without columns before them": defog("SELECT {} FROM t"),
+    "a conversation of SParC's without turns": sparc(turns="interactions"),
+    "lines of SParC's with a blank line at a wrong place": sparc(b"SELECT 1\nSELECT 1\n\nSELECT 1\n"),
+    "questions of EHRSQL's without labels": Fault(
+        files={"ehr/data.json": document({"version": "1", "data": [{"id": "a", "question": "?"}]})}, cases="ehr"
+    ),
+    "a file that is none among Spider 2.0's predictions": spider2(**{"out/readme.txt": b"x"}),
+    "a prediction for no instance of Spider 2.0's": spider2(**{"out/local01.csv": b"n\n2\n"}),
+    "an empty folder of predictions": spider2(without="out/local001.sql", **{"out/.keep": b""}),
+    "Spider 2.0's gold without its evaluation": spider2(without="bench/gold/spider2lite_eval.jsonl"),
+    "golds in several dialects": tool(EVALBENCH),
+    "a dialect that there is not": tool(EVALBENCH, "--gold-column", "golden_sql.sqlit"),
+    "predictions of several pipelines": tool(TOOLKIT),
+    "a pipeline that there is not": tool(TOOLKIT, "--prediction-column", "granit"),
+    "a log of several epochs": tool(INSPECT),
+    "a log that was cut off": Fault(files={"log.eval": b"PK\x03\x04 cut"}, cases="log.eval", predictions=None),
     "a db_id with `..`": in_database("../dbs/shop"),
     "an absolute path as db_id": in_database("/etc/passwd"),
     "an encoded db_id": in_database("%2e%2e"),
@@ -198,6 +302,7 @@ def test_what_is_printed_and_the_exit_status(
         if callable(content):
             content(tmp_path / name)
         else:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_bytes(content if isinstance(content, bytes) else lines(content))
     before = {path.name for path in tmp_path.iterdir()}
     option = re.search(r"with `(--.+)`", given)

@@ -5,10 +5,17 @@ from __future__ import annotations
 import io
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import assay
+from assay import registry
+from assay.cli.output import write_reports
 from assay.cli.progress import progress
+from assay.model import Run
 from assay.runs.progress import Progress
 
 
@@ -78,3 +85,22 @@ def test_a_quiet_run_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with progress(quiet=True) as tell:
         tell(asking(5, 3, ending=True, in_flight=1))
     assert capsys.readouterr() == ("", "")
+
+
+def test_writing_reports_is_a_stage_of_its_own_unless_it_is_quiet(
+    clock: list[float], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = registry.pieces
+
+    def slowly(name: str, run: Run, *, drawn: Callable[[int], None]) -> Any:
+        clock[0] += 11
+        return pieces(name, run, drawn=drawn)
+
+    monkeypatch.setattr(registry, "pieces", slowly)
+    case = {"id": "1", "question": "?", "gold_sql": "SELECT 1"}
+    run = assay.evaluate([case], {"1": "SELECT 1"}, databases="sqlite://", workers=1)
+    written = write_reports(run, [("html", tmp_path / "a.html"), ("json", None)])
+    assert written == {"html": tmp_path / "a.html"}
+    assert capsys.readouterr().err.splitlines() == ["drawing: 0 of 1 cases, about 11 s left"]
+    write_reports(run, [("html", tmp_path / "a.html")], quiet=True)
+    assert capsys.readouterr().err == ""

@@ -17,6 +17,7 @@ import pytest
 
 import assay
 import commands
+from assay.reports.text.query_table import MOST_ROWS, aligned_rows
 from assay.runs.querying import answered, named_runs
 from assay.runs.store.run_tables import TABLES
 
@@ -197,3 +198,11 @@ def test_no_more_rows_are_made_than_somebody_reads(folder: Path) -> None:
         assert process.stdout.readline() == b"range\n"
         process.stdout.close()
         assert process.wait() == 0
+
+
+def test_rows_that_nobody_sees_are_not_counted_for_ever(folder: Path) -> None:
+    runs, _ = named_runs([folder / "a"])
+    with answered(runs, "SELECT * FROM range(100000000000)") as result:
+        text = aligned_rows(result.columns, result.rows)
+    assert text.count("\n") == MOST_ROWS + 3
+    assert text.endswith("… and more than 1,000,000 more rows: --csv and --json have all of them\n")

@@ -53,7 +53,9 @@ def test_its_cells_run_in_their_order_and_draw(capsys: pytest.CaptureFixture[str
     assert {Run, RunDiff, Verdict, Comparison} <= set(drawn)
     assert "first version: match" in drawn[Run]
     assert "with repairs" in drawn[RunDiff]
-    assert "correct" in drawn[Verdict]
+    assert values[-1].outcome == "correct"
+    assert names["one"].verdict.outcome == "incorrect"
+    assert names["second"].aggregates.correct >= names["run"].aggregates.correct + len(names["repaired"])
     assert "duplicates only" in drawn[Comparison]
     for html in drawn.values():
         assert html.strip().startswith("<div")

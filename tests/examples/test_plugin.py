@@ -116,12 +116,12 @@ def test_a_run_is_shown_where_the_package_is_gone(site: Path, shop: Path) -> Non
         (("--db", "csvfolder:///nowhere", "-p", "answers.sql"), "the folder 'nowhere' cannot be read"),
         (("--db", "csvfolder:///shop", "-p", "gold.sql", "--metrics", "first_raw"), "did you mean 'first_row'?"),
         (("--db", "csvfolder:///shop", "--system", "nearest:absent.jsonl"), "absent.jsonl cannot be read"),
-        (("--db", "csvfolder:///shop", "--system", "nearest:gold.sql"), "gold.sql, line 1: '-- q1: How many"),
+        (("--db", "csvfolder:///shop", "--system", "nearest:gold.sql"), "gold.sql, line 1: '-- @q1: How many"),
         (("--db", "csvfolder:///shop", "-p", "torn.sql"), "torn.sql, line 3: q2 has no query below it"),
     ],
 )
 def test_bad_input_is_told_as_assay_tells_its_own(site: Path, shop: Path, given: tuple[str, ...], said: str) -> None:
-    (shop / "torn.sql").write_text("-- q1:\nSELECT 1;\n-- q2:\n", encoding="utf-8")
+    (shop / "torn.sql").write_text("-- @q1\nSELECT 1;\n-- @q2\n", encoding="utf-8")
     done = assay("run", "gold.sql", *given, "-q", folder=shop, sites=(site,))
     assert done.returncode == 2, done.stdout + done.stderr
     assert said in done.stderr
@@ -155,6 +155,49 @@ class Reads:
         raise RuntimeError("out of order")
 
 
+class Raises:
+    name = "raises"
+    dialect = "sqlite"
+    has_boolean_type = False
+
+    @classmethod
+    def open(cls, url, limits):
+        return cls()
+
+    @classmethod
+    def check(cls, url):
+        pass
+
+    @classmethod
+    def version(cls):
+        return "1"
+
+    @classmethod
+    def fingerprint(cls, url):
+        return "1"
+
+    def describe(self):
+        return "raises"
+
+    def execute(self, query):
+        raise RuntimeError("out of order")
+
+    def answer(self, case):
+        raise RuntimeError("out of order")
+
+    def siblings(self):
+        return ()
+
+    def close(self):
+        pass
+
+
+class Asked(Raises):
+    @classmethod
+    def open(cls, url, options):
+        return cls()
+
+
 class Checks:
     name = "checks"
 
@@ -174,9 +217,9 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "broken",
             {
                 "assay.metrics": {"gone": "no_such_module:Gone", "absent": "broken:Absent"},
-                "assay.systems": {"shapeless": "broken:Shapeless", "opens": "broken:Opens"},
+                "assay.systems": {"shapeless": "broken:Shapeless", "opens": "broken:Opens", "asked": "broken:Asked"},
                 "assay.cases": {"reads": "broken:Reads"},
-                "assay.engines": {"checks": "broken:Checks"},
+                "assay.engines": {"checks": "broken:Checks", "raises": "broken:Raises"},
             },
         ),
     ):
@@ -231,3 +274,17 @@ def test_a_fault_of_another_package_is_not_called_assays(
     assert "this is a fault in the package broken-package, which extends Assay" in done.stderr
     assert "RuntimeError: out of order" in done.stderr
     assert "report these lines where you have broken-package from" in done.stderr
+
+
+def test_what_raises_at_one_case_costs_that_case(site: Path, shop: Path, neighbours: dict[str, Path]) -> None:
+    sites = (site, neighbours["broken"])
+    given = job("-p", "answers.sql", "--db", "raises:///shop", "-o", "by-engine")
+    assay(*given, folder=shop, sites=sites)
+    run = load_run(shop / "by-engine")
+    assert (run.aggregates.unscored, run.aggregates.incorrect) == (4, 0)
+    assert {item.verdict.reason for item in run.evidence} == {"judging this case failed: RuntimeError: out of order"}
+    given = job("--system", "asked:x", "--db", "csvfolder:///shop", "-o", "by-system")
+    told = assay(*given, folder=shop, sites=sites)
+    asked = load_run(shop / "by-system")
+    assert (asked.aggregates.incorrect, asked.aggregates.unanswered) == (4, 4)
+    assert "RuntimeError: out of order" in told.stdout + told.stderr

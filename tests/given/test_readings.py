@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+import json
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from math import inf, nan
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +25,12 @@ KINDS: dict[str, st.SearchStrategy[Cell]] = {
     "code": st.from_regex(r"0[0-9]{2}", fullmatch=True),
     "date": st.dates(),
     "timestamp": st.datetimes(),
+    "time": st.times(),
+    "duration": st.timedeltas(timedelta(days=-9), timedelta(days=9)),
+    "bytes": st.binary(min_size=1, max_size=4),
+    "list": st.lists(st.none() | st.integers(-9, 9), max_size=3),
+    "words": st.lists(st.text("ab \"{}[],'\\\\é", max_size=3), max_size=3),
+    "object": st.dictionaries(st.sampled_from("ab"), st.text("ab01", max_size=2) | st.none(), max_size=2),
 }
 
 
@@ -49,6 +57,10 @@ def written(cell: Cell) -> str:
     """The cell as a program writes it into CSV."""
     if cell is None:
         return ""
+    if isinstance(cell, bytes):
+        return f"\\x{cell.hex()}"
+    if isinstance(cell, (list, dict)):
+        return json.dumps(cell)
     return repr(cell) if isinstance(cell, float) else str(cell)
 
 
@@ -176,3 +188,96 @@ def test_json_has_numbers_and_writes_dates_as_text() -> None:
     assert equal(Result.of([("2024-01-31", 1)]), Result.of([("2024-01-31", 1)]), cells=cells)
     assert not equal(Result.of([("1",)]), Result.of([(1,)]), cells=cells)
     assert not equal(Result.of([("",)]), Result.of([(None,)]), cells=cells)
+
+
+DAY = date(2024, 1, 31)
+
+
+@pytest.mark.parametrize(
+    ("cell", "typed"),
+    [
+        ("1 year 2 mons 3 days 04:05:06.5", timedelta(days=423, hours=4, minutes=5, seconds=6.5)),
+        ("1 year 2 months", timedelta(days=420)),
+        ("3 days, 0:00:00", timedelta(days=3)),
+        ("-1 days +02:00:00", timedelta(hours=-22)),
+        ("26:00:00", timedelta(hours=26)),
+        ("12:34:56+02", time(12, 34, 56, tzinfo=timezone(timedelta(hours=2)))),
+        ("\\xDE\\xADab", b"\xde\xadab"),
+        ("\\xdead6162", b"\xde\xadab"),
+        ("bytearray(b'\\xde\\xad')", b"\xde\xad"),
+        ("{1,NULL,-3}", [1, None, -3]),
+        ('{a,"b c","d,\\"e"}', ["a", "b c", 'd,"e']),
+        ("{{1,2},{3,4}}", [[1, 2], [3, 4]]),
+        ("{}", []),
+        ("{0.1,2}", [0.1, 2.0]),
+        ("{0.1,2}", [Decimal("0.1"), Decimal(2)]),
+        ("{2024-01-31}", [DAY]),
+        ('["2024-01-31"]', [DAY]),
+        ('["2024-01-31"]', ["2024-01-31"]),
+        ("[a, b c, 'd,e', NULL]", ["a", "b c", "d,e", None]),
+        ("{'a': 1, 'b': [x, y]}", {"a": 1, "b": ["x", "y"]}),
+        ('{"b": [1.5], "a": null}', {"a": None, "b": [Decimal("1.5")]}),
+    ],
+)
+def test_a_cell_is_each_compound_value_that_it_spells(cell: str, typed: Cell) -> None:
+    assert equal(Result.of([(cell,)]), Result.of([(typed,)]))
+    assert equal(Result.of([(typed,)]), Result.of([(cell,)]), cells=("engine", "text"))
+    assert equal(Result.of([(cell,)]), Result.of([(cell,)]), cells=("text", "engine"))
+
+
+@pytest.mark.parametrize(
+    ("cell", "typed"),
+    [
+        ("3", timedelta(days=3)),
+        ("3 days 1", timedelta(days=3)),
+        ("24:00:01", timedelta(hours=24)),
+        ("12:34:56+02", time(12, 34, 56)),
+        ("\\xdeab", b"\xde"),
+        ("{1,2", [1, 2]),
+        ("{1,2}", [2, 1]),
+        ("{1,2}", ["1", "2", "3"]),
+        ("[1, 2]", {"a": 1}),
+        ('["1"]', [1]),
+        ('{"a": 1}', {"a": 1, "b": None}),
+        ("[" * 5000, [[]]),
+        ("{" * 5000 + "}" * 5000, [[]]),
+        ('{"a', ["a"]),
+    ],
+)
+def test_a_cell_is_no_compound_value_that_it_does_not_spell(cell: str, typed: Cell) -> None:
+    assert not equal(Result.of([(cell,)]), Result.of([(typed,)]))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "cells", "same"),
+    [
+        ('{"a": [1]}', {"a": [1]}, ("engine", "engine"), True),
+        ('{"a": [1]}', '{"a":[1]}', ("engine", "engine"), False),
+        (UUID(int=7), str(UUID(int=7)), ("engine", "engine"), True),
+        (timedelta(hours=3), time(3), ("engine", "engine"), True),
+        (timedelta(hours=27), time(3), ("engine", "engine"), False),
+        ("03:00:00", time(3), ("engine", "engine"), False),
+        ("03:00:00", time(3), ("dateless", "engine"), True),
+        ("27:00:00", timedelta(hours=27), ("dateless", "engine"), True),
+        ("2024-01-31", DAY, ("dateless", "engine"), True),
+        ("2024-01-31", DAY, ("engine", "engine"), False),
+        ("\\xde", b"\xde", ("dateless", "engine"), False),
+        ("7", 7, ("dateless", "engine"), False),
+        (["2024-01-31"], [DAY], ("json", "engine"), True),
+        (["1"], [1], ("json", "engine"), False),
+    ],
+)
+def test_an_engine_says_what_it_has_and_stays_exact_in_it(
+    ours: Cell, theirs: Cell, cells: tuple[CellTypes, CellTypes], same: bool
+) -> None:
+    assert equal(Result.of([(ours,)]), Result.of([(theirs,)]), cells=cells) is same
+    assert equal(Result.of([(theirs,)]), Result.of([(ours,)]), cells=(cells[1], cells[0])) is same
+
+
+def test_each_column_of_lists_is_read_as_its_own() -> None:
+    """Texts in one and dates in another, in whatever order the columns stand."""
+    rows: list[Row] = [(["2024-01-31"], [DAY], {"a": 0.1}, [Decimal("0.1")])]
+    text = Result.of([('["2024-01-31"]', "{2024-01-31}", '{"a": 0.1}', "{0.1}")])
+    assert equal(text, Result.of(rows))
+    assert equal(Result.of([("{2024-01-31}", '["2024-01-31"]')]), Result.of([(["2024-01-31"], [DAY])]))
+    assert not equal(text, Result.of([(["2024-01-31"], [DAY], {"a": 0.1}, [Decimal("0.2")])]))

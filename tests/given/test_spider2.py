@@ -26,6 +26,8 @@ STANDARDS: dict[str, dict[str, Any]] = {
     "missing": {"condition_cols": [], "ignore_order": True},
     "names": {"condition_cols": ["n"], "ignore_order": True},
     "no_lists": {"condition_cols": 0.5, "ignore_order": True},
+    "misspelt": {"condition_col": [0], "ignore_order": True},
+    "misspelt_order": {"condition_cols": [0], "ignoreorder": False},
 }
 GOLDS = {
     "local001.csv": "n,name\n1,a\n2,b\n",
@@ -40,12 +42,16 @@ GOLDS = {
     "uneven_b.csv": "n,m\n1,2\n",
     "names.csv": "n\n1\n",
     "no_lists.csv": "n\n1\n",
-    "Missing.csv": "n\n1\n",
+    "missing.CSV": "n\n1\n",
+    "misspelt.csv": "n\n1\n",
+    "misspelt_order.csv": "n\n1\n",
 }
 BROKEN = {
     "beyond": "condition column 5",
-    "uneven": "3 lists of columns, and there is 2 variants",
-    "missing": "has no missing.csv",
+    "uneven": "3 lists of columns, and there are 2 variants",
+    "missing": 'has no missing.csv, nor one with _a, _b and so on (did you mean "missing.CSV"?)',
+    "misspelt": 'condition_cols is absent, and there is "condition_col"',
+    "misspelt_order": 'ignore_order is absent, and there is "ignoreorder"',
     "names": "expected places of columns",
     "no_lists": "condition_columns",
     "unknown": "spider2lite_eval.jsonl has no line for unknown",

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import duckdb
 import pytest
@@ -70,6 +71,26 @@ def test_each_side_runs_on_its_own_database_and_in_its_own_dialect(databases: tu
     golds.pop("ties")
     turned = assay.evaluate(again, golds, databases=duck, gold_databases=lite, metrics=["match"])
     assert {one.case.id: one.outcome for one in turned.evidence} == expected
+
+
+def test_types_that_one_engine_lacks_are_told_by_its_texts(databases: tuple[str, str]) -> None:
+    """Lists, objects, UUIDs, times and durations of DuckDB beside SQLite's texts, in both directions."""
+    lite, duck = databases
+    values = {
+        "list": ("SELECT [1, 2]", "SELECT '[1,2]'", "SELECT '[2,1]'"),
+        "object": ("SELECT {'a': 'x', 'b': NULL}", 'SELECT \'{"b": null, "a": "x"}\'', 'SELECT \'{"a": "x"}\''),
+        "uuid": (f"SELECT UUID '{UUID(int=7)}'", f"SELECT '{UUID(int=7)}'", f"SELECT '{UUID(int=8)}'"),
+        "time": ("SELECT TIME '03:00:00'", "SELECT '03:00:00'", "SELECT '03:00:01'"),
+        "duration": ("SELECT INTERVAL 27 HOUR", "SELECT '27:00:00'", "SELECT '03:00:00'"),
+    }
+    golds, answers = {}, {}
+    for name, (gold, right, wrong) in values.items():
+        golds |= {f"{name}, correct": gold, f"{name}, incorrect": gold}
+        answers |= {f"{name}, correct": right, f"{name}, incorrect": wrong}
+    for asked, said, ours, theirs in ((golds, answers, duck, lite), (answers, golds, lite, duck)):
+        cases = [Case(id=name, question="?", database="shop", golds=(query,)) for name, query in asked.items()]
+        run = assay.evaluate(cases, said, databases=theirs, gold_databases=ours, metrics=["match"], workers=1)
+        assert {one.case.id for one in run.evidence if not one.case.id.endswith(f", {one.outcome}")} == set()
 
 
 def test_golds_database_is_checked_and_what_needs_one_database_is_refused(databases: tuple[str, str]) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import math
+import sqlite3
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from assay.cases.given.files import ResultFiles, of_answer
+from assay.cases.given.files import ResultFiles, of_answer, of_gold
 from assay.metrics.pandas_cells import pandas_result
 from assay.metrics.spider2 import Spider2Lite
-from assay.model import Case, CaseOptions, Cell, GivenResult, Prediction
+from assay.model import Case, CaseOptions, Cell, GivenResult, Prediction, Result
+from assay.model.making import remade
 from assay.ports import Executions
 
 pandas = pytest.importorskip("pandas")
@@ -87,3 +90,59 @@ def test_two_columns_of_csv_score_as_in_the_benchmark(
     gold: list[Cell], predicted: list[Cell], value: float, ignore_order: bool
 ) -> None:
     assert _score(gold, predicted, ignore_order=ignore_order) == value
+
+
+TYPED: tuple[Cell, ...] = (
+    *(None, 0, 1, 7, 10**12, 1.5, 2.0, 0.004, float("inf"), "1", "007", "1.0"),
+    *("NA", "null", "", " ", "True", "abc", "1,000", "a\nb", "é", "2024-01-31"),
+)
+
+
+def _of_script(predicted: Path, gold: Path, *, ignore_order: bool) -> float:
+    """The benchmark's score of two files: each of gold's columns among the predicted ones."""
+
+    def columns(path: Path) -> list[list[object]]:
+        read = pandas.read_csv(path).transpose().values.tolist()
+        found = [[0 if pandas.isna(cell) else cell for cell in column] for column in read]
+        return (
+            [sorted(one, key=lambda x: (str(x), isinstance(x, (int, float)))) for one in found]
+            if ignore_order
+            else found
+        )
+
+    def alike(one: object, two: object) -> bool:
+        if isinstance(one, (int, float)) and isinstance(two, (int, float)):
+            return math.isclose(one, two, abs_tol=0.01)
+        return one == two
+
+    theirs = columns(predicted)
+    return float(
+        all(any(len(one) == len(two) and all(map(alike, one, two)) for two in theirs) for one in columns(gold))
+    )
+
+
+def test_what_a_query_returns_is_scored_as_the_script_does_that_writes_it_to_a_file(tmp_path: Path) -> None:
+    """Rows with types, among them NULL, texts that pandas takes for numbers or for NaN, and columns of mixed types."""
+    random, seen = Random(21), set()
+    for _ in range(150):
+        width, pools = random.choice((1, 1, 2)), [random.sample(TYPED, random.choice((1, 2, 4))) for _ in range(2)]
+        rows = [tuple(map(random.choice, pools[:width])) for _ in range(random.choice((1, 2, 4)))]
+        columns = tuple(f"c{at}" for at in range(width))
+        connection = sqlite3.connect(":memory:")
+        connection.execute(f"CREATE TABLE t ({', '.join(columns)})")
+        connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * width)})", rows)
+        pandas.read_sql_query("SELECT * FROM t", connection).to_csv(tmp_path / "p.csv", index=False)
+        connection.close()
+        gold = [[random.choice(TYPED) if random.random() < 0.1 else cell for cell in row] for row in rows]
+        with (tmp_path / "g.csv").open("w", newline="", encoding="utf-8") as out:
+            csv.writer(out, lineterminator="\n").writerows([columns, *gold])
+        ignore_order = random.random() < 0.5
+        given = ResultFiles(tmp_path, of_gold).read("g.csv")
+        ran = given.execution()
+        returned = remade(ran, result=Result(columns=columns, rows=tuple(rows)))
+        case = Case(id="1", question="?", results=(given,), options=CaseOptions(ignore_order=ignore_order))
+        prediction = Prediction(case_id="1", query="SELECT * FROM t")
+        score = Spider2Lite().score(case, prediction, Executions(golds=(ran,), predicted=returned), None).value
+        assert score == _of_script(tmp_path / "p.csv", tmp_path / "g.csv", ignore_order=ignore_order), (rows, gold)
+        seen.add(score)
+    assert seen == {0.0, 1.0}

@@ -159,7 +159,7 @@ def test_each_section_stands_under_one_tab_and_the_overview_is_first(large_run: 
     assert list(found) == ["overview", "metrics", "causes", "run"]
     assert sorted(key for keys in found.values() for key in keys) == sorted(one.key for one in sections)
     assert "by-difficulty" in found["overview"]
-    assert found["metrics"][:2] == ["metrics", "by-database"]
+    assert found["metrics"][:2] == ["metrics", "cross"]
     assert found["run"][0] == "made"
     assert parts(())[0].name == "overview"
     assert len(parts(())) == 1

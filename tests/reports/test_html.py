@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from assay import registry
 from assay.model import Evidence, Run
 from assay.reports.html.run import HtmlReporter
 from assay.reports.text.plain import one_line
@@ -151,6 +152,18 @@ def test_a_benchmark_renders_quickly_into_a_modest_file(large_run: Run) -> None:
     print(f"{size / 1e6:.1f} MB in {min(seconds):.2f} s")
     assert size < 5_000_000
     assert min(seconds) < 10
+
+
+def test_the_page_says_how_far_it_is_and_is_the_same_for_it(small_run: Run, build_run: Callable[..., Run]) -> None:
+    items = [
+        replace(small_run.evidence[0], case=replace(small_run.evidence[0].case, id=str(place))) for place in range(450)
+    ]
+    run = build_run(items)
+    told: list[int] = []
+    assert b"".join(registry.pieces("html", run, drawn=told.append)) == HtmlReporter().render(run)
+    assert told == [0, 200, 400]
+    assert b"".join(registry.pieces("json", small_run, drawn=told.append)) == registry.render("json", small_run)
+    assert told == [0, 200, 400]  # which does not count
 
 
 def test_however_many_cases_there_are_none_is_left_out(large_run: Run) -> None:

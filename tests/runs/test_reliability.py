@@ -109,6 +109,24 @@ def test_the_numbers_are_those_of_their_definitions(every: Callable[..., Run]) -
     assert sure.curve[1].scores[0] == pytest.approx(found.scores[0].rate.value)
 
 
+def test_each_point_of_the_curve_is_the_run_that_holds_the_others_back(judged: Callable[..., Run]) -> None:
+    """Those without a confidence, too: declining them is right where the question has no answer."""
+    sure = (None, 0.2, 0.5, 0.5, 0.9)
+    cases = [case_of(f"{expects} {at}", expects) for expects in EXPECTED for at in range(2 * len(sure))]
+    answers = [
+        Prediction(case_id=case.id, query=GOLD if at % 2 else "SELECT 0", confidence=sure[at // 2])
+        for case, at in zip(cases, [*range(2 * len(sure))] * len(EXPECTED), strict=True)
+    ]
+    found = totals_of(judged(cases, answers, metrics=["match"], penalties=[3])).confidence
+    for point in found.curve:
+        held = [
+            one if (one.confidence or 0.0) >= point.threshold else replace(one, decision="decline") for one in answers
+        ]
+        beside = totals_of(judged(cases, held, metrics=["match"], penalties=[3]))
+        assert point.scores == pytest.approx([score.rate.value for score in beside.scores])
+        assert (point.coverage, point.risk) == pytest.approx((beside.coverage.value, 1 - beside.accuracy.value))
+
+
 def test_without_such_questions_there_are_no_such_numbers(judged: Callable[..., Run]) -> None:
     run = judged([case_of("1"), case_of("2")], {"1": GOLD, "2": None})
     assert run.aggregates.reliability is None

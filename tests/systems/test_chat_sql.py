@@ -159,6 +159,7 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
         (ChatAnswer(content="```sql\nSELECT a FROM", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm</think>"), "unanswered", "only its thoughts"),
+        (ChatAnswer(content='<think>hm</think>{"sql": null}'), "unanswered", 'its answer begins "{"sql": null}"'),
         (ChatAnswer(content="<think>a</think>\nNo such table."), "clarification", 'it said: "No such table."'),
         (ChatAnswer(content='{"sql": null}'), "unanswered", "gave no query"),
         (ChatAnswer(content=" \n"), "unanswered", "gave no query"),

@@ -294,6 +294,37 @@ class RightOnes(Ids):
         return ("\n".join(item.case.id for item in run.evidence if item.outcome != "unscored") or "none").encode()
 
 
+class Page(Ids):
+    suffix = ".html"
+
+    def render(self, run: Run) -> Any:
+        text = "".join(f"<p>{item.case.question}</p>" for item in run.evidence)
+        return text.encode("utf-8", "replace") + super().render(run)
+
+
+class Tags(Ids):
+    suffix = ".xml"
+
+    def render(self, run: Run) -> Any:
+        inner = "".join(f"<p>{item.case.question}</p>" for item in run.evidence if "<" not in item.case.question)
+        return b"<run>" + inner.encode("utf-8", "replace") + super().render(run) + b"</run>"
+
+
+class Keys(Ids):
+    suffix = ".json"
+
+    def render(self, run: Run) -> Any:
+        return ("{" + super().render(run).decode() + "}").encode()
+
+
+class Sheet(Ids):
+    suffix = ".csv"
+
+    def render(self, run: Run) -> Any:
+        lines = ((item.case.id, item.case.question.replace('"', '""')) for item in run.evidence)
+        return "".join(f'{id_},"{asked}"\n' for id_, asked in lines).encode("utf-8", "replace")
+
+
 @pytest.mark.parametrize(
     ("reporter", "check", "said"),
     [
@@ -304,6 +335,10 @@ class RightOnes(Ids):
         (Empty, "every_run_is_drawn", "is empty"),
         (Counting, "the_same_run_is_the_same_report", "drawn again it is another report"),
         (Torn, "pieces_make_the_whole", "not what render() gives"),
+        (Page, "strangers_texts_stay_texts", "a question's <script> is markup"),
+        (Tags, "strangers_texts_stay_texts", "read as XML: raised ParseError"),
+        (Keys, "strangers_texts_stay_texts", "read as JSON: raised JSONDecodeError"),
+        (Sheet, "strangers_texts_stay_texts", "a spreadsheet runs the cell '=HYPERLINK"),
         (RightOnes, "every_case_is_there", "cases are not there, such as case-2"),
     ],
 )
@@ -376,6 +411,11 @@ class Naive(Own):
         return [Case(id=id_, question=asked, golds=gold, origin="a line") for id_, asked, gold in golds]
 
 
+class Deaf(Own):
+    def predictions(self, path: Path, fields: FieldNames) -> Any:
+        return super().predictions(path, replace(fields, encoding=None))
+
+
 class Vague(Own):
     def cases(self, path: Path, fields: FieldNames) -> Any:
         try:
@@ -399,6 +439,25 @@ def test_assays_own_way_of_reading_passes(tmp_path: Path) -> None:
     assert fails(FORMAT_CHECKS, of_files(tmp_path, Own)) == {}
 
 
+@pytest.mark.parametrize("name", ["jsonl", "json", "csv", "yaml"])
+def test_assays_own_formats_of_tables_pass_but_for_one_check(tmp_path: Path, name: str) -> None:
+    texts = {
+        "jsonl": LINES,
+        "json": json.dumps([json.loads(line) for line in LINES.splitlines()]),
+        "yaml": "".join(f"- {line}\n" for line in LINES.splitlines()),
+        "csv": "id,question,gold_sql,predicted_sql\nq1,How many?,SELECT 1,SELECT 2\nq2,Who?,SELECT 3,SELECT 4\n",
+    }
+    for file in ("cases", "answers"):
+        (tmp_path / f"{file}.{name}").write_text(texts[name], encoding="utf-8")
+    adapter = FormatAdapter(
+        format=registry.load("assay.cases", name),
+        cases=tmp_path / f"cases.{name}",
+        predictions=tmp_path / f"answers.{name}",
+    )
+    found = fails(FORMAT_CHECKS, adapter)
+    assert found.keys() == {"it_leaves_other_files_alone"}  # it takes any file with its suffix
+
+
 @pytest.mark.parametrize(
     ("format", "check", "said"),
     [
@@ -412,6 +471,7 @@ def test_assays_own_way_of_reading_passes(tmp_path: Path) -> None:
         (Strays, "predictions_are_whole", "predictions fit no case: ['xq1', 'xq2']"),
         (Numbers, "reading_again_gives_the_same", "read again"),
         (Naive, "how_lines_end_does_not_matter", "a byte order mark"),
+        (Deaf, "a_named_encoding_is_taken", "answers.own in UTF-16"),
         (Naive, "damage_is_told", "raised JSONDecodeError"),
         (Vague, "damage_is_told", "does not name the file"),
     ],

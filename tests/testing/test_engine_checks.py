@@ -206,6 +206,17 @@ class OneConnection(Faulty):
         self.inner.close()
 
 
+class ForgetsATable(Faulty):
+    def schema(self, *, with_values: bool = True) -> Any:
+        found = self.inner.schema(with_values=with_values)
+        return replace(found, tables=tuple(table for table in found.tables if table.name != "digit"))
+
+
+class AlwaysTellsValues(Faulty):
+    def schema(self, *, with_values: bool = True) -> Any:
+        return self.inner.schema()
+
+
 def adapter(folder: Path, engine: Any) -> Adapter:
     path = folder / "kinds.sqlite"
 
@@ -250,6 +261,8 @@ FAULTS = [
     (ChecksNothing, "what_is_absent_is_said", "absent.sqlite for a database"),
     (Tells, "what_is_absent_is_said", "shows a secret"),
     (Encodes, "monstrous_texts_are_survived", "raised ValueError: a text with NUL"),
+    (ForgetsATable, "tables_are_described", "'digit': None"),
+    (AlwaysTellsValues, "tables_are_described", "has values of ['id', 'a_integer', 'a_text']"),
     (OneConnection, "engines_are_told_apart", "Cannot operate on a closed database"),
 ]
 

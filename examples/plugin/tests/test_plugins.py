@@ -16,7 +16,7 @@ from assay_example.first_row import FirstRow
 from assay_example.nearest import NearestSystem
 from assay_example.sql_file import SqlFileFormat
 
-from assay import registry
+from assay import FieldNames, Limits, registry
 from assay.model import DatabaseUrl
 from assay.systems.options import SystemOptions
 from assay.testing.conformance import (
@@ -103,13 +103,20 @@ def test_the_report(check: Check[ReportAdapter]) -> None:
 @pytest.mark.parametrize("check", FORMAT_CHECKS, ids=str)
 def test_the_format(tmp_path: Path, check: Check[FormatAdapter]) -> None:
     (tmp_path / "gold.sql").write_text(
-        "-- q1 [shop]: How many customers are there?\nSELECT COUNT(*)\nFROM customers;\n\n"
-        "-- q2: Who are they?\nSELECT name FROM customers -- all of them\n",
+        "-- @q1 [shop]: How many customers are there?\nSELECT COUNT(*) -- note: all of them\nFROM customers;\n\n"
+        "-- @q2: Who are they?\n-- TODO: order them\nSELECT name FROM customers\n",
         encoding="utf-8",
     )
-    (tmp_path / "answers.sql").write_text("-- q2:\nSELECT 1;\n-- q1:\nSELECT 2\n", encoding="utf-8")
+    (tmp_path / "answers.sql").write_text("-- @q2\nSELECT 1;\n-- @q1:\nSELECT 2\n", encoding="utf-8")
     adapter = FormatAdapter(format=SqlFileFormat, cases=tmp_path / "gold.sql", predictions=tmp_path / "answers.sql")
     conform(adapter, check)
+
+
+def test_comments_of_a_query_are_its_own(tmp_path: Path) -> None:
+    (tmp_path / "gold.sql").write_text("-- @a: Who?\n-- note: b\nSELECT 1; -- @c\n;\n-- @d : What?\nSELECT 2")
+    first, second = SqlFileFormat().cases(tmp_path / "gold.sql", FieldNames())
+    assert (first.id, first.question, first.golds) == ("a", "Who?", ("-- note: b\nSELECT 1; -- @c",))
+    assert (second.id, second.question, second.golds) == ("d", "What?", ("SELECT 2",))
 
 
 @pytest.mark.parametrize("check", SYSTEM_CHECKS, ids=str)
@@ -134,8 +141,6 @@ def test_the_system(tmp_path: Path, check: Check[SystemAdapter]) -> None:
     [(["7", "-0", ""], "INTEGER"), (["007", "7"], "TEXT"), (["1.5", "2"], "REAL"), (["1e5"], "TEXT"), ([""], "TEXT")],
 )
 def test_a_column_has_the_type_of_all_its_values(tmp_path: Path, rows: Sequence[str], types: str) -> None:
-    from assay import Limits
-
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{row},x\n" for row in rows), encoding="utf-8")
     engine = CsvFolderEngine.open(DatabaseUrl.parse(f"csvfolder:///{tmp_path}"), Limits())
     found = engine.execute("SELECT DISTINCT typeof(a) FROM t WHERE a IS NOT NULL").result

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from assay.cases.decisions import said_of
-from assay.cases.fields import ALIASES, Field, columns_of, normal
-from assay.cases.paths import paths_within
+from assay.cases.fields import ALIASES, Field, columns_of, listed, normal
+from assay.cases.paths import paths_within, texts_within
 from assay.cases.records import Record, Table
 from assay.cases.values import UnusableValue, count_of, number_of, usable
 from assay.errors import CaseFileError
@@ -124,9 +124,15 @@ class Extras:
 
 
 def placed(error: UnusableValue, path: str, record: Record, *columns: str) -> CaseFileError:
-    """The error for an unusable value: file, row, and column unless the message already names it."""
-    place = f'{record.place}, column "{columns[0]}"' if len(columns) == 1 else record.place
-    return CaseFileError(error.message, path=path, place=place)
+    """The error for an unusable value: file, row, and column unless the message already names it.
+
+    With the paths of the texts within, where one of them may be meant.
+    """
+    if len(columns) != 1:
+        return CaseFileError(error.message, path=path, place=record.place)
+    within = texts_within(record.values.get(columns[0]), columns[0])[:3] if error.nested else ()
+    hint = f"; of what is in it name the column, such as {listed(within)}" if within else ""
+    return CaseFileError(f"{error.message}{hint}", path=path, place=f'{record.place}, column "{columns[0]}"')
 
 
 def said_in(table: Table, field: Field, named: str | None) -> str | None:

@@ -16,31 +16,31 @@ from assay.kept import parts_of
 from assay.model import Case, FieldNames, Prediction
 from assay.ports import CaseFormat, LoadedCases, LoadedPredictions
 
-_SUFFIX_ALONE = frozenset({"jsonl", "json", "csv", "xlsx", "parquet", "yaml"})
-"""Formats that accept any file with their suffix: asked last, after those that look at the content."""
-
-_TEXTS = frozenset(
-    {
-        *("jsonl", "json", "csv", "yaml", "bird", "defog", "spider", "spider2", "sparc", "cosql", "ehrsql"),
-        *("text2sql_eval_toolkit", "evalbench", "deepeval", "ragas", "braintrust", "inspect"),
-    }
-)
-"""Formats that read text in any encoding."""
-
 
 def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat]) -> CaseFormat:
-    """The format of a file. Raises CaseFileError with the known formats where none recognises it."""
+    """The format of a file. Raises CaseFileError with the known formats where none recognises it.
+
+    Those of other packages are asked first, since somebody installed them for files of their own; those that take any
+    file with their suffix last, after those that look at the content.
+    """
     path = Path(path)
-    for format in sorted(formats, key=lambda candidate: candidate.name in _SUFFIX_ALONE):
+    for format in sorted(formats, key=_turn):
         if format.recognises(path):
             return format
     names = ", ".join(format.name for format in formats)
     if path.is_dir():
         within = sorted(entry.name for entry in path.iterdir() if any(format.recognises(entry) for format in formats))
+        if not within and all(entry.name.startswith(".") for entry in path.iterdir()):
+            raise CaseFileError("is an empty folder: was what belongs into it written elsewhere?", path=str(path))
         hint = f", such as {within[0]}" if within else ""
         raise CaseFileError(f"is a folder: name a file in it{hint}", path=str(path))
     what = f'the suffix "{path.suffix}"' if path.suffix else "a name without a suffix"
     raise CaseFileError(f"has {what}, which no format takes: give its format, one of {names}", path=str(path))
+
+
+def _turn(format: CaseFormat) -> tuple[bool, bool, str]:
+    ours = type(format).__module__.startswith("assay.")
+    return ours, getattr(format, "by_suffix_alone", False), "" if ours else format.name
 
 
 def load_cases(
@@ -127,7 +127,7 @@ def _format(path: Path, formats: Sequence[CaseFormat], name: str | None, fields:
     chosen = chosen or recognise(path, formats)
     if fields.sheet is not None and chosen.name != "xlsx":
         raise UsageError(f"{path}: a sheet was named ({fields.sheet!r}), and the format {chosen.name} has none")
-    if fields.encoding is not None and chosen.name not in _TEXTS:
+    if fields.encoding is not None and not getattr(chosen, "takes_encoding", False):
         raise UsageError(
             f"{path}: an encoding was named ({fields.encoding!r}), and the format {chosen.name} has its own"
         )

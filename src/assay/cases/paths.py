@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from assay.cases.records import Table
 from assay.errors import CaseFileError
@@ -58,6 +59,11 @@ def paths_within(table: Table) -> tuple[str, ...]:
                     if len(found) >= _SHOWN:
                         return tuple(found)
     return tuple(found)
+
+
+def texts_within(value: object, column: str) -> tuple[str, ...]:
+    """Paths to the texts within a column's value, the first of them; none where it is no object or list."""
+    return tuple(islice(_texts(value, column, 0), _SHOWN)) if isinstance(value, (dict, list, tuple)) else ()
 
 
 def leaf_columns(columns: Sequence[Column]) -> tuple[Column, ...]:

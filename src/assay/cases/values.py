@@ -15,10 +15,14 @@ _TAG_SEPARATORS = re.compile(r"[,;]")
 
 
 class UnusableValue(Exception):
-    """A value that does not suit its column; the caller adds file, row and column."""
+    """A value that does not suit its column; the caller adds file, row and column.
 
-    def __init__(self, message: str) -> None:
+    ``nested``: the text that was expected may be within the value.
+    """
+
+    def __init__(self, message: str, *, nested: bool = False) -> None:
         self.message = message
+        self.nested = nested
         super().__init__(message)
 
 
@@ -44,7 +48,7 @@ def text_of(value: object, what: str) -> str | None:
         return value
     if is_absent(value):
         return None
-    raise UnusableValue(f"{what} is {kind_of(value)}: expected text")
+    raise UnusableValue(f"{what} is {kind_of(value)}: expected text", nested=True)
 
 
 def answer_of(value: object, what: str) -> str | None:

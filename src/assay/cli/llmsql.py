@@ -113,4 +113,5 @@ def llmsql(  # one parameter an option
         as_json=as_json,
         folder=output,
         advice="--save-report FILE writes every mismatch" if path is None else None,
+        quiet=quiet,
     )

@@ -17,8 +17,10 @@ import typer
 from assay import registry
 from assay.api.run import Run
 from assay.cli.gate_options import exit_for
+from assay.cli.progress import progress
 from assay.errors import InputError, Interrupted, UsageError
 from assay.reports.files import replace_file
+from assay.runs.progress import Progress
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
@@ -109,10 +111,12 @@ def finish(
     as_json: bool,
     folder: Path | None,
     advice: str | None,
+    quiet: bool,
 ) -> None:
     """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
-    ``advice`` says what else could have been kept, for a run of which nothing was; None: no such hint.
+    ``advice`` says what else could have been kept, for a run of which nothing was; None: no such hint. ``quiet``: no
+    progress is shown.
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
@@ -120,7 +124,7 @@ def finish(
             from assay.runs.store.folder import store_gates
 
             store_gates(folder, run.record.gates)
-    written = write_reports(run, reports.items())
+    written = write_reports(run, reports.items(), quiet=quiet)
     on_stderr = STANDARD_OUTPUT in reports.values()
     show(run, as_json=as_json, folder=folder, written=written, on_stderr=on_stderr)
     if advice is not None and folder is None and not written and not as_json and not on_stderr:
@@ -163,9 +167,22 @@ def exit_if_unfinished(run: Run) -> None:
         raise typer.Exit(UNFINISHED)
 
 
-def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[str, Path]:
-    """Write each report of a run that has a path, as `deliver` does."""
-    return deliver(targets, lambda name: registry.pieces(name, run.record))
+def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]], *, quiet: bool = False) -> dict[str, Path]:
+    """Write each report of a run that has a path, as `deliver` does, with progress unless ``quiet``."""
+    wanted = [(name, path) for name, path in targets if path is not None]
+    if not wanted:
+        return {}
+    total = len(run.record.evidence)
+    with progress(quiet=quiet) as tell:
+
+        def drawn(finished: int) -> None:
+            tell(Progress(stage="drawing", total=total, finished=finished))
+
+        def render(name: str) -> Iterator[bytes]:
+            drawn(0)
+            return registry.pieces(name, run.record, drawn=drawn)
+
+        return deliver(wanted, render)
 
 
 def deliver(

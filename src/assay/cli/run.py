@@ -406,7 +406,8 @@ def run_settings(
     _tell_untimed(done)
     _tell_unsearched(done, asked=witness is not None)
     tell_cache_use(done)
-    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice="--html FILE writes every case")
+    advice = "--html FILE writes every case"
+    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice=advice, quiet=quiet)
 
 
 def _lint_options(settings: RunFileSettings, *, wanted: bool) -> LintOptions | bool:

@@ -212,9 +212,8 @@ def run_selections(
             answers.close()
     for note in (*done.provenance.notes, *(_trouble_with_data(done) if data is not None else ())):
         typer.echo(f"note: {visible(note)}", err=True)
-    finish(
-        done, keeper=keeper, reports=reports, as_json=as_json, folder=output, advice="--xlsx FILE writes the workbook"
-    )
+    advice = "--xlsx FILE writes the workbook"
+    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=output, advice=advice, quiet=quiet)
 
 
 def _trouble_with_data(run: Run) -> Iterator[str]:

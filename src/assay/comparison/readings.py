@@ -9,26 +9,30 @@ invents an equality, since the comparison itself keeps to the verdict's rules.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
-from datetime import date, datetime, time
-from decimal import Decimal
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache, partial
 from itertools import islice, product
 from math import isfinite
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+from assay.comparison.spelt import Leaves, nested, spelt_bytes, spelt_length, spelt_nested
 from assay.model import Cell, CellTypes, Result, Row
 from assay.model.result import Rows
 
-Kind: TypeAlias = Literal["number", "moment", "time", "truth"]
-"""What a text may spell besides itself; a moment is a date or a timestamp."""
+Kind: TypeAlias = Literal["number", "moment", "time", "clock", "length", "truth", "bytes", "nested"]
+"""What a text may spell besides itself. A moment is a date or a timestamp, a length a duration, ``nested`` a list or an
+object; a clock is a duration that another result has as a time of day."""
 
 LACKS: dict[CellTypes, frozenset[Kind]] = {
     "typed": frozenset(),
-    "json": frozenset({"moment", "time"}),
-    "sheet": frozenset({"moment", "time"}),
-    "text": frozenset({"number", "moment", "time", "truth"}),
+    "engine": frozenset({"nested", "clock"}),
+    "dateless": frozenset({"moment", "time", "length", "nested"}),
+    "json": frozenset({"moment", "time", "length", "bytes", "nested"}),
+    "sheet": frozenset({"moment", "time", "length", "bytes", "nested"}),
+    "text": frozenset({"number", "moment", "time", "length", "truth", "bytes", "nested"}),
 }
 """The kinds of value that a source cannot write, so that a text stands for them."""
 
@@ -43,8 +47,13 @@ _LONGEST = 400
 _MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d(?::?\d\d)?))?)?", re.ASCII
 )
-_TIME = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?", re.ASCII)
+_TIME = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[+-]\d\d(?::?\d\d)?)?", re.ASCII)
 _TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+_OF_OTHERS: frozenset[Kind] = frozenset({"clock", "nested"})
+"""Kinds that cells may be read as which are no texts."""
+_LEAVES: tuple[Kind, ...] = ("number", "moment", "time", "truth")
+_EXAMPLES: tuple[Cell, ...] = (True, 1, 1.0, Decimal(1), date.min, datetime.min, time.min, "")  # noqa: DTZ901
+_DEEPEST = 40
 _EXACT_DIGITS, _FLOAT_DIGITS = 15, 17
 """A float of 64 bits is written with 16 or 17 digits only where fewer do not tell it; decimals have any number."""
 
@@ -71,8 +80,12 @@ def spelt_number(text: str) -> Cell:
     return Decimal(text)
 
 
-def _moment(text: str) -> Cell:
-    text = text.strip()
+def _number(cell: Cell) -> Cell:
+    return spelt_number(cell) if isinstance(cell, str) else None
+
+
+def _moment(cell: Cell) -> Cell:
+    text = cell.strip() if isinstance(cell, str) else ""
     if not _MOMENT.fullmatch(text):
         return None
     try:
@@ -83,18 +96,52 @@ def _moment(text: str) -> Cell:
         return None
 
 
-def _time(text: str) -> Cell:
+def _time(cell: Cell) -> Cell:
+    text = cell.strip() if isinstance(cell, str) else ""
     try:
-        return time.fromisoformat(text.strip()) if _TIME.fullmatch(text.strip()) else None
+        return time.fromisoformat(text) if _TIME.fullmatch(text) else None
     except ValueError:
         return None
 
 
-def _truth(text: str) -> Cell:
-    return _TRUTH.get(text.strip().lower())
+def _clock(cell: Cell) -> Cell:
+    """The time of day that so long after midnight is."""
+    if not isinstance(cell, timedelta) or not timedelta() <= cell < timedelta(days=1):
+        return None
+    return (datetime.min + cell).time()  # noqa: DTZ901 - a time of day, of no zone
 
 
-_SPELL: dict[Kind, Callable[[str], Cell]] = {"number": spelt_number, "moment": _moment, "time": _time, "truth": _truth}
+def _length(cell: Cell) -> Cell:
+    return spelt_length(cell) if isinstance(cell, str) else None
+
+
+def _truth(cell: Cell) -> Cell:
+    return _TRUTH.get(cell.strip().lower()) if isinstance(cell, str) else None
+
+
+def _bytes(cell: Cell) -> Cell:
+    return spelt_bytes(cell) if isinstance(cell, str) else None
+
+
+_AS_IT_STANDS = Leaves(quoted=str, bare=str, number=lambda number: number)
+
+
+def _nested(cell: Cell, leaves: Leaves = _AS_IT_STANDS) -> Cell:
+    return spelt_nested(cell, leaves) if isinstance(cell, str) else nested(cell, leaves)
+
+
+_SPELL: dict[Kind, Callable[[Cell], Cell]] = {
+    "number": _number,
+    "moment": _moment,
+    "time": _time,
+    "clock": _clock,
+    "length": _length,
+    "truth": _truth,
+    "bytes": _bytes,
+    "nested": _nested,
+}
+_MIXED: tuple[Kind, ...] = ("number", "moment", "time")
+"""What texts may be in a column of several types."""
 
 
 def normalised(rows: Sequence[Row], cells: CellTypes) -> tuple[Row, ...]:
@@ -126,11 +173,13 @@ def readings(
         yield _as_it_is
         return
     ours, theirs = _columns(poor), _columns(other)
+    within: dict[int, Leaves] = {}
     if others == "text" and cells == "text":
         chosen = [[_natural(column)] for column in ours]
     else:
         kinds = [_kind(column) for column in theirs]
-        known = {*kinds, "truth"} if boolean_is_integer and "number" in kinds else set(kinds)
+        within = {place: _leaves(*_within(theirs[place])) for place, kind in enumerate(kinds) if kind == "nested"}
+        known = {*kinds, *_also(kinds, boolean_is_integer=boolean_is_integer)}
         texts = [column for column, kind in zip(theirs, kinds, strict=True) if kind == "text"]
         chosen = [
             _choices(
@@ -142,11 +191,12 @@ def readings(
             )
             for place, column in enumerate(ours)
         ]
-    for choice in islice(product(*chosen), _MOST_READINGS):
-        if all(reading == "text" for reading in choice):
-            yield _as_it_is
-        else:
-            yield partial(_read, tuple(_reader(reading, lacks) for reading in choice))
+    options = [
+        [reader for reading in column for reader in _readers(reading, lacks, within, place)]
+        for place, column in enumerate(chosen)
+    ]
+    for choice in islice(product(*options), _MOST_READINGS):
+        yield _as_it_is if all(reader is _unread for reader in choice) else partial(_read, choice)
 
 
 def _as_it_is(rows: Rows) -> Rows:
@@ -161,6 +211,14 @@ def _columns(result: Result) -> list[_Column]:
     return list(zip(*result.rows, strict=True)) if result.rows else [() for _ in result.columns]
 
 
+def _also(kinds: Sequence[str], *, boolean_is_integer: bool) -> Iterator[str]:
+    """What else a column may be, beside columns of these kinds."""
+    if boolean_is_integer and "number" in kinds:
+        yield "truth"
+    if "time" in kinds:
+        yield "clock"
+
+
 def _kind_of(cell: Cell) -> str:
     if isinstance(cell, bool):
         return "truth"
@@ -170,6 +228,12 @@ def _kind_of(cell: Cell) -> str:
         return "moment"
     if isinstance(cell, time):
         return "time"
+    if isinstance(cell, timedelta):
+        return "length"
+    if isinstance(cell, (bytes, bytearray, memoryview)):
+        return "bytes"
+    if isinstance(cell, (list, tuple, Mapping)):
+        return "nested"
     return "text" if isinstance(cell, str) else "other"
 
 
@@ -179,11 +243,56 @@ def _kind(column: _Column) -> str:
     return "null" if not found else found.pop() if len(found) == 1 else "mixed"
 
 
-def _spells(column: _Column, kind: Kind) -> bool:
-    """Whether each text of the column spells a value of that kind, and there is one."""
-    spell, found = _SPELL[kind], False
+def _within(column: _Column) -> tuple[frozenset[type], bool]:
+    """The types of what stands within the lists and objects of a column, and whether there are only lists."""
+    types: set[type] = set()
+
+    def look(cell: Cell, depth: int) -> None:
+        inner = list(cell.values()) if isinstance(cell, Mapping) else cell
+        if not isinstance(inner, (list, tuple)):
+            types.add(type(inner))
+        elif depth < _DEEPEST:
+            for one in inner:
+                look(one, depth + 1)
+
     for cell in column:
-        if isinstance(cell, str) and cell:
+        if cell is not None:
+            look(cell, 0)
+    return frozenset(types), not any(isinstance(cell, Mapping) for cell in column)
+
+
+@lru_cache(maxsize=256)
+def _leaves(types: frozenset[type], lists: bool) -> Leaves:  # noqa: FBT001 - private, one caller
+    """How to read what stands within lists and objects, beside values of these types."""
+    kinds = {_kind_of(value) for value in _EXAMPLES if type(value) in types}
+    words = [_SPELL[kind] for kind in _LEAVES if kind in kinds]
+    numbers = partial(_number_as, float if float in types else Decimal if Decimal in types else None)
+    return Leaves(
+        # Beside texts a text is a text.
+        quoted=partial(_spelt, () if "text" in kinds else [spell for spell in words if spell in (_moment, _time)]),
+        bare=lambda word: numbers(_spelt(words, word)),
+        number=numbers,
+        lists=lists,
+    )
+
+
+def _number_as(kind: type[float | Decimal] | None, value: Cell) -> Cell:
+    """A number as a float or a decimal, as the other result has it: within lists both are told apart."""
+    if kind is None or isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return value
+    try:
+        return kind(str(value))
+    except (InvalidOperation, ValueError, OverflowError):
+        return value
+
+
+def _spells(column: _Column, kind: Kind) -> bool:
+    """Whether each cell of the column that says something spells a value of that kind, and there is one."""
+    spell, found, of_texts = _SPELL[kind], False, kind not in _OF_OTHERS
+    for cell in column:
+        if isinstance(cell, str) if of_texts else cell is not None:
+            if cell == "" and kind != "bytes":
+                continue
             if spell(cell) is None:
                 return False
             found = True
@@ -219,19 +328,27 @@ def _natural(column: _Column) -> _Reading:
     return "text" if signed or all(map(_NO_FINITE.fullmatch, texts)) else found
 
 
-def _reader(reading: _Reading, lacks: frozenset[Kind]) -> Callable[[Cell], Cell]:
-    """What makes a cell of what it says. A text that spells nothing stays as it is."""
+def _readers(
+    reading: _Reading, lacks: frozenset[Kind], within: Mapping[int, Leaves], place: int
+) -> Iterator[Callable[[Cell], Cell]]:
+    """What makes a cell of what it says. A cell that spells nothing stays as it is.
+
+    ``within`` says by place how lists and objects of the other result's columns are read: there may be several ways.
+    """
     if reading == "text":
-        return _unread
-    kinds: Sequence[Kind] = ("number", "moment", "time") if reading == "mixed" else (reading,)
-    return partial(_spelt, tuple(_SPELL[kind] for kind in kinds if kind in lacks))
+        yield _unread
+    elif reading == "nested":
+        ways = [within[place], *within.values()] if place in within else within.values()
+        for leaves in {id(way): way for way in ways}.values():
+            yield partial(_spelt, (partial(_nested, leaves=leaves),))
+    else:
+        kinds: Sequence[Kind] = _MIXED if reading == "mixed" else (reading,)
+        yield partial(_spelt, tuple(_SPELL[kind] for kind in kinds if kind in lacks))
 
 
 def _unread(cell: Cell) -> Cell:
     return cell
 
 
-def _spelt(spells: Sequence[Callable[[str], Cell]], cell: Cell) -> Cell:
-    if not isinstance(cell, str) or not cell:
-        return cell
+def _spelt(spells: Sequence[Callable[[Cell], Cell]], cell: Cell) -> Cell:
     return next((value for spell in spells if (value := spell(cell)) is not None), cell)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import isnan
 from typing import TypeAlias
 
 from assay.model import Case, Cell, Prediction, Result
@@ -34,9 +35,12 @@ _Column: TypeAlias = list[Cell]
 
 
 def read_by_pandas(case: Case, prediction: Prediction, executions: Executions) -> Executions:
-    """The executions as a script sees them that reads both sides from CSV; as they are where a side is none."""
+    """The executions as a script sees them that reads both sides from CSV, to which it writes what a query returned.
+
+    They are as they are where gold is no CSV, or the answer is rows with types.
+    """
     given, predicted = prediction.result, executions.predicted
-    if given is None or given.cells != "text" or predicted is None or predicted.result is None:
+    if predicted is None or predicted.result is None or (given is not None and given.cells != "text"):
         return executions
     if len(case.results) != len(executions.golds) or any(gold.cells != "text" for gold in case.results):
         return executions
@@ -44,8 +48,20 @@ def read_by_pandas(case: Case, prediction: Prediction, executions: Executions) -
         gold if gold.result is None else remade(gold, result=pandas_result(source.result()))
         for gold, source in zip(executions.golds, case.results, strict=True)
     ]
-    read = remade(predicted, result=pandas_result(given.result()))
+    theirs = written_by_pandas(predicted.result) if given is None else given.result()
+    read = remade(predicted, result=pandas_result(theirs))
     return replace(executions, golds=tuple(golds), predicted=read)
+
+
+def written_by_pandas(result: Result) -> Result:
+    """The result of a query as the texts that pandas writes to CSV (`DataFrame.to_csv`)."""
+    return replace(result, rows=tuple(tuple(map(_written, row)) for row in result.rows))
+
+
+def _written(cell: Cell) -> str:
+    if cell is None or (isinstance(cell, float) and isnan(cell)):
+        return ""
+    return cell if isinstance(cell, str) else str(cell)
 
 
 def pandas_result(result: Result) -> Result:

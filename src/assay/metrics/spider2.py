@@ -28,8 +28,9 @@ _close = partial(isclose, abs_tol=TOLERANCE)
 class Spider2Lite(ResultMetric):
     """1 where each of gold's (condition) columns is found among the predicted columns as a vector, else 0.
 
-    Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply. Where gold and the
-    prediction both come from CSV, their cells are read as by pandas, which the script uses, and not as for verdicts.
+    Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply. Where gold comes
+    from CSV, the cells of both sides are read as by pandas, which the script uses, and not as for verdicts: it writes
+    to CSV what a query returned, too.
     """
 
     name: ClassVar[str] = "spider2_lite"

@@ -73,7 +73,7 @@ class ConfidenceTotals:
     n: int
     """Answers given that state one."""
     without: int
-    """Answers given that state none: they are not in these numbers."""
+    """Answers given that state none: each threshold holds them back, and no other of these numbers has them."""
     curve: tuple[RiskPoint, ...]
     """By falling threshold; of many thresholds about a hundred, evenly spread over the answers, the last one too."""
     area: float

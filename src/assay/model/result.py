@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 else:
     Rows = tuple[Row, ...]  # what is stored and read is tuples
 
-CellTypes = Literal["typed", "json", "sheet", "text"]
+CellTypes = Literal["typed", "engine", "dateless", "json", "sheet", "text"]
 """What the cells of a source can say. ``typed``: every type (engines, Parquet, values in memory). ``json``: no dates,
 times or decimals, which it writes as texts. ``sheet``: likewise, and an empty cell is NULL or the empty text (Excel).
-``text``: nothing but text, and an empty cell is NULL or the empty text (CSV)."""
+``text``: nothing but text, and an empty cell is NULL or the empty text (CSV). ``engine``: what an engine has beside a
+result from elsewhere, where another has lists, objects or times of day; ``dateless``: likewise of one without dates."""
 
 ExecutionStatus = Literal["rows", "empty", "error", "timeout", "refused", "truncated"]
 

@@ -12,7 +12,7 @@ from assay.ports.engines import (
     QueryExecutor,
     TellsContent,
 )
-from assay.ports.reports import Reporter, StreamingReporter
+from assay.ports.reports import CountingReporter, Reporter, StreamingReporter
 from assay.ports.scoring import (
     AWAITS_TIMING,
     CaseScorer,
@@ -55,6 +55,7 @@ __all__ = [
     "ChecksSuite",
     "Column",
     "Completion",
+    "CountingReporter",
     "DescribesSchema",
     "Diagnoser",
     "Engine",

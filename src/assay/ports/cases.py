@@ -63,7 +63,12 @@ class LoadedPredictions:
 
 
 class CaseFormat(Protocol):
-    """Reads question sets and prediction files of one layout."""
+    """Reads question sets and prediction files of one layout.
+
+    Its class may set ``takes_encoding = True``: its files are text in the encoding that ``FieldNames.encoding`` names;
+    without it a user who names one is told that the format has its own. With ``by_suffix_alone = True`` it says that it
+    recognises any file with its suffix, and is asked after those that look at the content.
+    """
 
     name: str
 

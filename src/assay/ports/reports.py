@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
 
 from assay.model import Run
@@ -25,4 +25,13 @@ class StreamingReporter(Reporter, Protocol):
 
     def pieces(self, run: Run) -> Iterator[bytes]:
         """The whole report, cut anywhere."""
+        ...
+
+
+@runtime_checkable
+class CountingReporter(StreamingReporter, Protocol):
+    """A reporter that also says how far it is: drawing ten thousand cases takes seconds."""
+
+    def counted_pieces(self, run: Run, drawn: Callable[[int], None]) -> Iterator[bytes]:
+        """As `pieces`; ``drawn`` is called now and then with how many of the run's cases are drawn."""
         ...

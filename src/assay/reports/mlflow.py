@@ -23,6 +23,7 @@ from assay.reports.text.plain import one_line
 from assay.runs.aggregate.run_rates import RUN_RATES, run_rate
 from assay.runs.history import identity_of, point_of, question_set, run_name, started_at
 from assay.runs.store.folder import RUN_FILE, finished_file
+from assay.shell import install_command
 
 IDENTITY = "assay.identity"
 """The tag by which an earlier export of the same run is found."""
@@ -88,7 +89,7 @@ def _advice(message: str) -> str:
     if "MLFLOW_ALLOW_FILE_STORE" in message:
         return "give a database, such as sqlite:///mlflow.db, or a server's URL"
     if "unsupported URI" in message:
-        return "a database needs SQLAlchemy and Alembic: run  pip install 'assay[mlflow]'"
+        return f"a database needs SQLAlchemy and Alembic: run  {install_command('assay[mlflow]')}"
     return ""
 
 

@@ -11,10 +11,11 @@ class Progress:
     """The state of one stage of a run.
 
     The stages are asking the system, linting the golds, judging the answers, timing the right ones;
-    ``repeating`` means timing pairs again whose noise could change their score. Last, ``witnesses`` are looked for.
+    ``repeating`` means timing pairs again whose noise could change their score. Then ``witnesses`` are looked for.
+    Last, a report is drawn.
     """
 
-    stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses"] = "judging"
+    stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses", "drawing"] = "judging"
     total: int
     finished: int
     resumed: int = 0

@@ -7,13 +7,14 @@ import hashlib
 import re
 import sqlite3
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
 from assay import DatabaseError, Execution, Limits
 from assay.engines import outcomes
 from assay.engines.fetching import fetch_rest
-from assay.model import DatabaseUrl, Row
+from assay.model import ColumnSchema, DatabaseSchema, DatabaseUrl, Row, TableSchema
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _STEERS = {
@@ -23,6 +24,8 @@ _STEERS = {
     sqlite3.SQLITE_ATTACH,
     sqlite3.SQLITE_DETACH,
 }
+_LONG = 100
+"""Characters of a value that a schema shows."""
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
 _REAL = re.compile(r"-?(0|[1-9]\d*)\.\d+")
 
@@ -37,8 +40,9 @@ class CsvFolderEngine:
     dialect = "sqlite"
     has_boolean_type = False
 
-    def __init__(self, connection: sqlite3.Connection, limits: Limits) -> None:
+    def __init__(self, connection: sqlite3.Connection, limits: Limits, tables: tuple[TableSchema, ...]) -> None:
         self._connection = connection
+        self._tables = tables
         self._limits = limits
         self._deadline = 0.0
         self._late = False
@@ -49,14 +53,13 @@ class CsvFolderEngine:
         """Load the tables, and then allow reading alone. Raises DatabaseError."""
         connection = sqlite3.connect(":memory:", isolation_level=None)
         try:
-            for file in _files(url):
-                _load(connection, file)
+            tables = tuple(_load(connection, file) for file in _files(url))
         except DatabaseError:
             connection.close()
             raise
         connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')")  # naming them first would count as a write
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(10**9, limits.max_result_bytes))
-        engine = cls(connection, limits)
+        engine = cls(connection, limits, tables)
         connection.set_authorizer(engine._authorize)
         connection.set_progress_handler(engine._is_late, 10_000)
         return engine
@@ -93,6 +96,16 @@ class CsvFolderEngine:
             return outcomes.no_query(query)
         columns = tuple(column[0] for column in cursor.description)
         return outcomes.fetched(query, columns, rows, wall_time_s=monotonic() - started, cap=cap, limits=self._limits)
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables: chat systems, the lint and causes ask for them. An engine may do without this method."""
+        tables = self._tables
+        if not with_values:
+            tables = tuple(
+                replace(table, first_row=(), columns=tuple(replace(column, values=()) for column in table.columns))
+                for table in tables
+            )
+        return DatabaseSchema(dialect=self.dialect, tables=tables)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """No further databases of the same schema."""
@@ -143,7 +156,7 @@ def _files(url: DatabaseUrl) -> list[Path]:
     return found
 
 
-def _load(connection: sqlite3.Connection, file: Path) -> None:
+def _load(connection: sqlite3.Connection, file: Path) -> TableSchema:
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             names, *rows = list(csv.reader(lines, strict=True)) or [[]]
@@ -154,12 +167,23 @@ def _load(connection: sqlite3.Connection, file: Path) -> None:
             raise ValueError(f"row {short} has {len(rows[short - 2])} fields, and the first row {len(names)}")
         columns = [_column([row[at] for row in rows]) for at in range(len(names))]
         told = ", ".join(f"{_quoted(name)} {kind}" for name, (kind, _) in zip(names, columns, strict=True))
-        connection.execute(f"CREATE TABLE {_quoted(file.stem)} ({told})")
+        made = f"CREATE TABLE {_quoted(file.stem)} ({told})"
+        connection.execute(made)
         places = ", ".join("?" * len(names))
         values = zip(*(values for _, values in columns), strict=True)
         connection.executemany(f"INSERT INTO {_quoted(file.stem)} VALUES ({places})", values)
     except (OSError, ValueError, csv.Error, sqlite3.Error) as error:
         raise DatabaseError(f"{file} cannot be read as a table: {error}") from None
+    described = [
+        ColumnSchema(
+            name=name,
+            type=kind,
+            values=tuple(_literal(kind, value) for value in dict.fromkeys(values) if value and len(value) < _LONG)[:3],
+        )
+        for name, (kind, values) in zip(names, columns, strict=True)
+    ]
+    first = tuple(_literal(kind, values[0]) for kind, values in columns) if rows else ()
+    return TableSchema(name=file.stem, ddl=made, columns=tuple(described), first_row=first)
 
 
 def _column(fields: list[str]) -> tuple[str, list[str | None]]:
@@ -172,6 +196,12 @@ def _column(fields: list[str]) -> tuple[str, list[str | None]]:
     else:
         kind = "TEXT"
     return kind, [field or None for field in fields]
+
+
+def _literal(kind: str, value: str | None) -> str:
+    if value is None:
+        return "NULL"
+    return "'" + value[:_LONG].replace("'", "''") + "'" if kind == "TEXT" else value
 
 
 def _quoted(name: str) -> str:

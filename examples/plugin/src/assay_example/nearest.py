@@ -36,8 +36,8 @@ class NearestSystem:
         for number, line in enumerate(lines, 1):
             try:
                 example = json.loads(line)
-                known.append((example["question"].strip(), _words(example["question"]), example["sql"]))
-            except (ValueError, KeyError, TypeError, AttributeError):
+                known.append((example["question"].strip(), _words(example["question"]), example["sql"].strip()))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 wanted = 'write {"question": "…", "sql": "…"}'
                 raise InputError(f"{path}, line {number}: {line[:60]!r} is no example: {wanted}") from None
         if not known:

@@ -26,6 +26,7 @@ class BirdFormat:
     """
 
     name = "bird"
+    takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
         """Whether a ``.json`` file has BIRD's layout. Its gold lines look like Spider's, whose format reads them."""

@@ -41,6 +41,7 @@ class DefogFormat:
     """
 
     name = "defog"
+    takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
         """Whether a ``.csv`` file's header has the four columns that all of defog's have."""

@@ -23,11 +23,12 @@ class EhrsqlFormat:
     """
 
     name = "ehrsql"
+    takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
         """Whether this is such a folder, or its ``data.json``."""
         if path.is_dir():
-            return (path / _DATA).is_file() and (path / _LABELS).is_file()
+            return (path / _DATA).is_file() and '"data"' in head_of(path / _DATA)
         beside = path.name.replace("data", "label")
         if path.suffix.lower() != ".json" or beside == path.name or not (path.parent / beside).is_file():
             return False

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay.cases.benchmarks import lines
+from assay.cases.fields import closest
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.layout import json_layout
 from assay.cases.text.decoding import empty, lines_of, read_text
@@ -29,6 +30,7 @@ class SparcFormat:
     """
 
     name = "sparc"
+    takes_encoding = True
     pairs: ClassVar[bool] = True
     """Whether lines of predictions beside such questions are of this format, too."""
 
@@ -49,6 +51,15 @@ class SparcFormat:
                 'its turns as "interaction": [{"utterance": …, "query": …}]; for another layout give its format',
                 path=str(path),
             )
+        for record in table.records:
+            if not record.blank and "interaction" not in record.values:
+                near = closest("interaction", record.values)
+                hint = f' (did you mean "{near}"?)' if near else ""
+                raise CaseFileError(
+                    f'has no "interaction"{hint}: expected the list of its turns',
+                    path=str(path),
+                    place=record.place,
+                )
         named = replace(fields, question=fields.question or "utterance", gold=fields.gold or "query")
         return read_cases(table, named)
 

@@ -21,6 +21,7 @@ class SpiderFormat:
     """
 
     name = "spider"
+    takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
         """Whether this is a file of lines (``.sql``, ``.txt``), or a ``.json`` file laid out as Spider's."""

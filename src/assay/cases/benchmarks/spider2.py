@@ -22,6 +22,8 @@ from assay.ports import LoadedCases, LoadedPredictions
 _RESULTS, _EVALUATION = "exec_result", "*eval*.jsonl"
 _GOLDS = (Path(), Path("gold"), Path("evaluation_suite/gold"))
 """Where the folder of gold may be, seen from the folder that is named."""
+_RULES = ("condition_cols", "ignore_order", "temporal")
+"""What a line of the evaluation says beside its instance."""
 _ANSWERS = frozenset({".sql", ".csv"})
 _BESIDE = frozenset({".md", ".log", ".json", ".jsonl", ".yaml", ".yml", ".py", ".zip", ".gz"})
 """Files that lie beside predictions, and are plainly none."""
@@ -41,6 +43,7 @@ class Spider2Format:
     """
 
     name = "spider2"
+    takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
         """Whether this is such a folder, or the file of questions or of the evaluation in one."""
@@ -181,6 +184,7 @@ class _Layout:
         if standard is None:
             golds, results = (), (_broken(f"{self.standard_file.name} has no line for {name}", name),)
         try:
+            _no_name_near(rules)
             counting = _counting(rules.get("condition_cols"), variants if query is None else [name])
         except UnusableValue as error:
             results = tuple(_broken(f"{name}: {error.message}", one) for one in variants or [name])
@@ -202,8 +206,12 @@ class _Layout:
         return read_text(file, self.encoding) if file.is_file() and file.stat().st_size else None
 
     def _missing(self, name: str, present: Mapping[str, list[str]]) -> GivenResult:
+        other = [
+            file.name for file in (self.gold / _RESULTS).iterdir() if file.name.casefold() == f"{name}.csv".casefold()
+        ]
         near = closest(name, present, cutoff=0.8)
-        hint = f' (did you mean "{present[near][0]}"?)' if near else ""
+        meant = other[0] if other else present[near][0] if near else None
+        hint = f' (did you mean "{meant}"?)' if meant else ""
         return _broken(f"{_RESULTS} has no {name}.csv, nor one with _a, _b and so on{hint}", f"{name}.csv")
 
 
@@ -243,6 +251,13 @@ def _placed_case(
         raise CaseFileError(error.message, path=place or name) from error
 
 
+def _no_name_near(rules: Mapping[str, Any]) -> None:
+    """Raise UnusableValue for a misspelt name of a rule, without which gold would be judged by another one."""
+    for name in _RULES:
+        if name not in rules and (near := closest(name, rules, cutoff=0.8)):
+            raise UnusableValue(f'{name} is absent, and there is "{near}": correct the name')
+
+
 def _counting(said: object, variants: list[str]) -> tuple[tuple[int, ...], ...]:
     """The columns that count, for each variant. Raises UnusableValue where it cannot be told which count for which."""
     columns = None if said is None else counted_columns(said)
@@ -254,8 +269,9 @@ def _counting(said: object, variants: list[str]) -> tuple[tuple[int, ...], ...]:
     if columns.for_all:
         return groups * len(variants)
     if len(groups) != len(variants):
-        there = f"{len(variants)} variants ({listed(variants, most=5)})" if len(variants) != 1 else "one gold"
-        raise UnusableValue(f"condition_cols has {len(groups)} lists of columns, and there is {there}: one for each")
+        several = f"there are {len(variants)} variants ({listed(variants, most=5)})"
+        there = several if len(variants) != 1 else "there is one gold"
+        raise UnusableValue(f"condition_cols has {len(groups)} lists of columns, and {there}: one for each")
     return groups
 
 

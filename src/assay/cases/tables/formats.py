@@ -18,6 +18,8 @@ class _TableFormat:
     """A format whose files hold records, recognised by suffix. Each reads its file into a Table."""
 
     name: str
+    by_suffix_alone: ClassVar[bool] = True
+    takes_encoding: ClassVar[bool] = True
     suffixes: ClassVar[frozenset[str]]
     blank_rows = 0
     """The number of blank rows skipped between the cases of the last question set."""
@@ -92,6 +94,7 @@ class ExcelFormat(_TableFormat):
     """A sheet of a workbook, with a header row: the named one, or the only one with the columns."""
 
     name = "xlsx"
+    takes_encoding = False
     suffixes = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 
     def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
@@ -104,6 +107,7 @@ class ParquetFormat(_TableFormat):
     """A Parquet file; lists may hold several golds or tags."""
 
     name = "parquet"
+    takes_encoding = False
     suffixes = frozenset({".parquet", ".pq"})
 
     def table(self, path: Path, fields: FieldNames) -> Table:

@@ -97,11 +97,14 @@ def _too_large() -> UnreadableWorkbook:
 def _limit_own_process() -> None:
     from assay.protections import caps_address_space
 
-    if not caps_address_space():
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
         return
-    import resource
-
-    for kind, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CPU, _CPU_S), (resource.RLIMIT_CORE, 0)):
+    limits = [(resource.RLIMIT_CPU, _CPU_S), (resource.RLIMIT_CORE, 0)]
+    if caps_address_space():
+        limits.append((resource.RLIMIT_AS, _MEMORY_BYTES))
+    for kind, most in limits:
         _, hard = resource.getrlimit(kind)
         wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)  # nobody may raise a hard limit
         resource.setrlimit(kind, (wanted, wanted))

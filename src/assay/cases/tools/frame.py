@@ -42,6 +42,7 @@ class ToolFormat(ABC):
     """
 
     name: str
+    takes_encoding: ClassVar[bool] = True
     marks: ClassVar[tuple[frozenset[str], ...]] = ()
     names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     in_cells: ClassVar[bool] = False

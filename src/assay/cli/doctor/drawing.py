@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.cli.doctor.facts import EngineFact, Extra, Findings, Machine, Package, Protection, Reached
 from assay.reports.text.plain import one_line, plural
+from assay.shell import install_command
 
 _MOST_TABLES = 12
 _GIB = 2**30
@@ -59,7 +60,7 @@ def _machine(machine: Machine, packages: Sequence[Package]) -> Iterator[tuple[st
     for one in packages:
         if not one.fits:
             has = "is not installed" if one.version is None else f"is {one.version}"
-            yield "wrong", f"{one.name} {has}: run  pip install '{one.name}{one.wanted}'"
+            yield "wrong", f"{one.name} {has}: run  {install_command(one.name + one.wanted)}"
 
 
 def _engine(one: EngineFact) -> str:

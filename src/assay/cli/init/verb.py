@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from assay.cli.options import CaseFormat
 from assay.errors import InputError, UsageError
+from assay.shell import quoted
 
 if TYPE_CHECKING:
     from assay.cli.init.found import Found
@@ -73,5 +73,5 @@ def init(  # one parameter an option
 
 
 def _next(output: Path, found: Found) -> str:
-    command = f"assay run {shlex.quote(str(output))}"
+    command = f"assay run {quoted(str(output))}"
     return command if found.has_answers else f"name the answers in {output} (predictions: or system:), then  {command}"

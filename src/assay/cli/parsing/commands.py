@@ -19,6 +19,8 @@ from assay.errors import UsageError
 
 _EXAMPLE: Final = re.compile(r"(.*?): +(assay .*)")
 """A paragraph of a verb's help: what for, and the command."""
+_COMMENT: Final = re.compile(r"--(?:\s|[^=\n]*\n)")
+"""How a query begins that opens with a comment. No option does; behind a blank the parser takes it for what it is."""
 
 
 class Verb(SparingCommand):
@@ -41,6 +43,7 @@ class Verb(SparingCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As the parser's; what it cannot use it says of this verb, and with the value that was given."""
+        args = [f" {one}" if _COMMENT.match(one) else one for one in args]
         typed = list(args)
         ctx.allow_extra_args = True
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from assay.reports.sections.diff import diff_sections
 from assay.reports.text.plain import one_line
 from assay.reports.views.diff import DiffView
 from assay.reports.views.diff_build import view_of_diff
+from assay.shell import command_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -60,7 +60,7 @@ def _steps(heads: Sequence[RunHead]) -> list[tuple[str, str]]:
     # A folder name with hidden characters could not be typed from what is shown.
     if not all(folder and one_line(folder) == folder for folder in folders):
         return []
-    return [("for a pull request", f"assay diff {shlex.join(folders)} --md diff.md")]
+    return [("for a pull request", f"assay diff {command_line(folders)} --md diff.md")]
 
 
 def drawn_diff(view: DiffView, steps: Sequence[tuple[str, str]], width: int) -> list[RenderableType]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from assay.reports.views.figures import Figure
 from assay.reports.views.run import RunView
 from assay.reports.views.run_build import view_of
 from assay.reports.views.selections import BesideHeadline
+from assay.shell import quoted
 
 _LONGEST_ID = 60
 """A longer one is not for typing."""
@@ -87,11 +87,11 @@ def next_steps(
     steps = []
     there = dict(written or {})
     if run_path:
-        run = shlex.quote(run_path)
+        run = quoted(run_path)
         if (wrong := _telling_case(view)) is not None:
             steps.append(("why one is wrong", f"assay explain {run} {wrong}"))
         if earlier is not None:
-            steps.append(("what has changed", f"assay diff {shlex.quote(earlier)} {run}"))
+            steps.append(("what has changed", f"assay diff {quoted(earlier)} {run}"))
         there = {"html": f"assay view {run}", "md": f"assay report {run} --md report.md"} | there
     for what, suffix in (("every case, in a browser", "html"), ("for a pull request", "md")):
         if suffix in there:
@@ -105,7 +105,7 @@ def _telling_case(view: RunView) -> str | None:
     for row in (*view.fix_first, *view.causes, *view.near_misses, *failed):
         for case in row.cases:
             if len(case.id) <= _LONGEST_ID and case.id.isprintable():
-                return shlex.quote(case.id) if not case.id.startswith("-") else f"-- {shlex.quote(case.id)}"
+                return quoted(case.id) if not case.id.startswith("-") else f"-- {quoted(case.id)}"
     return None
 
 

@@ -6,7 +6,7 @@ when they are opened.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from assay.model import Run
 from assay.reports.html.front import parts, tiles
@@ -28,14 +28,20 @@ class HtmlReporter:
 
     def pieces(self, run: Run) -> Iterator[bytes]:
         """The whole page; its cases are drawn and packed one after the other."""
-        # The packed data needs msgspec, which is loaded only when a page is asked for.
-        from assay.reports.html.data import Packed, RunIndex, case_detail
+        return self.counted_pieces(run, lambda _: None)
 
-        view, drawn = drawing_of(run)
+    def counted_pieces(self, run: Run, drawn: Callable[[int], None]) -> Iterator[bytes]:
+        """As `pieces`; ``drawn`` is called with how many cases are drawn, each time a chunk of them is."""
+        # The packed data needs msgspec, which is loaded only when a page is asked for.
+        from assay.reports.html.data import CHUNK, Packed, RunIndex, case_detail
+
+        view, case_of = drawing_of(run)
         sections = sections_for(run_sections(view), "page")
         index, packed = RunIndex(view), Packed()
-        for item in run.evidence:
-            case = drawn(item)
+        for number, item in enumerate(run.evidence):
+            if number % CHUNK == 0:
+                drawn(number)
+            case = case_of(item)
             index.add(item, case)
             packed.add(case_detail(item, case))
         limits = view.selection.term_limits if view.selection else None

@@ -129,9 +129,15 @@ def scales(sections: Iterable[Section]) -> Mapping[str, float]:
     return {parts: min(1.0, max(found)) for parts, found in ends.items()}
 
 
+def tight(text: str) -> str:
+    """The text with no line break between a number and its percent sign."""
+    return text.replace(" %", "\u00a0%")
+
+
 FILTERS: Mapping[str, Callable[..., object]] = {
     "kind": kind,
     "columns": columns,
+    "tight": tight,
     "has_figures": has_figures,
     "stacked": stacked,
     "remark": remark,

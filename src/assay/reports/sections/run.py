@@ -409,7 +409,6 @@ def _disagreements(view: RunView) -> Section:
         title="Cases on which two metrics disagree",
         blocks=(matrix, table, _pairs(view)),
         tab="metrics",
-        rank=2,
     )
 
 

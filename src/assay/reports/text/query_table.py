@@ -16,6 +16,8 @@ from assay.reports.text.plain import cell_text, one_line
 
 MOST_ROWS = 200
 """Rows that a terminal shows."""
+_COUNTED = 1_000_000
+"""Further rows that are counted."""
 _CELL, _NAME = 60, 40
 
 
@@ -23,7 +25,7 @@ def aligned_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """The first rows under their columns; numbers stand to the right. Nothing in it steers a terminal."""
     rows = iter(rows)
     shown = [tuple(row) for row in islice(rows, MOST_ROWS)]
-    left = sum(1 for _ in rows)
+    left = sum(1 for _ in islice(rows, _COUNTED + 1))
     texts = [[one_line(name, limit=_NAME) for name in columns]]
     texts += [[_text(cell) for cell in row] for row in shown]
     right = [
@@ -43,7 +45,8 @@ def aligned_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     if not shown:
         lines.append("(no rows)")
     if left:
-        lines.append(f"… and {left:,} more rows: --csv and --json have all of them")
+        count = f"{left:,}" if left <= _COUNTED else f"more than {_COUNTED:,}"
+        lines.append(f"… and {count} more rows: --csv and --json have all of them")
     return "\n".join(lines) + "\n"
 
 

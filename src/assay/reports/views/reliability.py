@@ -187,7 +187,8 @@ def _confidence(totals: ReliabilityTotals, found: ConfidenceTotals) -> Confidenc
     ]
     if found.without:
         said.append(
-            f"{plural(found.without, 'answer')} without a confidence {_are(found.without)} not in these numbers."
+            f"{plural(found.without, 'answer')} without a confidence {_are(found.without)} held back at every "
+            "threshold, and in none of the other numbers."
         )
     return ConfidenceView(
         totals=found,

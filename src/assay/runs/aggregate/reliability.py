@@ -217,8 +217,11 @@ def _curve(
                 kept.append(point)
                 passed = int(point.answers / step) + 1
         points = kept
-    # What is right already without an answer, and what declining would make right.
-    held = sum(one.right for one in scored if one.given != "answer")
+    # What is right already without an answer, and what declining would make right. An answer that does not say how sure
+    # it is reaches no threshold.
+    held = sum(
+        one.right if one.given != "answer" else one.confidence is None and one.expects == "decline" for one in scored
+    )
     askable = sorted(
         one.confidence
         for one in scored

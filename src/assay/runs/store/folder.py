@@ -328,7 +328,8 @@ def read_run_file(folder: Path) -> RunFile:
     """Read run.json. Raises InputError where there is no run, RunError where it is damaged."""
     path = folder / RUN_FILE
     if not path.exists():
-        raise InputError(f"{folder} is no run: there is no {RUN_FILE} in it")
+        missing = f"no {RUN_FILE} in it" if folder.is_dir() else "no such folder"
+        raise InputError(f"{folder} is no run: there is {missing}")
     if not path.is_file():
         raise RunError(f"{path} is no file: run the command again with another folder")
     try:

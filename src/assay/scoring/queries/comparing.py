@@ -130,10 +130,10 @@ class GoldComparer:
         if not at.apart and gold.given is None and predicted.given is None:
             return "typed", "typed"
         ours, theirs = gold.cells, predicted.cells
-        if gold.given is None and self._gold.dialect(at.gold) in _WITHOUT_DATES:
-            ours = "json"
-        if predicted.given is None and self._executor.dialect(at.predicted) in _WITHOUT_DATES:
-            theirs = "json"
+        if gold.given is None:
+            ours = "dateless" if self._gold.dialect(at.gold) in _WITHOUT_DATES else "engine"
+        if predicted.given is None:
+            theirs = "dateless" if self._executor.dialect(at.predicted) in _WITHOUT_DATES else "engine"
         return ours, theirs
 
     def _known(self, case: Case, at: Places, execution: Execution, gold: Result, predicted: Result) -> GoldAnswer:

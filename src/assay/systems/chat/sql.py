@@ -10,7 +10,7 @@ from assay.model.decision import holds_nothing
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import Prompt, PromptTemplate
-from assay.systems.chat.query_finder import read_answer
+from assay.systems.chat.query_finder import read_answer, without_thinking
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_messages
 from assay.systems.predictions import first_line, without_query
@@ -102,8 +102,10 @@ def _why_none(completion: Completion, words: str) -> Failure:
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
     if not holds_nothing(words):
         return without_query(f'the model gave no query; it said: "{first_line(words)}"', words=words)
-    thought = ", only its thoughts" if completion.message.content.strip() else ""
-    return _unanswered(f"the model gave no query{thought}")
+    content = completion.message.content
+    if rest := without_thinking(content).strip():
+        return _unanswered(f'the model gave no query: its answer begins "{first_line(rest)}"')
+    return _unanswered(f"the model gave no query{', only its thoughts' if content.strip() else ''}")
 
 
 def _unanswered(message: str) -> Failure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 from threading import Lock
@@ -18,6 +19,7 @@ from assay.systems.predictions import QuestionFailed, answered, answered_with_ro
 from assay.systems.process.process import Process
 from assay.systems.retrying import TryAgain, with_retries
 
+_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n([^`]*)```", re.IGNORECASE)
 TRY_AGAIN_STATUS = 75
 """EX_TEMPFAIL of sysexits.h: the exit status for trouble that may pass."""
 
@@ -27,9 +29,10 @@ class CommandSystem:
 
     The line is split into words as in a POSIX shell, and nothing is expanded except ``{question}``, ``{context}``,
     ``{database}`` and ``{id}``. Where no word holds ``{question}``, the question is written to standard input, in UTF-8
-    and with a newline. Standard output is the answer, a query or a JSON object with ``rows``; an exit status other than
-    0 is a failure that quotes the last line of standard error; after status 75 (EX_TEMPFAIL) the command is tried
-    again. A command that exceeds its time is killed with all processes that it started. ``wall_time`` is measured here.
+    and with a newline. Standard output is the answer, a query, or rows in JSON: an object with ``rows``, or a list of
+    them. An exit status other than 0 is a failure that quotes the last line of standard error; after status 75
+    (EX_TEMPFAIL) the command is tried again. A command that exceeds its time is killed with all processes that it
+    started. ``wall_time`` is measured here.
     """
 
     name = "command"
@@ -122,14 +125,16 @@ class CommandSystem:
 
 
 def _rows_in(text: str) -> object | None:
-    """The rows of an output that is a JSON object with them; a query never is."""
-    if not text.lstrip().startswith("{"):
+    """The rows of an output that is JSON with them, perhaps in a code fence; a query never is."""
+    fence = _FENCE.fullmatch(text.strip()) if "```" in text else None
+    text = text if fence is None else fence[1]
+    if not text.lstrip().startswith(("{", "[")):
         return None
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and "rows" in found else None
+    return found if isinstance(found, list) or (isinstance(found, dict) and "rows" in found) else None
 
 
 def _last_line(content: bytes) -> str:

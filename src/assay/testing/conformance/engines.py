@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Literal
 
 from assay.errors import DatabaseError
-from assay.model import DatabaseUrl, Execution, Limits
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits
 from assay.ports import Engine, EngineClass
 from assay.testing.conformance.checks import Check, Gap, checks, one_line, same, without_error
 
@@ -361,6 +361,23 @@ def engines_are_told_apart(adapter: Adapter) -> None:
         _goes_on(one, "the other engine was closed")
 
 
+def tables_are_described(adapter: Adapter) -> None:
+    """An engine with ``schema`` lists the tables with their columns, the same each time, and values where asked for."""
+    with _opened(adapter) as engine:
+        describe: Callable[..., DatabaseSchema] | None = getattr(engine, "schema", None)
+        if describe is None:
+            return
+        found = without_error("schema()", describe)
+        same(found.dialect, engine.dialect, where="the dialect of the schema")
+        columns = {table.name.lower(): [column.name.lower() for column in table.columns] for table in found.tables}
+        wanted = {"kinds": ["id", *(f"a_{kind}" for kind in STANDARD_TYPES)], "digit": ["d"]}
+        same({name: columns.get(name) for name in wanted}, wanted, where="the columns of the tables")
+        same(without_error("schema() again", describe), found, where="the schema, asked again")
+        bare = without_error("schema(with_values=False)", lambda: describe(with_values=False))
+        told = [column.name for table in bare.tables for column in table.columns if column.values]
+        assert not told, f"schema(with_values=False) has values of {told[:3]}"
+
+
 CHECKS: tuple[Check[Adapter], ...] = checks(
     integers_are_exact,
     texts_are_exact,
@@ -386,5 +403,6 @@ CHECKS: tuple[Check[Adapter], ...] = checks(
     content_has_a_fingerprint,
     what_is_absent_is_said,
     engines_are_told_apart,
+    tables_are_described,
 )
 """Every check, in the order in which to read them."""

@@ -25,6 +25,7 @@ _FOREIGN: Mapping[str, bytes] = {
     "archive.zip": b"PK\x03\x04\x00\x00",
     "plain": b"\x00\xff",
 }
+_NAMES = FieldNames()
 _BYTES = (0x00, 0x0A, 0x22, 0x7B, 0xFF)
 
 
@@ -140,6 +141,21 @@ def how_lines_end_does_not_matter(adapter: FormatAdapter) -> None:
                 same(_anonymous(found), wanted, where=f"{path.name} with {what}")
 
 
+def a_named_encoding_is_taken(adapter: FormatAdapter) -> None:
+    """With ``takes_encoding`` a file in another encoding is read by the name that the user gives it."""
+    if not getattr(adapter.format(), "takes_encoding", False):
+        return
+    fields = FieldNames(encoding="utf-16-le")
+    with _folder() as folder:
+        for path in adapter.files:
+            wanted = _anonymous(_read(adapter, adapter.format(), path))
+            copy = folder / path.name
+            copy.write_text(path.read_text(encoding="utf-8-sig"), encoding="utf-16-le", newline="")
+            what = f"{path.name} in UTF-16-LE, named as such"
+            found = without_error(what, lambda p=path, c=copy: _read_as(adapter, p, c, fields))  # type: ignore[misc]
+            same(_anonymous(found), wanted, where=what)
+
+
 def damage_is_told(adapter: FormatAdapter) -> None:
     """A cut, changed, absent or foreign file is read, or told by a CaseFileError that names it; nothing else is raised.
 
@@ -188,28 +204,32 @@ def _folder() -> Iterator[Path]:
         yield Path(os.path.realpath(name))
 
 
-def _cases(format: CaseFormat, path: Path) -> Sequence[Case]:
-    found = format.cases(path, FieldNames())
+def _cases(format: CaseFormat, path: Path, fields: FieldNames = _NAMES) -> Sequence[Case]:
+    found = format.cases(path, fields)
     return tuple(found.cases if isinstance(found, LoadedCases) else found)
 
 
-def _predictions(format: CaseFormat, path: Path) -> LoadedPredictions:
-    found: object = format.predictions(path, FieldNames())
+def _predictions(format: CaseFormat, path: Path, fields: FieldNames = _NAMES) -> LoadedPredictions:
+    found: object = format.predictions(path, fields)
     assert isinstance(found, LoadedPredictions), f"gave {type(found).__name__} where LoadedPredictions belong"
     return found
 
 
-def _read(adapter: FormatAdapter, format: CaseFormat, path: Path) -> tuple[Case | Prediction, ...]:
+def _read(
+    adapter: FormatAdapter, format: CaseFormat, path: Path, fields: FieldNames = _NAMES
+) -> tuple[Case | Prediction, ...]:
     if path == adapter.cases:
-        return tuple(_cases(format, path))
-    return tuple(_predictions(format, path).predictions)
+        return tuple(_cases(format, path, fields))
+    return tuple(_predictions(format, path, fields).predictions)
 
 
-def _read_as(adapter: FormatAdapter, original: Path, copy: Path) -> tuple[Case | Prediction, ...]:
+def _read_as(
+    adapter: FormatAdapter, original: Path, copy: Path, fields: FieldNames = _NAMES
+) -> tuple[Case | Prediction, ...]:
     """A copy, read as the original is: as questions, or as predictions."""
     as_cases = original == adapter.cases
     told = replace(adapter, cases=copy if as_cases else None, predictions=None if as_cases else copy)
-    return _read(told, adapter.format(), copy)
+    return _read(told, adapter.format(), copy, fields)
 
 
 def _anonymous(found: Sequence[Case | Prediction]) -> list[Case | Prediction]:
@@ -224,6 +244,7 @@ FORMAT_CHECKS: tuple[Check[FormatAdapter], ...] = checks(
     predictions_are_whole,
     reading_again_gives_the_same,
     how_lines_end_does_not_matter,
+    a_named_encoding_is_taken,
     damage_is_told,
 )
 """Every check of a case format, in the order in which to read them."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from xml.etree import ElementTree
 
 from assay.model import (
     Aggregates,
@@ -38,6 +42,8 @@ _HOSTILE = (
 )
 """What questions, queries and messages may hold."""
 _METRICS = ("match", "row_gap")
+_MARKUP = (".html", ".htm", ".xhtml", ".xml", ".svg", ".md")
+_TABLES = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,11 +231,33 @@ def every_case_is_there(adapter: ReportAdapter) -> None:
         assert not absent, f"{what}: {len(absent)} of its {len(run.evidence)} cases are not there, such as {absent[0]}"
 
 
+def strangers_texts_stay_texts(adapter: ReportAdapter) -> None:
+    """By its suffix: markup shows no element that a question brought along, a spreadsheet no formula, JSON parses."""
+    reporter = adapter.reporter()
+    suffix = reporter.suffix.lower()
+    for what, run in _runs(adapter).items():
+        drawn = _drawn(reporter, what, run)
+        if suffix in _MARKUP:
+            assert _HOSTILE[0].split(" ")[0].encode() not in drawn, (
+                f"{what}: a question's <script> is markup: escape it"
+            )
+        if suffix in (".xml", ".svg"):
+            without_error(f"{what}, read as XML", lambda drawn=drawn: ElementTree.fromstring(drawn))  # type: ignore[misc]
+        elif suffix == ".json":
+            without_error(f"{what}, read as JSON", lambda drawn=drawn: json.loads(drawn))  # type: ignore[misc]
+        elif suffix in _TABLES:
+            text = without_error(f"{what}, read as UTF-8", lambda drawn=drawn: drawn.decode())  # type: ignore[misc]
+            cells = (cell for row in csv.reader(io.StringIO(text), delimiter=_TABLES[suffix]) for cell in row)
+            formula = next((cell for cell in cells if cell.startswith("=")), None)
+            assert formula is None, f"{what}: a spreadsheet runs the cell {formula!r}: write a ' before it"
+
+
 REPORT_CHECKS: tuple[Check[ReportAdapter], ...] = checks(
     it_says_what_it_is,
     every_run_is_drawn,
     the_same_run_is_the_same_report,
     pieces_make_the_whole,
     every_case_is_there,
+    strangers_texts_stay_texts,
 )
 """Every check of a report, in the order in which to read them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from assay.model import DatabaseSchema, Proof, Unproved
+from assay.shell import install_command
 from assay.sql import is_nondeterministic, same_text
 from assay.sql.normal.algebra import Block, Query
 from assay.sql.normal.normalising import Normaliser
@@ -84,7 +85,7 @@ def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> 
 def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bool, max_rows: int) -> Proof | Unproved:
     """Check small tables, one row more at a time, and keep the most that was decided."""
     if not available():
-        return Unproved(reason=f"{reason}; small tables are checked with z3: pip install 'assay[prove]'")
+        return Unproved(reason=f"{reason}; small tables are checked with z3: {install_command('assay[prove]')}")
     if ordered:
         return Unproved(reason=f"{reason}; the check of small tables knows no order")
     from assay.witness.proof.bounded import equivalent_up_to

@@ -160,5 +160,9 @@
   const asked = new URLSearchParams(location.hash.slice(1)).get("case");
   const first = asked === null ? undefined : cases.find((one) => one.id === asked);
   if (first) open(first);
+  else if (asked !== null) {
+    at("notice").textContent = `There is no case “${asked}” in this leaderboard.`;
+    at("notice").hidden = false;
+  }
   document.documentElement.dataset.ready = document.documentElement.dataset.searchable = "yes";
 })();

@@ -1,0 +1,195 @@
+"""What texts of programs spell besides numbers, dates and truth values: durations, bytes, lists and objects."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from assay.model import Cell
+
+_LONGEST = 1_000_000
+_DEEPEST = 40
+_DAYS = {"year": 360, "month": 30, "mon": 30, "week": 7, "day": 1}
+"""A month has 30 days, as where PostgreSQL and DuckDB compare durations."""
+_PART = re.compile(r"([+-]?\d{1,9}) (year|month|mon|week|day)s?,? ?", re.ASCII)
+_CLOCK = re.compile(r"([+-])?(\d{1,9}):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
+_HEX = re.compile(r"\\x(?:[0-9A-Fa-f]{2})*")
+_ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-Fa-f]{2})*")
+_PYTHON_BYTES = re.compile(r"(?:bytearray\()?(b(?:'.*'|\".*\"))\)?", re.DOTALL)
+_BARE = re.compile(r"[^,{}\[\]\"']+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaves:
+    """How what stands within a list or an object is read."""
+
+    quoted: Callable[[str], Cell]
+    """A text in quotes, or one that is a value already."""
+    bare: Callable[[str], Cell]
+    """A word without quotes."""
+    number: Callable[[int | float | Decimal], Cell]
+    lists: bool = False
+    """There are no objects: ``{}`` is an array of PostgreSQL without elements."""
+
+
+def spelt_length(text: str) -> timedelta | None:
+    """A duration, such as ``3 days 04:05:06``, ``26:00:00``, ``1 year 2 mons``, ``1 day, 2:00:00``."""
+    text, place, days, found = text.strip(), 0, 0, False
+    while part := _PART.match(text, place):
+        days, place, found = days + int(part[1]) * _DAYS[part[2]], part.end(), True
+    clock = _CLOCK.fullmatch(text, place)
+    if clock is None and (place != len(text) or not found):
+        return None
+    try:
+        length = timedelta(days=days)
+        if clock is None:
+            return length
+        sign, hours, minutes, seconds, fraction = clock.groups()
+        micros = int((fraction or "0").ljust(6, "0")[:6])
+        rest = timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds), microseconds=micros)
+        return length - rest if sign == "-" else length + rest
+    except OverflowError:
+        return None
+
+
+def spelt_bytes(text: str) -> bytes | None:
+    r"""Bytes, as PostgreSQL (``\xdead``), DuckDB (``\xDE\xADabc``) and Python (``b'abc'``) write them."""
+    if len(text) > _LONGEST:
+        return None
+    if _HEX.fullmatch(text):
+        return bytes.fromhex(text[2:])
+    if written := _PYTHON_BYTES.fullmatch(text):
+        from ast import literal_eval  # few texts are such
+
+        try:
+            value = literal_eval(written[1])
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+        return value if isinstance(value, bytes) else None
+    if not _ESCAPED.fullmatch(text):
+        return None
+    return re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), text).encode("latin-1")
+
+
+def spelt_nested(text: str, leaves: Leaves) -> Cell:
+    """A list or an object: JSON, an array of PostgreSQL (``{1,2}``), or a value of DuckDB (``[a, {'b': 1}]``).
+
+    ``leaves`` read what is within. None where it is none of these.
+    """
+    text = text.strip()
+    if not text[:1] or text[0] not in "{[" or len(text) > _LONGEST:
+        return None
+    if text == "{}" and leaves.lists:
+        return []
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        return _with_leaves(found, leaves, 0)
+    try:
+        return _Literal(text, leaves).whole()
+    except _NoLiteral:
+        return None
+
+
+def nested(cell: Cell, leaves: Leaves) -> Cell:
+    """A list or an object with what is in it read; None for any other cell."""
+    return _with_leaves(cell, leaves, 0) if isinstance(cell, (list, tuple, Mapping)) else None
+
+
+def _with_leaves(value: Cell, leaves: Leaves, depth: int) -> Cell:
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, str):
+        return leaves.quoted(value)
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return leaves.number(value)
+    if isinstance(value, Mapping):
+        return {name: _with_leaves(one, leaves, depth + 1) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_leaves(one, leaves, depth + 1) for one in value]
+    return value
+
+
+class _NoLiteral(Exception):
+    """A text that is no list or object as engines write them."""
+
+
+class _Literal:
+    """Reads ``{1,NULL,"a b"}``, ``[a, 'b c', NULL]`` and ``{'a': 1, 'b': x}``."""
+
+    def __init__(self, text: str, leaves: Leaves) -> None:
+        self._text = text
+        self._leaves = leaves
+        self._place = 0
+
+    def whole(self) -> Cell:
+        value = self._value(0)
+        if self._place != len(self._text):
+            raise _NoLiteral
+        return value
+
+    def _next(self) -> str:
+        while self._text[self._place : self._place + 1] == " ":
+            self._place += 1
+        return self._text[self._place : self._place + 1]
+
+    def _value(self, depth: int) -> Cell:
+        sign = self._next()
+        if depth > _DEEPEST or not sign:
+            raise _NoLiteral
+        if sign in "{[":
+            return self._items("}" if sign == "{" else "]", depth)
+        if sign in "\"'":
+            return self._leaves.quoted(self._quoted(sign))
+        found = _BARE.match(self._text, self._place)
+        if found is None:
+            raise _NoLiteral
+        self._place = found.end()
+        word = found[0].strip()
+        return None if word.upper() == "NULL" else self._leaves.bare(word)
+
+    def _items(self, end: str, depth: int) -> Cell:
+        self._place += 1
+        items: list[Cell] = []
+        names: list[str] = []
+        while self._next() != end:
+            if items:
+                self._expect(",")
+            if (name := self._name()) is not None:
+                names.append(name)
+            items.append(self._value(depth + 1))
+        self._place += 1
+        if not names:
+            return items
+        if len(names) != len(items):
+            raise _NoLiteral
+        return dict(zip(names, items, strict=True))
+
+    def _name(self) -> str | None:
+        """The name before a colon, as DuckDB writes it: in single quotes."""
+        start = self._place
+        if self._next() == "'":
+            name = self._quoted("'")
+            if self._next() == ":":
+                self._place += 1
+                return name
+        self._place = start
+        return None
+
+    def _expect(self, sign: str) -> None:
+        if self._next() != sign:
+            raise _NoLiteral
+        self._place += 1
+
+    def _quoted(self, quote: str) -> str:
+        found = re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL).match(self._text, self._place)
+        if found is None:
+            raise _NoLiteral
+        self._place = found.end()
+        return re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL)
