@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -251,7 +250,8 @@ def test_a_command_gets_the_earlier_turns_as_an_argument(quick: Quick) -> None:
     system = CommandSystem.open(f"command:{sys.executable} -c '{script}' {{question}} {{history}} {{turn}}", quick())
     found = system.answer(TURN)
     system.close()
-    assert json.loads(found.query or "") == ["now?", "Question: all\nAnswer: SELECT 1\nQuestion: fewer", "3"]
+    assert found.result is not None
+    assert found.result.result().rows == (("now?",), ("Question: all\nAnswer: SELECT 1\nQuestion: fewer",), ("3",))
 
 
 def test_a_python_callable_gets_the_earlier_turns_by_name(quick: Quick) -> None:
