@@ -51,6 +51,8 @@ def _check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
     file_path = Path(path)
     if file_path.is_dir():
         raise DatabaseError(f"{path!r} is a directory, and a {kind} is a file: name the file in it")
+    if file_path.exists() and not file_path.is_file():  # reading a pipe could take for ever
+        raise DatabaseError(f"{path!r} is a pipe or a device, and a {kind} is a file: name one")
     try:
         with open(file_path, "rb") as file:
             head = file.read(offset + len(magic))

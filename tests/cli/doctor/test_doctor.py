@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,16 @@ def test_a_file_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert path.read_bytes() == before
 
 
+def test_a_duckdb_file_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.execute("CREATE SCHEMA s; CREATE TABLE s.t (a INT); CREATE VIEW v AS SELECT 1 AS one")
+    [one] = _findings(f"duckdb:///{tmp_path}/a.duckdb", capsys=capsys)["reached"]
+    assert one["server"] == f"DuckDB {duckdb.__version__}"
+    assert sorted(one["tables"]) == ["s.t", "v"]
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [
@@ -135,6 +146,16 @@ def test_what_cannot_be_reached_is_a_finding_without_secrets(
     printed = capsys.readouterr()
     assert "not reached" in printed.out
     assert "hush" not in printed.out + printed.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_a_pipe_is_no_database_and_is_not_waited_for(
+    scheme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    [one] = _findings(f"{scheme}:///{tmp_path}/pipe", status=2, capsys=capsys)["reached"]
+    assert "is a pipe or a device" in one["trouble"]
 
 
 def test_a_server_s_version_rights_and_tables_are_told(postgres: Any, capsys: pytest.CaptureFixture[str]) -> None:

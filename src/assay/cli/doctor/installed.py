@@ -10,7 +10,8 @@ from typing import Final, get_args
 
 from assay import registry
 from assay.cli.doctor.facts import EngineFact, Extra, Package
-from assay.errors import AssayError, MissingDependency
+from assay.errors import AssayError
+from assay.shell import install_command
 
 _GIVES: Final = {
     "postgres": "PostgreSQL",
@@ -64,16 +65,11 @@ def extras() -> tuple[Extra, ...]:
             name=name,
             gives=_GIVES[name],
             packages=tuple(packages),
-            install=None if all(one.fits for one in packages) else install_command(name),
+            install=None if all(one.fits for one in packages) else install_command(f"assay[{name}]"),
         )
         for name, packages in found.items()
         if packages
     )
-
-
-def install_command(extra: str) -> str:
-    """The command that installs an extra, as every message of Assay says it."""
-    return str(MissingDependency("it", extra)).partition("run  ")[2]
 
 
 def engines(found: Sequence[Extra]) -> tuple[EngineFact, ...]:

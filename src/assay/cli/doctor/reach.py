@@ -13,13 +13,9 @@ from assay.errors import AssayError, InputError
 from assay.model import DatabaseUrl, Limits
 from assay.ports import Engine
 
-_VERSIONS: Final = {
-    "sqlite": "SELECT 'SQLite ' || sqlite_version()",
-    "duckdb": "SELECT 'DuckDB ' || version()",
-    "postgres": "SELECT version()",
-    "mysql": "SELECT version()",
-}
-_FILES: Final = ("sqlite", "duckdb")
+_VERSIONS: Final = {"postgres": "SELECT version()", "mysql": "SELECT version()"}
+_FILES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+"""Read by a library: its version is the database's."""
 _SYSTEMS: Final = ("http", "https", "chat", "command", "python", "denodo")
 
 
@@ -65,7 +61,7 @@ def _reached(url: DatabaseUrl, shown: str, limits: Limits) -> Reached:
             reached=True,
             engine=None if url.scheme in _FILES else engine_class.version(),
             read_only_file=url.scheme in _FILES,
-            server=_server(engine),
+            server=f"{_FILES[url.scheme]} {engine_class.version()}" if url.scheme in _FILES else _server(engine),
             rights=rights,
             rights_known=tell is not None,
         )
