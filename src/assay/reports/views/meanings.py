@@ -20,6 +20,9 @@ NEAR_MISSES: Mapping[str, str] = {
     "case_or_whitespace_only": "only letter case or blanks differ",
     "scaled": "off by a constant factor",
     "sign": "only the sign differs",
+    "pivoted": "gold's cells, with a dimension across the columns in place of down the rows",
+    "unpivoted": "gold's cells, with a row for each measure or value in place of a column",
+    "totals_row": "a row of totals is too many, or missing",
 }
 
 FORGIVEN: Mapping[str, str] = {
@@ -30,6 +33,9 @@ FORGIVEN: Mapping[str, str] = {
     "rounding_only": "rounding",
     "type_only": "number or date spelt as text",
     "case_or_whitespace_only": "letter case and blanks",
+    "pivoted": "a dimension across the columns",
+    "unpivoted": "a row for each measure",
+    "totals_row": "a row of totals",
 }
 """Near misses in words: what a case would be right but for."""
 
@@ -78,9 +84,13 @@ FAILURES: Mapping[str, str] = {
     "crashed": "the query took its process or its connection down",
     "truncated": "a cap cut the result",
     "no_gold": "the case has no gold query",
+    "unusable_gold": "the file of gold's result is missing or no table",
     "unreadable_database": "the database cannot be read, or was lost",
     "unscorable": "the metric cannot judge the case",
     "ask_failed": "the system failed at the question, or could not be reached",
+    "unreadable_answer": "the answer cannot be read as a query or as rows",
+    "unknown_structure": "the structure of a dataset is not known",
+    "wrong_target": "the target names a dimension or code that its dataset does not have",
 }
 
 SELECTION_FAILURES: Mapping[str, str] = {
@@ -90,8 +100,6 @@ SELECTION_FAILURES: Mapping[str, str] = {
     "no_gold": "no question of the case has a target",
     "error": "the answer cannot be judged",
     "unreadable_answer": "the answer cannot be read as a data query",
-    "unknown_structure": "the structure of a dataset is not known",
-    "wrong_target": "the target names a dimension or code that its dataset does not have",
 }
 """As `FAILURES`, for judged selections."""
 
