@@ -427,6 +427,7 @@ CODES = st.text(LETTERS, min_size=1, max_size=8).filter(lambda code: code.strip(
 NAMES = st.text(LETTERS | st.just(" "), max_size=90)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.tuples(CODES, NAMES), max_size=4), min_size=1, max_size=3),
     st.sampled_from([40, 80, 4096]),

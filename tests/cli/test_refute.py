@@ -160,6 +160,7 @@ def test_hostile_text_does_not_steer_a_terminal(folder: Path) -> None:
     assert "\x1b" not in shown.stdout
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_same_witness(folder: Path) -> None:
     """Nothing depends on how a process hashes text."""
     documents = []

@@ -83,6 +83,7 @@ CELLS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(rows=st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[CELLS] * width), min_size=1, max_size=4)))
 def test_every_kind_of_value_comes_back_with_its_type(rows: list[Row]) -> None:

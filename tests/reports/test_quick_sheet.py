@@ -37,6 +37,7 @@ def written(cells: list[tuple[int, int, Any, bool]], sheet_class: type[Any], *, 
     return zipfile.ZipFile(content).read("xl/worksheets/sheet1.xml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constant_memory", [True, False])
 @given(cells=CELLS)
 def test_every_cell_is_written_as_by_the_library(

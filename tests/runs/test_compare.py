@@ -374,7 +374,10 @@ def test_a_damaged_or_unfinished_run_is_named_with_its_line(tmp_path: Path) -> N
     run_file.write_text(run_file.read_text().replace('"finished"', '"running"'))
     with pytest.raises(RunError, match="is not finished"):
         diff_runs(folder, one)
-    with pytest.raises(InputError, match=r"there is no run\.json in it"):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"empty is no run: there is no run\.json in it"):
+        diff_runs(tmp_path / "empty", one)
+    with pytest.raises(InputError, match=r"nowhere is no run: there is no such folder"):
         diff_runs(tmp_path / "nowhere", one)
 
 

@@ -117,6 +117,7 @@ def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(slow_job
     assert [item.verdict for item in resumed.evidence] == [item.verdict for item in whole_run.evidence]
 
 
+@pytest.mark.slow
 def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(slow_job: dict[str, Path]) -> None:
     process = _start(slow_job)
     _wait_for_lines(slow_job, 2)
