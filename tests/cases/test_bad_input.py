@@ -56,7 +56,7 @@ BAD_CASES = [
     ("set.xlsx", b"", None, ["is empty"]),
     ("set.parquet", b"question,gold\n", None, ["no Parquet file"]),
     ("set.parquet", b"", None, ["is empty"]),
-    ("set.yaml", "- question: a\n  gold: [x\n", "line 3, column 1", ["not valid YAML", "expected ',' or ']'"]),
+    ("set.yaml", "- question: a\n  gold: [x\n", "line 2, column 9", ["not valid YAML", "expected ',' or ']'"]),
     ("set.yaml", "- question: a\n  gold: x\n  gold: y\n", "line 3, column 3", ['key "gold" more than once']),
     ("set.yaml", "- question: a\n  gold: 5\n", 'line 1, column "gold"', ["the number 5"]),
     ("set.yaml", "- question: a\n  gold: true\n", 'line 1, column "gold"', ["the truth value true"]),
@@ -113,6 +113,15 @@ def test_unusable_prediction_file(bad, formats, write):
     assert message.startswith(f"{path}, {place}: " if place else f"{path}: ")
     for part in says:
         assert part in message
+
+
+@pytest.mark.parametrize(("missing", "near"), [("case.jsonl", "cases.jsonl"), ("nosuch.jsonl", None), ("d.csv", None)])
+def test_only_a_likely_misspelling_is_offered_for_a_missing_file(missing, near, formats, tmp_path):
+    for name in ("c.json", "cases.jsonl", "shop.csv"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    with pytest.raises(CaseFileError) as caught:
+        load_cases(tmp_path / missing, formats=formats)
+    assert str(caught.value).partition("; did you mean ")[2] == (f'"{near}"?' if near else "")
 
 
 @pytest.mark.parametrize("load", [load_cases, load_predictions])

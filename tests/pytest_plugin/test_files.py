@@ -83,7 +83,7 @@ def test_a_named_file_that_is_not_there_is_a_usage_error(project: pytest.Pyteste
         (CASE.replace("Q", "''"), '*bad.assay.yaml, item 1, column "question": the question is blank*'),
         ("cases: cases.jsonl\n", "*cases.jsonl*line 2*"),
         ("cases: gone.jsonl\n", "*gone.jsonl*does not exist*"),
-        ("cases: [{id: a\n", "*bad.assay.yaml, line 2, column 1: is not valid YAML: *"),
+        ("cases: [{id: a\n", "*bad.assay.yaml, line 1, column 9: is not valid YAML: *"),
         ("- id: a\n", "*bad.assay.yaml: holds no settings*"),
         ("predictions: x.jsonl\n", "*bad.assay.yaml: names no cases*"),
         (

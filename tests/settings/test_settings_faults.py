@@ -45,6 +45,13 @@ FAULTS = [
     ("gates: {origin: here}", 4, 9, "no gate is called 'origin'"),
     ("lint: {fail_on: much}", 4, 17, "lint, fail_on is 'much' (a text), and error or warning or note is expected"),
     ("witness: 3", 4, 10, "witness is 3 (a whole number), and true or false or a mapping is expected"),
+    ("min: {match: 0.8}", 4, 1, "is called 'min': it belongs under gates: write  gates: {min: {match: 80%}}"),
+    ("fail_on_regression: true", 4, 1, "it belongs under gates: write  gates: {fail_on_regression: true}"),
+    ("with_run: true", 4, 1, "it belongs under lint: write  lint: {with_run: true}"),
+    ("gates:\n  baseline: runs/a", 5, 3, "it is a setting of its own: write it without indentation, not under gates"),
+    ("gates: {match: 0.8}", 4, 9, "must_pass: write  gates: {min: {match: 80%}}"),
+    ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is no database URL: write  sqlite:///gold.sqlite"),
+    ("predictions: a.jsonl\nsystem: command:x", 5, 1, "predictions and system are both named"),
     ("witness: {tim: 1s}", 4, 11, "no setting of witness is called 'tim' (did you mean 'time'?)"),
 ]
 
@@ -74,6 +81,14 @@ def test_a_file_without_its_cases_is_still_one_of_settings(
     said = capsys.readouterr().err
     assert "cases" in said
     assert "write  cases: dev.jsonl" in said or "(did you mean 'cases'?)" in said
+
+
+@pytest.mark.parametrize(("entry", "found"), [("dev.jsonl", "'dev.jsonl' (a text)"), ("5", "5 (a whole number)")])
+def test_a_list_of_cases_holds_cases(entry: str, found: str, tmp_path: Path) -> None:
+    path = _written(tmp_path, f"db: sqlite:///shop.sqlite\ncases: [{entry}]\n")
+    with pytest.raises(CaseFileError) as caught:
+        read_run_file(path)
+    assert str(caught.value).startswith(f"{path}, line 2, column 9: cases, entry 1 is {found}, and a case, a mapping")
 
 
 def test_a_question_set_in_yaml_is_none(tmp_path: Path) -> None:
@@ -151,8 +166,35 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         ("witness: {time: soon}", "line 4, column 10", "witness, time is 'soon': write a time above 0"),
         ("lint: {only: [nosuch]}", "line 4, column 14", "no rule is called 'nosuch'"),
         ("limit: 5\nlimit: 6", "line 5, column 1", 'one mapping has the key "limit" more than once'),
-        ("  limit: 5", "line 4, column 8", "is not valid YAML"),
-        ("\tlimit: 5", "line 4, column 1", "is not valid YAML"),
+        ("  limit: 5", "line 4, column 8", "is not valid YAML: no name with a value can stand here"),
+        ("\tlimit: 5", "line 4, column 1", "is not valid YAML: a tab stands here: indent with blanks"),
+        ("gates:\n\tmin: 5", "line 5, column 1", "is not valid YAML: a tab stands here: indent with blanks"),
+        (
+            "limit:5\nname: a",
+            "line 4, column 1",
+            "is not valid YAML: this is no name with a value: write a colon and a blank",
+        ),
+        (
+            "metrics: [match\nname: a",
+            "line 4, column 10",
+            "is not valid YAML: this list has a fault, or no ] at its end",
+        ),
+        (
+            "gates: {min: {match: 1}",
+            "line 4, column 8",
+            "is not valid YAML: this mapping has a fault, or no } at its end",
+        ),
+        ('name: "a', "line 4, column 7", "is not valid YAML: this quotation mark is never closed"),
+        (
+            "name: *a",
+            "line 4, column 7",
+            "is not valid YAML: there is no anchor of this name above: put a text that begins with * in",
+        ),
+        (
+            "name: @a",
+            "line 4, column 7",
+            "is not valid YAML: a text cannot begin with this character: put it in quotation marks",
+        ),
     ],
 )
 def test_a_name_that_nothing_has_is_told_with_its_place(

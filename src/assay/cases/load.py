@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 from assay.cases.fields import POSITION, closest
-from assay.cases.text.decoding import check_size, empty
+from assay.cases.text.decoding import check_size, closest_file, empty
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.kept import parts_of
 from assay.model import Case, FieldNames, Prediction
@@ -140,7 +140,7 @@ def check_file(path: Path) -> None:
         folder = path.parent
         if not folder.is_dir():
             raise CaseFileError(f'does not exist: there is no folder "{folder}"', path=str(path))
-        near = closest(path.name, sorted(entry.name for entry in folder.iterdir()))
+        near = closest_file(path)
         hint = f'; did you mean "{near}"?' if near else ""
         raise CaseFileError(f'does not exist in the folder "{folder}"{hint}', path=str(path))
     if path.is_file() and path.stat().st_size == 0:

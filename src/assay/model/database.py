@@ -13,6 +13,8 @@ from assay.errors import DatabaseError, InputError
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/](?!/)")
 """A path of Windows, whose drive looks like a scheme."""
+_DATABASE_FILE = re.compile(r"[^@?=]*\.(?P<suffix>sqlite3?|db3?|duckdb|ddb)", re.IGNORECASE)
+"""A path, without anything that may be a secret."""
 _USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
 """Up to the last @: a password may hold any character, escaped or not."""
 _SECRET_PARAMETER = re.compile(
@@ -46,10 +48,10 @@ class DatabaseUrl:
     def parse(cls, text: str) -> DatabaseUrl:
         """Read a URL. Raises InputError where it has no scheme, with what was expected."""
         if not _SCHEME.match(text.strip()) or _DRIVE.match(text.strip()):
-            raise InputError(
-                f"{_masked(text)!r} is no database URL: write sqlite:///path/to/file.sqlite, "
-                "duckdb:///path/to/file.duckdb or another URL with a scheme"
+            written = _as_url(text.strip()) or (
+                "sqlite:///path/to/file.sqlite, duckdb:///path/to/file.duckdb or another URL with a scheme"
             )
+            raise InputError(f"{_masked(text)!r} is no database URL: write  {written}")
         return cls(text=text.strip())
 
     @property
@@ -119,6 +121,14 @@ class DatabaseUrl:
 
     def __repr__(self) -> str:
         return f"DatabaseUrl({str(self)!r})"
+
+
+def _as_url(text: str) -> str | None:
+    """The URL of what is the path of a SQLite or DuckDB file by its suffix."""
+    if not (found := _DATABASE_FILE.fullmatch(text)):
+        return None
+    scheme = "duckdb" if found["suffix"].lower() in ("duckdb", "ddb") else "sqlite"
+    return f"{scheme}:///{text.replace(chr(92), '/')}"
 
 
 def filled_path(template: str, db_id: str) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, NoReturn, Union, get_args, get_origin, get_type_hints
 
-from assay.errors import CaseFileError
+from assay.errors import CaseFileError, InputError
+from assay.model import DatabaseUrl
 from assay.settings.values import RunFileSettings
 
 _LEAST: Final = {
@@ -107,6 +108,24 @@ def check_settings(content: dict[str, Any], node: Any, path: Path) -> None:
     if content.get("cases") is None:
         checker.fail((), "names no cases", write="cases: dev.jsonl  or a list of cases under it")
     checker.values(content, RunFileSettings, ())
+    checker.urls(content)
+    if content.get("predictions") is not None and content.get("system") is not None:
+        checker.fail(
+            ("system",),
+            "predictions and system are both named: the answers come from a file or are asked for",
+            of_key=True,
+        )
+
+
+def check_cases(cases: Sequence[Any], node: Any, path: Path) -> None:
+    """Raise CaseFileError for the first of a file's own cases that is none, such as the name of a file in a list."""
+    for place, case in enumerate(cases):
+        if not isinstance(case, dict):
+            _Checker(node, path).fail(
+                ("cases", place),
+                f"cases, entry {place + 1} is {_found(case)}, and a case, a mapping, is expected",
+                write="cases: dev.jsonl  for one file, or  - {question: ..., gold: ...}  for a case",
+            )
 
 
 class _Checker:
@@ -122,8 +141,7 @@ class _Checker:
         for name, value in content.items():
             if name not in known:
                 noun = _NOUNS.get(str(trail[-1]), f"name in {trail[-1]}") if trail else "setting"
-                close = get_close_matches(str(name), known, n=1)
-                hint = f" (did you mean {close[0]!r}?)" if close else f": there is {', '.join(known)}"
+                hint = _hint(str(name), known, trail)
                 self.fail((*trail, name), f"no {noun} is called {name!r}{hint}", of_key=True)
             inner = next((one for one in _members(_hints(of)[name]) if is_dataclass(one)), None)
             if isinstance(inner, type) and isinstance(value, dict):
@@ -133,6 +151,14 @@ class _Checker:
         """Check the values of a mapping, and of those within it."""
         for name, value in content.items():
             self._value(value, _hints(of)[name], (*trail, name))
+
+    def urls(self, content: dict[str, Any]) -> None:
+        """Check that what names a database is a URL."""
+        for name in ("db", "gold_db"):
+            try:
+                DatabaseUrl.parse(content.get(name) or _EXAMPLES["db"])
+            except InputError as error:
+                self.fail((name,), f"{name}: {error}")
 
     def _value(self, value: Any, hint: Any, trail: Trail) -> None:
         members = _members(hint)
@@ -195,6 +221,26 @@ def place_in(node: Any, trail: Sequence[str | int], *, of_key: bool = False) -> 
     if marked is None or not trail:
         return None
     return f"line {marked.start_mark.line + 1}, column {marked.start_mark.column + 1}"
+
+
+def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
+    """Where an unknown name belongs, or the closest name, or all there are with an example."""
+    if not trail:
+        sections = [section for section in _NOUNS if name in _names_of(_section(section))]
+        if sections and f"{sections[0]}.{name}" not in _NOT_READ:
+            example = _EXAMPLES.get(f"{sections[0]}.{name}", "true")
+            return f": it belongs under {sections[0]}: write  {sections[0]}: {{{name}: {example}}}"
+    elif name in _names_of(RunFileSettings):
+        return f": it is a setting of its own: write it without indentation, not under {trail[0]}"
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f" (did you mean {close[0]!r}?)"
+    example = _EXAMPLES.get(str(trail[-1]), "") if trail else ""
+    return f": there is {', '.join(known)}" + (f": write  {trail[-1]}: {example}" if example else "")
+
+
+def _section(name: str) -> type[Any]:
+    return next(one for one in _members(_hints(RunFileSettings)[name]) if isinstance(one, type) and is_dataclass(one))
 
 
 def _names_of(of: type[Any]) -> list[str]:

@@ -44,12 +44,13 @@ def read_run_file(path: Path) -> RunFileSettings:
     """
     import msgspec
 
-    from assay.settings.faults import check_settings
+    from assay.settings.faults import check_cases, check_settings
 
     content, node = _read(path)
     if not isinstance(content, dict):
         raise CaseFileError("holds no settings: write names and values, such as  cases: dev.jsonl", path=str(path))
     if isinstance(content.get("cases"), list):
+        check_cases(content["cases"], node, path)
         content = {"case_format": "yaml", **content, "cases": path.name}
     check_settings(content, node, path)
     try:

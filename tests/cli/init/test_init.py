@@ -94,7 +94,10 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
     ("arguments", "said"),
     [
         (["cases.jsonl"], "--db must be given"),
-        (["cases.jsonl", "--db", "shop.sqlite"], "is no database URL"),
+        (["cases.jsonl", "--db", "shop.sqlite"], "is no database URL: write  sqlite:///shop.sqlite"),
+        (["cases.jsonl", "--db", "my data/a.DuckDB"], "write  duckdb:///my data/a.DuckDB"),
+        (["cases.jsonl", "--db", "C:\\data\\shop.db"], "write  sqlite:///C:/data/shop.db"),
+        (["cases.jsonl", "--db", "hush@shop.db"], "write  sqlite:///path/to/file.sqlite"),
         (["cases.jsonl", "--db", "sqlite:///s", "-o", "eval.json"], "a name that ends in .yaml"),
         (["cases.jsonl", "--db", "sqlite:///s", "-p", "a", "--system", "b"], "were both given"),
         (["nowhere.jsonl", "--db", "sqlite:///s"], "nowhere.jsonl"),
@@ -102,7 +105,19 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
         (["run.yml", "--db", "sqlite:///s"], "this is a file of settings already: write  assay run run.yml"),
         ([str(demo.sdmx_path("cases.yaml")), "--db", "sqlite:///s"], "write  assay sdmx"),
     ],
-    ids=["no database", "no URL", "no YAML", "two sources", "no file", "no engine", "settings", "sdmx"],
+    ids=[
+        "no database",
+        "no URL",
+        "of DuckDB",
+        "of Windows",
+        "a secret",
+        "no YAML",
+        "two sources",
+        "no file",
+        "no engine",
+        "settings",
+        "sdmx",
+    ],
 )
 def test_what_cannot_be_used_writes_nothing(
     arguments: list[str], said: str, sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

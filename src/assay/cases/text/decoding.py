@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import contextlib
 import stat
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
+from typing import Final
 
 from assay.errors import CaseFileError, InputError
 
@@ -34,13 +35,25 @@ _NO_TEXTS = (
 """The first bytes of files that are not text."""
 
 
+_ALIKE: Final = 0.5
+"""How much of a file's name but for its suffix must be alike: the same suffix alone makes no misspelling."""
+
+
+def closest_file(path: Path) -> str | None:
+    """The name in the folder of a missing file that it is probably a misspelling of."""
+    stem, names = path.stem.lower(), list[str]()
+    with contextlib.suppress(OSError):
+        for each in sorted(path.absolute().parent.iterdir()):
+            if SequenceMatcher(None, stem, each.stem.lower()).ratio() >= _ALIKE:
+                names.append(each.name)
+    by_lower = {name.lower(): name for name in reversed(names)}
+    return next((by_lower[one] for one in get_close_matches(path.name.lower(), by_lower, n=1)), None)
+
+
 def unreadable(path: Path, error: OSError) -> CaseFileError:
     """The error for a file that cannot be opened; for a missing one, with the closest name."""
-    near: list[str] = []
-    if isinstance(error, FileNotFoundError):
-        with contextlib.suppress(OSError):
-            near = get_close_matches(path.name, [each.name for each in path.absolute().parent.iterdir()], n=1)
-    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    near = closest_file(path) if isinstance(error, FileNotFoundError) else None
+    hint = f' (did you mean "{near}"?)' if near else ""
     return CaseFileError(f"cannot be read: {error.strerror or error}{hint}", path=str(path))
 
 

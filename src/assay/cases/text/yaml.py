@@ -70,14 +70,40 @@ def nodes_of(path: Path, text: str) -> list[Any]:
     try:
         return [node for node in yaml.compose_all(text) if node is not None]
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark, reason = _fault(error)
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
-        reason = error.problem or error.context or "it breaks off"
         raise CaseFileError(f"is not valid YAML: {reason}", path=str(path), place=place) from error
     except YAMLError as error:
         raise CaseFileError(f"is not valid YAML: {str(error).splitlines()[0]}", path=str(path)) from error
     except RecursionError as error:
         raise CaseFileError("is nested too deeply to be read", path=str(path)) from error
+
+
+_BEGUN = {
+    "while scanning a simple key": "this is no name with a value: write a colon and a blank between them",
+    "while scanning a quoted scalar": "this quotation mark is never closed",
+    "while parsing a flow sequence": "this list has a fault, or no ] at its end",
+    "while parsing a flow mapping": "this mapping has a fault, or no } at its end",
+}
+"""What is said of a fault that is noticed only after the place where it began, often at the end of the file."""
+_PROBLEMS = {
+    "'\\t' that cannot start": "a tab stands here: indent with blanks",
+    "mapping values are not allowed": "no name with a value can stand here: indent names of one level alike, and put "
+    "a text that holds a colon in quotation marks",
+    "undefined alias": "there is no anchor of this name above: put a text that begins with * in quotation marks",
+    "cannot start any token": "a text cannot begin with this character: put it in quotation marks",
+}
+
+
+def _fault(error: Any) -> tuple[Any, str]:
+    """Where to look for a fault in the syntax, and what to do there."""
+    problem = error.problem or error.context or "it breaks off"
+    for part, said in _PROBLEMS.items():
+        if part in problem:
+            return error.problem_mark or error.context_mark, f"{said} ({problem})"
+    if error.context in _BEGUN and error.context_mark:
+        return error.context_mark, f"{_BEGUN[error.context]} ({problem})"
+    return error.problem_mark or error.context_mark, problem
 
 
 def _places(node: Any) -> list[str] | dict[str, str] | None:
