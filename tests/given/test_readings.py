@@ -217,6 +217,8 @@ DAY = date(2024, 1, 31)
         ("[a, b c, 'd,e', NULL]", ["a", "b c", "d,e", None]),
         ("{'a': 1, 'b': [x, y]}", {"a": 1, "b": ["x", "y"]}),
         ('{"b": [1.5], "a": null}', {"a": None, "b": [Decimal("1.5")]}),
+        ("[123456789012345678.12]", [Decimal("123456789012345678.12")]),
+        ('{"id": 9007199254740993, "share": 0.1}', {"id": 9007199254740993, "share": 0.1}),
     ],
 )
 def test_a_cell_is_each_compound_value_that_it_spells(cell: str, typed: Cell) -> None:
@@ -242,6 +244,10 @@ def test_a_cell_is_each_compound_value_that_it_spells(cell: str, typed: Cell) ->
         ("[" * 5000, [[]]),
         ("{" * 5000 + "}" * 5000, [[]]),
         ('{"a', ["a"]),
+        ("[123456789012345678.13]", [Decimal(123456789012345680)]),
+        ('{"id": 9007199254740993, "share": 0.1}', {"id": 9007199254740992, "share": 0.1}),
+        ("{9007199254740993,0.1}", [9007199254740992, 0.1]),
+        ("[1e9999999999999999999999]", [1.0]),
     ],
 )
 def test_a_cell_is_no_compound_value_that_it_does_not_spell(cell: str, typed: Cell) -> None:

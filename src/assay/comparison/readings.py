@@ -266,7 +266,9 @@ def _leaves(types: frozenset[type], lists: bool) -> Leaves:  # noqa: FBT001 - pr
     """How to read what stands within lists and objects, beside values of these types."""
     kinds = {_kind_of(value) for value in _EXAMPLES if type(value) in types}
     words = [_SPELL[kind] for kind in _LEAVES if kind in kinds]
-    numbers = partial(_number_as, float if float in types else Decimal if Decimal in types else None)
+    numbers = partial(
+        _number_as, float if float in types else Decimal if Decimal in types else None, whole=int in types
+    )
     return Leaves(
         # Beside texts a text is a text.
         quoted=partial(_spelt, () if "text" in kinds else [spell for spell in words if spell in (_moment, _time)]),
@@ -276,9 +278,14 @@ def _leaves(types: frozenset[type], lists: bool) -> Leaves:  # noqa: FBT001 - pr
     )
 
 
-def _number_as(kind: type[float | Decimal] | None, value: Cell) -> Cell:
-    """A number as a float or a decimal, as the other result has it: within lists both are told apart."""
+def _number_as(kind: type[float | Decimal] | None, value: Cell, *, whole: bool) -> Cell:
+    """A number as a float or a decimal, as the other result has it: within lists both are told apart.
+
+    ``whole``: it has integers, too, so that one stays as exact as it is.
+    """
     if kind is None or isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return value
+    if whole and isinstance(value, int):
         return value
     try:
         return kind(str(value))

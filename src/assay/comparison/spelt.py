@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from assay.model import Cell
 
@@ -86,8 +86,8 @@ def spelt_nested(text: str, leaves: Leaves) -> Cell:
     if text == "{}" and leaves.lists:
         return []
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = json.loads(text, parse_float=Decimal)  # a float would not tell long decimals apart
+    except (ValueError, InvalidOperation, RecursionError):
         pass
     else:
         return _with_leaves(found, leaves, 0)
