@@ -18,7 +18,7 @@ _DAYS = {"year": 360, "month": 30, "mon": 30, "week": 7, "day": 1}
 _PART = re.compile(r"([+-]?\d{1,9}) (year|month|mon|week|day)s?,? ?", re.ASCII)
 _CLOCK = re.compile(r"([+-])?(\d{1,9}):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _HEX = re.compile(r"\\x(?:[0-9A-Fa-f]{2})*")
-_ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-Fa-f]{2})*")
+_ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-F]{2})*")
 _PYTHON_BYTES = re.compile(r"(?:bytearray\()?(b(?:'.*'|\".*\"))\)?", re.DOTALL)
 _BARE = re.compile(r"[^,{}\[\]\"']+")
 
@@ -56,11 +56,14 @@ def spelt_length(text: str) -> timedelta | None:
         return None
 
 
-def spelt_bytes(text: str) -> bytes | None:
-    r"""Bytes, as PostgreSQL (``\xdead``), DuckDB (``\xDE\xADabc``) and Python (``b'abc'``) write them."""
+def spelt_bytes(text: str, *, escapes: bool = False) -> bytes | None:
+    r"""Bytes, as PostgreSQL (``\xdead``), DuckDB (``\xDE\xADabc``) and Python (``b'abc'``) write them.
+
+    ``escapes``: what both of the first may have written is DuckDB's.
+    """
     if len(text) > _LONGEST:
         return None
-    if _HEX.fullmatch(text):
+    if not escapes and _HEX.fullmatch(text):
         return bytes.fromhex(text[2:])
     if written := _PYTHON_BYTES.fullmatch(text):
         from ast import literal_eval  # few texts are such
