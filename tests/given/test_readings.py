@@ -204,6 +204,7 @@ DAY = date(2024, 1, 31)
         ("12:34:56+02", time(12, 34, 56, tzinfo=timezone(timedelta(hours=2)))),
         ("\\xDE\\xADab", b"\xde\xadab"),
         ("\\xdead6162", b"\xde\xadab"),
+        ("\\xde\\xadab", b"\xde\xadab"),
         ("\\xDEab", b"\xdeab"),
         ("\\x00A0", b"\x00A0"),
         ("bytearray(b'\\xde\\xad')", b"\xde\xad"),

@@ -18,7 +18,8 @@ _DAYS = {"year": 360, "month": 30, "mon": 30, "week": 7, "day": 1}
 _PART = re.compile(r"([+-]?\d{1,9}) (year|month|mon|week|day)s?,? ?", re.ASCII)
 _CLOCK = re.compile(r"([+-])?(\d{1,9}):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _HEX = re.compile(r"\\x(?:[0-9A-Fa-f]{2})*")
-_ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-F]{2})*")
+_ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-Fa-f]{2})*")
+_ESCAPED_BY_DUCKDB = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-F]{2})*")
 _PYTHON_BYTES = re.compile(r"(?:bytearray\()?(b(?:'.*'|\".*\"))\)?", re.DOTALL)
 _BARE = re.compile(r"[^,{}\[\]\"']+")
 
@@ -59,7 +60,7 @@ def spelt_length(text: str) -> timedelta | None:
 def spelt_bytes(text: str, *, escapes: bool = False) -> bytes | None:
     r"""Bytes, as PostgreSQL (``\xdead``), DuckDB (``\xDE\xADabc``) and Python (``b'abc'``) write them.
 
-    ``escapes``: what both of the first may have written is DuckDB's.
+    ``escapes``: what both of the first may have written is DuckDB's, whose escapes are in capitals.
     """
     if len(text) > _LONGEST:
         return None
@@ -73,7 +74,7 @@ def spelt_bytes(text: str, *, escapes: bool = False) -> bytes | None:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return None
         return value if isinstance(value, bytes) else None
-    if not _ESCAPED.fullmatch(text):
+    if not (_ESCAPED_BY_DUCKDB if escapes else _ESCAPED).fullmatch(text):
         return None
     return re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), text).encode("latin-1")
 
