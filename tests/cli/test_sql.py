@@ -183,6 +183,14 @@ def test_a_query_without_an_end_is_stopped(folder: Path, query: str, limits: ass
         assert list(result.rows) == [(3,)]
 
 
+@pytest.mark.parametrize("timeout_s", [1e12, float("inf")])
+def test_a_limit_may_be_longer_than_any_clock_counts(folder: Path, timeout_s: float) -> None:
+    """What cannot be waited for would raise in the thread that waits, which fails a test."""
+    runs, _ = named_runs([folder / "a"])
+    with answered(runs, "SELECT count(*) FROM range(1000000)", limits=assay.Limits(timeout_s=timeout_s)) as result:
+        assert list(result.rows) == [(1_000_000,)]
+
+
 def test_the_limit_of_a_query_is_an_option(folder: Path) -> None:
     query = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
     shown = _sql(folder, "a", query, "--timeout", "0.2")

@@ -204,6 +204,9 @@ DAY = date(2024, 1, 31)
         ("12:34:56+02", time(12, 34, 56, tzinfo=timezone(timedelta(hours=2)))),
         ("\\xDE\\xADab", b"\xde\xadab"),
         ("\\xdead6162", b"\xde\xadab"),
+        ("\\xde\\xadab", b"\xde\xadab"),
+        ("\\xDEab", b"\xdeab"),
+        ("\\x00A0", b"\x00A0"),
         ("bytearray(b'\\xde\\xad')", b"\xde\xad"),
         ("{1,NULL,-3}", [1, None, -3]),
         ('{a,"b c","d,\\"e"}', ["a", "b c", 'd,"e']),
@@ -217,6 +220,8 @@ DAY = date(2024, 1, 31)
         ("[a, b c, 'd,e', NULL]", ["a", "b c", "d,e", None]),
         ("{'a': 1, 'b': [x, y]}", {"a": 1, "b": ["x", "y"]}),
         ('{"b": [1.5], "a": null}', {"a": None, "b": [Decimal("1.5")]}),
+        ("[123456789012345678.12]", [Decimal("123456789012345678.12")]),
+        ('{"id": 9007199254740993, "share": 0.1}', {"id": 9007199254740993, "share": 0.1}),
     ],
 )
 def test_a_cell_is_each_compound_value_that_it_spells(cell: str, typed: Cell) -> None:
@@ -242,6 +247,10 @@ def test_a_cell_is_each_compound_value_that_it_spells(cell: str, typed: Cell) ->
         ("[" * 5000, [[]]),
         ("{" * 5000 + "}" * 5000, [[]]),
         ('{"a', ["a"]),
+        ("[123456789012345678.13]", [Decimal(123456789012345680)]),
+        ('{"id": 9007199254740993, "share": 0.1}', {"id": 9007199254740992, "share": 0.1}),
+        ("{9007199254740993,0.1}", [9007199254740992, 0.1]),
+        ("[1e9999999999999999999999]", [1.0]),
     ],
 )
 def test_a_cell_is_no_compound_value_that_it_does_not_spell(cell: str, typed: Cell) -> None:
@@ -272,6 +281,17 @@ def test_an_engine_says_what_it_has_and_stays_exact_in_it(
 ) -> None:
     assert equal(Result.of([(ours,)]), Result.of([(theirs,)]), cells=cells) is same
     assert equal(Result.of([(theirs,)]), Result.of([(ours,)]), cells=(cells[1], cells[0])) is same
+
+
+def test_bytes_of_a_column_are_all_written_in_one_way() -> None:
+    r"""``\\x00ab`` is two bytes to PostgreSQL, and three to DuckDB."""
+    text = Result.of([("\\x00ab",), ("\\x00cd",)])
+    assert equal(text, Result.of([(b"\x00\xab",), (b"\x00\xcd",)]))
+    assert equal(text, Result.of([(b"\x00ab",), (b"\x00cd",)]))
+    assert not equal(text, Result.of([(b"\x00\xab",), (b"\x00cd",)]))
+    lower = Result.of([("\\x00ab",), ("\\xdeab",)])  # DuckDB's escapes are in capitals
+    assert equal(lower, Result.of([(b"\x00\xab",), (b"\xde\xab",)]))
+    assert not equal(lower, Result.of([(b"\x00ab",), (b"\xdeab",)]))
 
 
 def test_each_column_of_lists_is_read_as_its_own() -> None:

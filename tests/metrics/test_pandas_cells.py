@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import math
 import sqlite3
+from datetime import UTC, date, datetime
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
-from assay.metrics.pandas_cells import pandas_result
+from assay.metrics.pandas_cells import pandas_result, written_by_pandas
 from assay.metrics.spider2 import Spider2Lite
 from assay.model import Case, CaseOptions, Cell, GivenResult, Prediction, Result
 from assay.model.making import remade
@@ -146,3 +147,33 @@ def test_what_a_query_returns_is_scored_as_the_script_does_that_writes_it_to_a_f
         assert score == _of_script(tmp_path / "p.csv", tmp_path / "g.csv", ignore_order=ignore_order), (rows, gold)
         seen.add(score)
     assert seen == {0.0, 1.0}
+
+
+DAY, NIGHT = datetime(2024, 1, 31), datetime(2024, 1, 31, 3)  # noqa: DTZ001 - as engines give them
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [DAY, DAY],
+        [DAY, None],
+        [DAY, NIGHT],
+        [DAY.replace(microsecond=500_000), None, NIGHT],
+        [DAY.replace(microsecond=12), NIGHT],
+        [NIGHT.replace(tzinfo=UTC)],
+        [DAY.replace(tzinfo=UTC)],
+        [date(2024, 1, 31), None],
+        [DAY, "a"],
+        [b"ab", None],
+        [1.5, 2.0, 1e16, math.inf],
+        [True, False],
+    ],
+)
+def test_what_a_query_returns_is_written_as_by_pandas(tmp_path: Path, column: list[Cell]) -> None:
+    """Also timestamps, which pandas writes as dates where none has a time of day."""
+    rows = tuple((at, cell) for at, cell in enumerate(column))
+    pandas.DataFrame(rows, columns=["at", "c"]).to_csv(tmp_path / "p.csv", index=False)
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+        theirs = list(csv.reader(file))[1:]
+    ours = written_by_pandas(Result(columns=("at", "c"), rows=rows))
+    assert [list(row) for row in ours.rows] == theirs

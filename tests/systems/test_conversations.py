@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay.errors import InputError
-from assay.model import Case, Exchange, Failure, Prediction
+from assay.model import Case, Exchange, Failure, Prediction, Secret
 from assay.runs.asking import answers_held, ask
 from assay.systems.chat.query_finder import read_answer
 from assay.systems.chat.system import ChatSystem
@@ -207,6 +207,15 @@ def test_an_answer_is_not_lost_for_a_confidence_that_cannot_be_read(quick: Quick
         found = system._read(TURN, {"sql": "SELECT 1", "sure": sure}, 0.0)
     assert (found.query, found.confidence, found.failure) == ("SELECT 1", None, None)
     assert system._read(TURN, {"sql": "SELECT 2", "sure": sure}, 0.0).query == "SELECT 2"
+
+
+def test_no_part_of_a_secret_is_told_with_a_confidence_that_cannot_be_read(quick: Quick) -> None:
+    """Also where it is longer than what is shown."""
+    token = "hush" * 40
+    system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(confidence_path="sure", token=Secret(token)))
+    with pytest.warns(UserWarning, match="expected a number from 0 to 1") as told:
+        system._read(TURN, {"sql": "SELECT 1", "sure": f"as Bearer {token}"}, 0.0)
+    assert not [one for one in told if "hush" in str(one.message)]
 
 
 def test_rows_stand_beside_the_place_of_the_query_wherever_that_is(quick: Quick) -> None:

@@ -157,10 +157,10 @@ def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[Da
             except InputError as error:
                 raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
     for url in {url.scheme: url for url in found.values()}.values():
-        engine = registry.engine_class(url)  # an unknown scheme is a mistake of the caller, not of one database
-        if not (
-            isinstance(engine, type) and issubclass(engine, DatabaseFile)
-        ):  # so is a driver that is not installed; nothing is asked of a server
+        # An unknown scheme is a mistake of the caller, not of one database. So is a driver that is not installed, which
+        # opening tells; nothing is asked of a server.
+        engine = registry.engine_class(url)
+        if not (isinstance(engine, type) and issubclass(engine, DatabaseFile)):
             with suppress(DatabaseError):
                 engine.open(url, Limits()).close()
     return [found[case.database] for case in cases]

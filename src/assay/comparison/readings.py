@@ -123,6 +123,10 @@ def _bytes(cell: Cell) -> Cell:
     return spelt_bytes(cell) if isinstance(cell, str) else None
 
 
+def _escaped_bytes(cell: Cell) -> Cell:
+    return spelt_bytes(cell, escapes=True) if isinstance(cell, str) else None
+
+
 _AS_IT_STANDS = Leaves(quoted=str, bare=str, number=lambda number: number)
 
 
@@ -192,8 +196,8 @@ def readings(
             for place, column in enumerate(ours)
         ]
     options = [
-        [reader for reading in column for reader in _readers(reading, lacks, within, place)]
-        for place, column in enumerate(chosen)
+        [reader for reading in found for reader in _readers(reading, ours[place], lacks, within, place)]
+        for place, found in enumerate(chosen)
     ]
     for choice in islice(product(*options), _MOST_READINGS):
         yield _as_it_is if all(reader is _unread for reader in choice) else partial(_read, choice)
@@ -266,7 +270,9 @@ def _leaves(types: frozenset[type], lists: bool) -> Leaves:  # noqa: FBT001 - pr
     """How to read what stands within lists and objects, beside values of these types."""
     kinds = {_kind_of(value) for value in _EXAMPLES if type(value) in types}
     words = [_SPELL[kind] for kind in _LEAVES if kind in kinds]
-    numbers = partial(_number_as, float if float in types else Decimal if Decimal in types else None)
+    numbers = partial(
+        _number_as, float if float in types else Decimal if Decimal in types else None, whole=int in types
+    )
     return Leaves(
         # Beside texts a text is a text.
         quoted=partial(_spelt, () if "text" in kinds else [spell for spell in words if spell in (_moment, _time)]),
@@ -276,9 +282,14 @@ def _leaves(types: frozenset[type], lists: bool) -> Leaves:  # noqa: FBT001 - pr
     )
 
 
-def _number_as(kind: type[float | Decimal] | None, value: Cell) -> Cell:
-    """A number as a float or a decimal, as the other result has it: within lists both are told apart."""
+def _number_as(kind: type[float | Decimal] | None, value: Cell, *, whole: bool) -> Cell:
+    """A number as a float or a decimal, as the other result has it: within lists both are told apart.
+
+    ``whole``: it has integers, too, so that one stays as exact as it is.
+    """
     if kind is None or isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return value
+    if whole and isinstance(value, int):
         return value
     try:
         return kind(str(value))
@@ -329,11 +340,12 @@ def _natural(column: _Column) -> _Reading:
 
 
 def _readers(
-    reading: _Reading, lacks: frozenset[Kind], within: Mapping[int, Leaves], place: int
+    reading: _Reading, column: _Column, lacks: frozenset[Kind], within: Mapping[int, Leaves], place: int
 ) -> Iterator[Callable[[Cell], Cell]]:
     """What makes a cell of what it says. A cell that spells nothing stays as it is.
 
-    ``within`` says by place how lists and objects of the other result's columns are read: there may be several ways.
+    ``within`` says by place how lists and objects of the other result's columns are read: there may be several ways,
+    as there are for bytes.
     """
     if reading == "text":
         yield _unread
@@ -341,6 +353,12 @@ def _readers(
         ways = [within[place], *within.values()] if place in within else within.values()
         for leaves in {id(way): way for way in ways}.values():
             yield partial(_spelt, (partial(_nested, leaves=leaves),))
+    elif reading == "bytes":
+        texts = [cell for cell in column if isinstance(cell, str)]
+        escaped = list(map(_escaped_bytes, texts))
+        yield partial(_spelt, (_bytes,))
+        if None not in escaped and escaped != list(map(_bytes, texts)):
+            yield partial(_spelt, (_escaped_bytes,))
     else:
         kinds: Sequence[Kind] = _MIXED if reading == "mixed" else (reading,)
         yield partial(_spelt, tuple(_SPELL[kind] for kind in kinds if kind in lacks))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from assay.model import Cell
 
@@ -19,6 +19,7 @@ _PART = re.compile(r"([+-]?\d{1,9}) (year|month|mon|week|day)s?,? ?", re.ASCII)
 _CLOCK = re.compile(r"([+-])?(\d{1,9}):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _HEX = re.compile(r"\\x(?:[0-9A-Fa-f]{2})*")
 _ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-Fa-f]{2})*")
+_ESCAPED_BY_DUCKDB = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-F]{2})*")
 _PYTHON_BYTES = re.compile(r"(?:bytearray\()?(b(?:'.*'|\".*\"))\)?", re.DOTALL)
 _BARE = re.compile(r"[^,{}\[\]\"']+")
 
@@ -56,11 +57,14 @@ def spelt_length(text: str) -> timedelta | None:
         return None
 
 
-def spelt_bytes(text: str) -> bytes | None:
-    r"""Bytes, as PostgreSQL (``\xdead``), DuckDB (``\xDE\xADabc``) and Python (``b'abc'``) write them."""
+def spelt_bytes(text: str, *, escapes: bool = False) -> bytes | None:
+    r"""Bytes, as PostgreSQL (``\xdead``), DuckDB (``\xDE\xADabc``) and Python (``b'abc'``) write them.
+
+    ``escapes``: what both of the first may have written is DuckDB's, whose escapes are in capitals.
+    """
     if len(text) > _LONGEST:
         return None
-    if _HEX.fullmatch(text):
+    if not escapes and _HEX.fullmatch(text):
         return bytes.fromhex(text[2:])
     if written := _PYTHON_BYTES.fullmatch(text):
         from ast import literal_eval  # few texts are such
@@ -70,7 +74,7 @@ def spelt_bytes(text: str) -> bytes | None:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return None
         return value if isinstance(value, bytes) else None
-    if not _ESCAPED.fullmatch(text):
+    if not (_ESCAPED_BY_DUCKDB if escapes else _ESCAPED).fullmatch(text):
         return None
     return re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), text).encode("latin-1")
 
@@ -86,8 +90,8 @@ def spelt_nested(text: str, leaves: Leaves) -> Cell:
     if text == "{}" and leaves.lists:
         return []
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = json.loads(text, parse_float=Decimal)  # a float would not tell long decimals apart
+    except (ValueError, InvalidOperation, RecursionError):
         pass
     else:
         return _with_leaves(found, leaves, 0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime, time
 from math import isnan
 from typing import TypeAlias
 
@@ -30,6 +31,7 @@ _FLOAT = re.compile(
 )
 _TRUTH = {word: word.lower() == "true" for word in ("True", "TRUE", "true", "False", "FALSE", "false")}
 _LONGEST = 400
+_MIDNIGHT = time()
 
 _Column: TypeAlias = list[Cell]
 
@@ -55,7 +57,20 @@ def read_by_pandas(case: Case, prediction: Prediction, executions: Executions) -
 
 def written_by_pandas(result: Result) -> Result:
     """The result of a query as the texts that pandas writes to CSV (`DataFrame.to_csv`)."""
-    return replace(result, rows=tuple(tuple(map(_written, row)) for row in result.rows))
+    columns = [_written_column(column) for column in zip(*result.rows, strict=True)]
+    return replace(result, rows=tuple(zip(*columns, strict=True)))
+
+
+def _written_column(column: Sequence[Cell]) -> list[str]:
+    """The cells as texts. Timestamps without a zone are all as fine as the finest: at midnight they are dates."""
+    moments = [cell for cell in column if isinstance(cell, datetime) and cell.tzinfo is None]
+    if not moments or len(moments) + sum(cell is None for cell in column) < len(column):
+        return list(map(_written, column))
+    if all(moment.time() == _MIDNIGHT for moment in moments):
+        return [cell.date().isoformat() if isinstance(cell, datetime) else "" for cell in column]
+    parts = [moment.microsecond for moment in moments]
+    finest = "seconds" if not any(parts) else "microseconds" if any(part % 1000 for part in parts) else "milliseconds"
+    return [cell.isoformat(" ", finest) if isinstance(cell, datetime) else "" for cell in column]
 
 
 def _written(cell: Cell) -> str:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from threading import Timer
+from threading import TIMEOUT_MAX, Timer
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import InputError, UsageError
@@ -134,7 +134,7 @@ class _Watch:
 
     def timed(self, step: Callable[[], _Got]) -> _Got:
         """What the step gives. Raises DuckDB's InterruptException once the time is over."""
-        timer = Timer(max(self._left_s, 0.0), self._expire)
+        timer = Timer(min(max(self._left_s, 0.0), TIMEOUT_MAX), self._expire)
         timer.daemon = True
         started = time.monotonic()
         timer.start()

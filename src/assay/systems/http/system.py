@@ -127,7 +127,7 @@ class HttpSystem:
             return confidence
         if not self._told_of_confidence:
             self._told_of_confidence = True
-            shown = self._exchange.scrub(repr(value)[:_MOST_UNREAD])
+            shown = self._exchange.scrub(repr(value))[:_MOST_UNREAD]  # a part of a secret would not be found
             warnings.warn(
                 f"the answer to case {case.id} has {shown} at {path!r}: expected a number from 0 to 1; this answer, "
                 "and further ones like it, count as without a confidence",
