@@ -135,8 +135,9 @@ def test_what_cannot_be_used_writes_nothing(
     [
         ["--db", "postgresql://u:hush-hush@127.0.0.1:1/x"],
         ["--db", "sqlite:///s", "--system", "http:http://u:hush-hush@h/x"],
+        ["--db", "sqlite:///s", "--system", "http:http://h/x?api_key=hush-hush"],
     ],
-    ids=["database", "system"],
+    ids=["database", "system", "parameter"],
 )
 def test_a_password_is_for_its_owner_s_eyes(given: list[str], sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _init(sample / "cases.jsonl", *given) == 0
@@ -146,8 +147,29 @@ def test_a_password_is_for_its_owner_s_eyes(given: list[str], sample: Path, caps
     assert "hush-hush" not in printed.out + printed.err
 
 
-@settings(max_examples=60, deadline=None)
-@given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12))
+@pytest.mark.parametrize("value", ["hush-hush", None], ids=["set", "not set"])
+def test_a_reference_to_the_environment_stays_one(
+    value: str | None, sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OF_THE_SHOP", raising=False)
+    if value is not None:
+        monkeypatch.setenv("OF_THE_SHOP", value)
+    url = "postgresql://u:${OF_THE_SHOP}@127.0.0.1:1/x"
+    assert _init(sample / "cases.jsonl", "--db", url) == 0
+    text = Path("eval.yaml").read_text(encoding="utf-8")
+    printed = capsys.readouterr()
+    assert "hush-hush" not in text + printed.out + printed.err
+    assert "out of version control" not in text
+    assert read_run_file(Path("eval.yaml")).db == url
+
+
+_ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+_HARD = "a: #\0\t\n\r\x1b\x7f\x85\x9f\u2028\u2029\ufeff\ufffe\uffff\U0001f600"
+_ODD = st.text(st.sampled_from(_HARD), min_size=1, max_size=5)
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=_ANY | _ODD)
 def test_a_text_is_read_back_as_it_was(text: str) -> None:
     written = f"a: {_scalar(text)}\nb: [{_scalar(text, within=True)}]\n"
     assert plain_document(Path("x.yaml"), written)[0] == {"a": text, "b": [text]}
