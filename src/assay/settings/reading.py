@@ -44,11 +44,14 @@ def read_run_file(path: Path) -> RunFileSettings:
     """
     import msgspec
 
-    from assay.settings.faults import check_cases, check_settings
+    from assay.settings.faults import check_cases, check_settings, place_in
 
     content, node = _read(path)
     if not isinstance(content, dict):
-        raise CaseFileError("holds no settings: write names and values, such as  cases: dev.jsonl", path=str(path))
+        raise CaseFileError(
+            "holds no settings: write names and values, such as  cases: dev.jsonl (a question set needs --db)",
+            path=str(path),
+        )
     if isinstance(content.get("cases"), list):
         check_cases(content["cases"], node, path)
         content = {"case_format": "yaml", **content, "cases": path.name}
@@ -57,6 +60,11 @@ def read_run_file(path: Path) -> RunFileSettings:
         settings = msgspec.convert(content, RunFileSettings)
     except msgspec.ValidationError as error:
         raise CaseFileError(str(error), path=str(path)) from error
+    for name in ("db", "gold_db"):
+        try:
+            DatabaseUrl.parse(getattr(settings, name) or "sqlite://")
+        except InputError as error:
+            raise CaseFileError(str(error), path=str(path), place=place_in(node, (name,))) from None
     if settings.gates is not None:
         settings = replace(settings, gates=replace(settings.gates, origin=str(path)))
     return _relative_to(settings, path.parent)
@@ -91,7 +99,7 @@ def url_relative_to(text: str, folder: Path) -> str:
     url = DatabaseUrl.parse(text)
     if url.scheme not in _FILE_SCHEMES or url.path == ":memory:":
         return text
-    return f"{url.scheme}:///{(folder / url.path).as_posix()}"
+    return url.with_path((folder / url.path).as_posix()).text
 
 
 def _read(path: Path) -> tuple[Any, Any]:

@@ -15,6 +15,7 @@ from assay import demo
 from assay.cases.text.yaml import plain_document
 from assay.cli.app import run_command_line
 from assay.cli.init.settings_text import _scalar
+from assay.model import DatabaseUrl
 from assay.settings import read_run_file
 
 
@@ -51,6 +52,17 @@ def test_what_is_written_names_the_files_from_where_it_is(
     assert "36 cases in the format jsonl: id, question, gold from gold_sql" in said.out
     assert "answers to 34 of 36 cases, joined by id" in said.out
     assert "next:  assay run " in said.out.splitlines()[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file has such a name there")
+@pytest.mark.parametrize("name", ["a%41.sqlite", "a%2541.sqlite", "wh?t.sqlite", "a b&c=d#e.sqlite", "%.sqlite"])
+def test_a_database_s_name_is_written_as_a_url_has_it(name: str, sample: Path) -> None:
+    (sample / "shop.sqlite").rename(sample / name)
+    url = DatabaseUrl(text="sqlite:///x").with_path((sample / name).as_posix())
+    assert url.path == (sample / name).as_posix()
+    assert _init(sample / "cases.jsonl", "--db", url.text, "-o", "settings/eval.yaml") == 0
+    written = read_run_file(Path("settings/eval.yaml")).db or ""
+    assert Path(DatabaseUrl.parse(written).path).samefile(sample / name)
 
 
 def test_its_run_has_the_sample_s_verdicts(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,7 +98,7 @@ def _relative(path: Path, folder: Path) -> str:
 def _database(url: DatabaseUrl, folder: Path) -> str:
     if url.scheme not in FILE_SCHEMES or url.path == ":memory:":
         return url.text  # a ${NAME} stays one: what it stands for belongs in no file
-    return f"{url.scheme}:///{_relative(Path(url.path), folder)}"
+    return url.with_path(_relative(Path(url.path), folder)).text
 
 
 def _comment(text: str) -> str:
