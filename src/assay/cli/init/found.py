@@ -67,6 +67,8 @@ def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: st
 
     url = DatabaseUrl.parse(db)
     registry.engine_class(url)
+    if system is not None:
+        registry.find("assay.systems", system.partition(":")[0])
     if is_run_file(cases):
         raise InputError(f"{cases}: this is a file of settings already: write  assay run {cases}")
     formats = registry.case_formats()
