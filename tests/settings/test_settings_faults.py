@@ -29,7 +29,6 @@ FAULTS = [
     ),
     ("timeout_s: .nan", 4, 12, "timeout_s is nan (a number), and a number from 0.01 up is expected"),
     ("timeout_s: .inf", 4, 12, "timeout_s is inf (a number), and a number from 0.01 up is expected"),
-    ("gold_db: gold.sqlite", 4, 10, "'gold.sqlite' is no database URL: write sqlite:///"),
     ("timeout_s: 30s", 4, 12, "timeout_s is '30s' (a text), and a number is expected: write  timeout_s: 30"),
     ("metrics: match", 4, 10, "metrics is 'match' (a text), and a list of texts is expected: write  metrics: [match"),
     ("metrics: [match, 5]", 4, 18, "metrics, entry 2 is 5 (a whole number), and a text is expected: write  metrics: ["),

@@ -44,7 +44,7 @@ def read_run_file(path: Path) -> RunFileSettings:
     """
     import msgspec
 
-    from assay.settings.faults import check_cases, check_settings, place_in
+    from assay.settings.faults import check_cases, check_settings
 
     content, node = _read(path)
     if not isinstance(content, dict):
@@ -60,11 +60,6 @@ def read_run_file(path: Path) -> RunFileSettings:
         settings = msgspec.convert(content, RunFileSettings)
     except msgspec.ValidationError as error:
         raise CaseFileError(str(error), path=str(path)) from error
-    for name in ("db", "gold_db"):
-        try:
-            DatabaseUrl.parse(getattr(settings, name) or "sqlite://")
-        except InputError as error:
-            raise CaseFileError(str(error), path=str(path), place=place_in(node, (name,))) from None
     if settings.gates is not None:
         settings = replace(settings, gates=replace(settings.gates, origin=str(path)))
     return _relative_to(settings, path.parent)
