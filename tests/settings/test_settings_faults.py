@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -9,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from assay.cli.app import run_command_line
-from assay.errors import CaseFileError
+from assay.errors import CaseFileError, UsageError
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 from assay.settings.faults import _EXAMPLES, _LEAST, _WORDS
 
@@ -27,6 +28,7 @@ FAULTS = [
         "timeout_s is -1 (a whole number), and a number from 0.01 up is expected: write  timeout_s",
     ),
     ("timeout_s: .nan", 4, 12, "timeout_s is nan (a number), and a number from 0.01 up is expected"),
+    ("timeout_s: .inf", 4, 12, "timeout_s is inf (a number), and a number from 0.01 up is expected"),
     ("timeout_s: 30s", 4, 12, "timeout_s is '30s' (a text), and a number is expected: write  timeout_s: 30"),
     ("metrics: match", 4, 10, "metrics is 'match' (a text), and a list of texts is expected: write  metrics: [match"),
     ("metrics: [match, 5]", 4, 18, "metrics, entry 2 is 5 (a whole number), and a text is expected: write  metrics: ["),
@@ -231,3 +233,19 @@ def test_without_a_database_the_file_is_named(
     path = tmp_path / "eval.yaml" if text is None else _written(tmp_path, text)
     assert run_command_line(["run", str(path)]) == 2
     assert capsys.readouterr().err.startswith(f"assay: error: {path}: {said}")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"timeout_s": math.inf},
+        {"gold_timeout_s": math.nan},
+        {"comparison_timeout_s": -math.inf},
+        {"max_memory_mib": 10**20},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_no_limit_is_beyond_what_a_run_can_keep(given: dict[str, Any]) -> None:
+    """Whether a flag, a file or Python says it: neither JSON nor an operating system has such a number."""
+    with pytest.raises(UsageError, match=f"{next(iter(given)).removesuffix('_mib')}.* is .*: give "):
+        RunFileSettings(**given).limits()

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 from urllib.parse import quote
 
 from assay._version import __version__
@@ -46,10 +47,12 @@ def _plugin_of(error: BaseException) -> str | None:
     """The package whose plug-in raised the error, or called what did; None where none of them was at work."""
     from importlib.metadata import entry_points
 
+    from assay.registry import Group
+
     packages = {
         entry.module.partition(".")[0]: entry.dist.name
-        for group in ("engines", "systems", "metrics", "cases", "reports")
-        for entry in entry_points(group=f"assay.{group}")
+        for group in get_args(Group)
+        for entry in entry_points(group=group)
         if entry.dist is not None and not entry.module.startswith("assay.")
     }
     at = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))

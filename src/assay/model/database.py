@@ -90,6 +90,11 @@ class DatabaseUrl:
         rest = rest.removeprefix("//").removeprefix("/").split("?", 1)[0]
         return unquote(rest) or ":memory:"
 
+    def with_path(self, path: str) -> DatabaseUrl:
+        """The URL of another file: ``path`` is as the property of that name gives it."""
+        escaped = path.replace("%", "%25").replace("?", "%3F")
+        return DatabaseUrl(text=f"{self.scheme}:///{escaped}")
+
     def reveal(self) -> str:
         """The URL with its password, for the driver alone.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from assay.errors import UsageError
 from assay.model.failure import Failure
 from assay.model.making import quickly_made
 
@@ -127,6 +129,9 @@ class Execution:
         )
 
 
+_MOST_BYTES = 2**60
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Caps under which every query runs, gold's and the prediction's alike but for their time."""
@@ -141,6 +146,16 @@ class Limits:
     """For gold's queries and what is asked about their ties, in place of ``timeout_s``; None: the same."""
     comparison_timeout_s: float = 60.0
     """For comparing two results, and for each metric's score of one case."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no clock counts, no run keeps and no operating system takes for a limit."""
+        for name in ("timeout_s", "gold_timeout_s", "comparison_timeout_s"):
+            seconds = getattr(self, name)
+            if seconds is not None and not math.isfinite(seconds):
+                raise UsageError(f"{name} is {seconds!r}: give a number of seconds; 86400 are a day")
+        for name in ("max_memory_bytes", "max_result_bytes"):
+            if getattr(self, name) > _MOST_BYTES:
+                raise UsageError(f"{name} is {getattr(self, name)}: give at most {_MOST_BYTES}, which is 1 EiB")
 
     @property
     def of_gold(self) -> Limits:

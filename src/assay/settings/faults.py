@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
@@ -183,7 +184,7 @@ class _Checker:
     def _check_reach(self, value: Any, trail: Trail) -> None:
         name = ".".join(map(str, trail))
         least, words = _LEAST.get(name), _WORDS.get(name)
-        if least is not None and value is not None and not value >= least:
+        if least is not None and value is not None and not least <= value < math.inf:
             whole = "a whole number" if isinstance(least, int) and isinstance(value, int) else "a number"
             self._unfit(value, f"{whole} from {least:g} up", trail)
         if words is not None and value is not None and value not in words:

@@ -48,7 +48,10 @@ def read_run_file(path: Path) -> RunFileSettings:
 
     content, node = _read(path)
     if not isinstance(content, dict):
-        raise CaseFileError("holds no settings: write names and values, such as  cases: dev.jsonl", path=str(path))
+        raise CaseFileError(
+            "holds no settings: write names and values, such as  cases: dev.jsonl (a question set needs --db)",
+            path=str(path),
+        )
     if isinstance(content.get("cases"), list):
         check_cases(content["cases"], node, path)
         content = {"case_format": "yaml", **content, "cases": path.name}
@@ -91,7 +94,7 @@ def url_relative_to(text: str, folder: Path) -> str:
     url = DatabaseUrl.parse(text)
     if url.scheme not in _FILE_SCHEMES or url.path == ":memory:":
         return text
-    return f"{url.scheme}:///{(folder / url.path).as_posix()}"
+    return url.with_path((folder / url.path).as_posix()).text
 
 
 def _read(path: Path) -> tuple[Any, Any]:

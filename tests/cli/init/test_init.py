@@ -15,6 +15,7 @@ from assay import demo
 from assay.cases.text.yaml import plain_document
 from assay.cli.app import run_command_line
 from assay.cli.init.settings_text import _scalar
+from assay.model import DatabaseUrl
 from assay.settings import read_run_file
 
 
@@ -51,6 +52,17 @@ def test_what_is_written_names_the_files_from_where_it_is(
     assert "36 cases in the format jsonl: id, question, gold from gold_sql" in said.out
     assert "answers to 34 of 36 cases, joined by id" in said.out
     assert "next:  assay run " in said.out.splitlines()[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file has such a name there")
+@pytest.mark.parametrize("name", ["a%41.sqlite", "a%2541.sqlite", "wh?t.sqlite", "a b&c=d#e.sqlite", "%.sqlite"])
+def test_a_database_s_name_is_written_as_a_url_has_it(name: str, sample: Path) -> None:
+    (sample / "shop.sqlite").rename(sample / name)
+    url = DatabaseUrl(text="sqlite:///x").with_path((sample / name).as_posix())
+    assert url.path == (sample / name).as_posix()
+    assert _init(sample / "cases.jsonl", "--db", url.text, "-o", "settings/eval.yaml") == 0
+    written = read_run_file(Path("settings/eval.yaml")).db or ""
+    assert Path(DatabaseUrl.parse(written).path).samefile(sample / name)
 
 
 def test_its_run_has_the_sample_s_verdicts(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,6 +114,7 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
         (["cases.jsonl", "--db", "sqlite:///s", "-p", "a", "--system", "b"], "were both given"),
         (["nowhere.jsonl", "--db", "sqlite:///s"], "nowhere.jsonl"),
         (["cases.jsonl", "--db", "nope://x"], "no engine is called 'nope'"),
+        (["cases.jsonl", "--db", "sqlite:///s", "--system", "cat:m"], "no kind of system is called 'cat'"),
         (["run.yml", "--db", "sqlite:///s"], "this is a file of settings already: write  assay run run.yml"),
         ([str(demo.sdmx_path("cases.yaml")), "--db", "sqlite:///s"], "write  assay sdmx"),
     ],
@@ -115,6 +128,7 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
         "two sources",
         "no file",
         "no engine",
+        "no system",
         "settings",
         "sdmx",
     ],
@@ -135,8 +149,9 @@ def test_what_cannot_be_used_writes_nothing(
     [
         ["--db", "postgresql://u:hush-hush@127.0.0.1:1/x"],
         ["--db", "sqlite:///s", "--system", "http:http://u:hush-hush@h/x"],
+        ["--db", "sqlite:///s", "--system", "http:http://h/x?api_key=hush-hush"],
     ],
-    ids=["database", "system"],
+    ids=["database", "system", "parameter"],
 )
 def test_a_password_is_for_its_owner_s_eyes(given: list[str], sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _init(sample / "cases.jsonl", *given) == 0
@@ -146,8 +161,29 @@ def test_a_password_is_for_its_owner_s_eyes(given: list[str], sample: Path, caps
     assert "hush-hush" not in printed.out + printed.err
 
 
-@settings(max_examples=60, deadline=None)
-@given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12))
+@pytest.mark.parametrize("value", ["hush-hush", None], ids=["set", "not set"])
+def test_a_reference_to_the_environment_stays_one(
+    value: str | None, sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OF_THE_SHOP", raising=False)
+    if value is not None:
+        monkeypatch.setenv("OF_THE_SHOP", value)
+    url = "postgresql://u:${OF_THE_SHOP}@127.0.0.1:1/x"
+    assert _init(sample / "cases.jsonl", "--db", url) == 0
+    text = Path("eval.yaml").read_text(encoding="utf-8")
+    printed = capsys.readouterr()
+    assert "hush-hush" not in text + printed.out + printed.err
+    assert "out of version control" not in text
+    assert read_run_file(Path("eval.yaml")).db == url
+
+
+_ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+_HARD = "a: #\0\t\n\r\x1b\x7f\x85\x9f\u2028\u2029\ufeff\ufffe\uffff\U0001f600"
+_ODD = st.text(st.sampled_from(_HARD), min_size=1, max_size=5)
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=_ANY | _ODD)
 def test_a_text_is_read_back_as_it_was(text: str) -> None:
     written = f"a: {_scalar(text)}\nb: [{_scalar(text, within=True)}]\n"
     assert plain_document(Path("x.yaml"), written)[0] == {"a": text, "b": [text]}

@@ -8,8 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import commands
+from assay.cli.app import app
+from assay.cli.parsing import completion
 from assay.cli.parsing.completion import SHELLS, completion_script, install_completion, shell_in_use
 from assay.errors import UsageError
 
@@ -48,6 +51,15 @@ def test_names_are_offered(line: str, offered: list[str], folder: Path) -> None:
     done = commands.run([], cwd=folder, env={**os.environ, **asked})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split("\n") == [*offered, ""] if offered else not done.stdout.strip()
+
+
+def test_what_is_completed_exists() -> None:
+    verbs = {**get_command(app).commands, **get_command(app).commands["suite"].commands}  # type: ignore[attr-defined]
+    known = {
+        (verb, name) for verb, command in verbs.items() for one in command.params for name in (one.name, *one.opts)
+    }
+    assert {*completion._ARGUMENTS, *completion._OF_VERB} <= known
+    assert set(completion._OPTIONS) <= {name for _, name in known}
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

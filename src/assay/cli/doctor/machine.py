@@ -121,7 +121,12 @@ def _tried(trials: tuple[_Trial, ...]) -> list[Evidence]:
         [Prediction(case_id=trial.name, query=trial.query) for trial in trials],
         databases="duckdb:///:memory:",
         metrics=["match"],
-        limits=Limits(timeout_s=trials[0].timeout_s, max_memory_bytes=_MEMORY_BYTES, max_result_bytes=_MEMORY_BYTES),
+        limits=Limits(
+            timeout_s=trials[0].timeout_s,
+            gold_timeout_s=_LONG_S,
+            max_memory_bytes=_MEMORY_BYTES,
+            max_result_bytes=_MEMORY_BYTES,
+        ),
         workers=1,
     )
     return list(run.evidence)

@@ -49,7 +49,7 @@ def doctor(
     from assay.cli.doctor.reach import reach
     from assay.reports.text.plain import visible
 
-    secrets = (*secrets_of(sys.argv[1:]), *(one for one in (password, token) if one))
+    secrets = (*secrets_of(()), *(one for one in (password, token) if one))  # before any is taken from the environment
     given = url or []
     if any(one.startswith("denodo+") for one in given):
         access = Access.gathered(user=user, password=password, token=token, needed=True)

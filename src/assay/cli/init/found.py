@@ -52,8 +52,8 @@ class Found:
 
     @property
     def holds_secret(self) -> bool:
-        """Whether the database's URL holds one, or may the system's."""
-        return self.db.reveal() != str(self.db) or "@" in (self.system or "")
+        """Whether the database's URL or the system's holds one, and not only a reference to the environment."""
+        return self.db.holds_secret or (self.system is not None and DatabaseUrl(text=self.system).holds_secret)
 
 
 def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: str, case_format: str | None) -> Found:
@@ -67,6 +67,8 @@ def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: st
 
     url = DatabaseUrl.parse(db)
     registry.engine_class(url)
+    if system is not None:
+        registry.find("assay.systems", system.partition(":")[0])
     if is_run_file(cases):
         raise InputError(f"{cases}: this is a file of settings already: write  assay run {cases}")
     formats = registry.case_formats()

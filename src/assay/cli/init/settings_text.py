@@ -13,6 +13,8 @@ from assay.model import DatabaseUrl, Limits
 
 _PLAIN = re.compile(r"(?:[A-Za-z_]|\.{0,2}/)(?:[\w./@+{}=?-]|:(?=\S)| (?=[\w./]))*", re.ASCII)
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", ".inf", ".nan"})
+_UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""What no YAML file may hold as it stands."""
 
 
 def settings_text(found: Found, folder: Path) -> str:
@@ -95,15 +97,19 @@ def _relative(path: Path, folder: Path) -> str:
 
 def _database(url: DatabaseUrl, folder: Path) -> str:
     if url.scheme not in FILE_SCHEMES or url.path == ":memory:":
-        return url.reveal()
-    return f"{url.scheme}:///{_relative(Path(url.path), folder)}"
+        return url.text  # a ${NAME} stays one: what it stands for belongs in no file
+    return url.with_path(_relative(Path(url.path), folder)).text
 
 
 def _comment(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(_UNREADABLE.sub(" ", text).split())
 
 
 def _scalar(text: str, *, within: bool = False) -> str:
     """The text as YAML reads it back; ``within`` a list in brackets."""
     plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS and not (within and re.search(r"[,\[\]{}]", text))
-    return text if plain else json.dumps(text, ensure_ascii=False)
+    return text if plain else _UNREADABLE.sub(_escaped, json.dumps(text, ensure_ascii=False))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

@@ -165,7 +165,6 @@ _OF_VERB: Final[dict[tuple[str, str], Names]] = {
 _ARGUMENTS: Final[dict[tuple[str, str], Names]] = {
     ("explain", "case"): _cases,
     ("doctor", "url"): _databases,
-    ("init", "database"): _databases,
 }
 
 
