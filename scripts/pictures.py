@@ -113,6 +113,9 @@ def make_pictures(folder: Path) -> list[Path]:
             context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
             page.goto(page_address + one.address)
+            page.wait_for_selector("html[data-searchable=all]", state="attached")
+            if "case=" in one.address:
+                page.wait_for_selector("dialog#case[open]")
             shown = page.screenshot()
             page.goto("about:blank")
             (folder / f"{one.name}.png").write_bytes(lighter(page, shown))

@@ -17,7 +17,7 @@ VIEWS = [
     ("report", "#tab=metrics"),
     ("report", "#tab=causes"),
     ("report", "#tab=run"),
-    ("report", "#show=incorrect&column=tag&column=metric%3Amatch&sort=-id&flag=gone"),
+    ("report", "#show=incorrect&columns=tag&columns=metric%3Amatch&sort=-id&flag=gone"),
     ("report", "#case=c-02"),
     ("witnessed", ""),
     ("witnessed", "#case=c-09"),

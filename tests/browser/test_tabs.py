@@ -124,6 +124,55 @@ def test_what_a_link_names_in_vain_is_said(look: Look, report: Path) -> None:
     assert look(report, "#show=correct").page.is_hidden("#notice")
 
 
+@pytest.mark.parametrize("name", ["report", "repeated", "diff", "sdmx"])
+def test_each_filter_means_itself_alone_in_the_address(name: str, look: Look, request: pytest.FixtureRequest) -> None:
+    opened = look(request.getfixturevalue(name))
+    heads = opened.page.locator("#cases-head [role=columnheader]").all_inner_texts()
+    facets = opened.has("[...document.querySelectorAll('[data-facet]')].map((one) => one.dataset.facet)")
+    assert len(facets) > 2
+    for facet in facets:
+        opened.page.select_option(f"[data-facet={facet}]", index=1)
+        chosen, shown = opened.page.input_value(f"[data-facet={facet}]"), opened.shown
+        opened.page.reload()
+        opened.page.wait_for_selector("html[data-searchable]", state="attached")
+        assert opened.page.input_value(f"[data-facet={facet}]") == chosen
+        assert opened.shown == shown
+        assert opened.page.is_hidden("#notice"), facet
+        assert opened.page.locator("#cases-filters button").count() == 1
+        assert opened.page.locator("#cases-head [role=columnheader]").all_inner_texts() == heads, facet
+        opened.page.click("#cases-clear")
+    opened.quiet()
+
+
+@pytest.mark.parametrize(
+    ("fragment", "said"),
+    [
+        ("#tab=nothing", "tab “nothing”"),
+        ("#columns=nosuch", "columns “nosuch”"),
+        ("#columns=tag&columns=__proto__", "columns “__proto__”"),
+        ("#low=0.5", "low “0.5”"),
+        ("#metric=match&low=nan&high=1e999", "low “nan”, high “1e999”"),
+        ("#show=%E0%A4%A", "show “"),
+        ("#sort=--id", "sort “--id”"),
+        ("#constructor=1", "constructor “1”"),
+        ("#%E0%A4%A", "nothing that is called “%E0%A4%A”"),
+        *((f"#{kind}{'x' * 60_000}", "x…”") for kind in ("", "case=", "flag=", "tab=")),
+        (f"#{'x' * 60_000}=1", "x… “1”"),
+    ],
+    ids=lambda text: text[:24],
+)
+def test_a_broken_link_shows_all_cases_and_a_short_word_of_what_is_wrong(
+    fragment: str, said: str, look: Look, report: Path
+) -> None:
+    opened = look(report, fragment)
+    notice = opened.page.inner_text("#notice")
+    assert said in notice
+    assert len(notice) < 200
+    assert opened.shown == 12
+    assert opened.has("document.scrollingElement.scrollWidth <= innerWidth")
+    opened.quiet()
+
+
 def test_what_is_filtered_is_said_and_taken_back_piece_by_piece(look: Look, report: Path) -> None:
     opened = look(report, "#show=incorrect&difficulty=easy&q=select&metric=match&low=0&high=1")
     chips = opened.page.locator("#cases-filters button")
@@ -172,7 +221,9 @@ def test_columns_are_chosen_and_the_address_keeps_them(look: Look, report: Path)
     chosen = heads.all_inner_texts()
     assert "what is known" not in chosen
     assert {"tag", "bird_soft_f1"} <= set(chosen)
-    assert look(report, opened.fragment).page.locator("#cases-head [role=columnheader]").all_inner_texts() == chosen
+    again = look(report, opened.fragment)
+    assert again.page.locator("#cases-head [role=columnheader]").all_inner_texts() == chosen
+    assert again.page.is_hidden("#notice")
     cells = opened.page.locator("#cases-rows .row").first.get_by_role("gridcell")
     assert cells.count() == len(chosen)
     opened.page.click("#cases-columns-list button")
@@ -185,7 +236,7 @@ def test_what_a_narrow_window_has_no_room_for_gives_way(look: Look, report: Path
     wide = opened.page.locator("#cases-head [role=columnheader]").count()
     opened.page.set_viewport_size({"width": 620, "height": 900})
     opened.page.wait_for_function(f"() => document.querySelectorAll('#cases-head [role=columnheader]').length < {wide}")
-    narrow = look(report, "#column=difficulty&column=database&column=known&column=reason", size=PHONE)
+    narrow = look(report, "#columns=difficulty&columns=database&columns=known&columns=reason", size=PHONE)
     assert narrow.has("document.scrollingElement.scrollWidth <= innerWidth")
 
 
@@ -199,7 +250,9 @@ def test_a_run_with_decisions_is_filtered_by_them(look: Look, folder: Path) -> N
     assert {"answered", "declined", "nothing came"} == set(told[1:])
     assert "decision" in opened.page.inner_text("#cases-head")
     opened = look(file, "")
-    for link in opened.page.locator("#reliability td.n a").all():
+    links = opened.page.locator("#reliability td.n a").all()
+    assert links
+    for link in links:
         opened.page.evaluate("(address) => { location.hash = address; }", link.get_attribute("href"))
         opened.settle()
         assert opened.shown == int(link.text_content() or ""), link.get_attribute("href")

@@ -1,10 +1,10 @@
 /* The table of cases: search, filters, order, and the state of it all in the address, so that a link shows the same. */
 const browser = (() => {
-  const { make, count, plural } = page;
+  const { make, count, plural, clipped, quoted } = page;
   const BEYOND = 12; // rows drawn above and below what is in sight
   const PRINTED = 300; // rows at most on paper
 
-  const NAMES = ["q", "show", "metric", "low", "high", "sort", "case", "tab", "column"];
+  const NAMES = ["q", "show", "metric", "low", "high", "sort", "case", "tab", "columns"]; // no facet has one of these
 
   /** The state as the address has it, and what of the address this page does not know. */
   const readState = (index, known) => {
@@ -28,12 +28,18 @@ const browser = (() => {
     }
     state.metric = taken("metric", (value) => index.metrics.some((one) => one.name === value));
     for (const end of ["low", "high"]) {
-      const value = taken(end, (one) => Number.isFinite(parseFloat(one)));
+      const value = taken(end, (one) => state.metric !== null && Number.isFinite(parseFloat(one)));
       if (value !== null) state[end] = parseFloat(value);
     }
     const sorts = new Set([...known.keys(), "metric", ...index.facets.map((one) => one.name)]);
     state.sort = taken("sort", (value) => sorts.has(value.replace(/^-/, "")) || value === "") || "";
-    if (asked.has("column")) state.columns = asked.getAll("column").filter((key) => known.has(key));
+    if (asked.has("columns")) {
+      const keys = asked.getAll("columns").filter(Boolean);
+      strange.push(...keys.filter((key) => !known.has(key)).map((key) => ["columns", key]));
+      state.columns = keys.filter((key) => known.has(key));
+      if (keys.length && !state.columns.length) state.columns = null;
+    }
+    taken("tab", tabs.has);
     return { state, strange };
   };
   const parameters = (state) => {
@@ -44,7 +50,7 @@ const browser = (() => {
     if (state.metric) told.set("metric", state.metric);
     for (const end of ["low", "high"]) if (state[end] !== null) told.set(end, String(state[end]));
     if (state.sort) told.set("sort", state.sort);
-    if (state.columns !== null) for (const key of state.columns.length ? state.columns : [""]) told.append("column", key);
+    if (state.columns !== null) for (const key of state.columns.length ? state.columns : [""]) told.append("columns", key);
     if (state.case !== null) told.set("case", state.case);
     return told;
   };
@@ -189,7 +195,7 @@ const browser = (() => {
       for (const box of boxes) box.checked = state.columns === null ? showing.some((one) => one.key === box.value) : state.columns.includes(box.value);
       usual.hidden = state.columns === null;
       nodes.shown.textContent = order.length === total ? plural(total, "case") : `${count(order.length)} of ${plural(total, "case")}`;
-      nodes.clear.hidden = order.length === total && !state.q && !state.sort && state.metric === null;
+      nodes.clear.hidden = filters().length === 0 && !state.sort && state.metric === null;
       nodes.none.hidden = order.length > 0;
       nodes.table.setAttribute("aria-rowcount", String(order.length + 1));
       nodes.filters.replaceChildren(...filters().map(([text, remove]) => {
@@ -321,10 +327,10 @@ const browser = (() => {
       typed = false;
       apply();
       const said = [];
-      if (read.strange.length) said.push(`This report does not know what the link asks for: ${read.strange.map(([name, value]) => `${name} “${value}”`).join(", ")}.`);
+      if (read.strange.length) said.push(`This report does not know what the link asks for: ${read.strange.map(([name, value]) => `${clipped(name)} ${quoted(value)}`).join(", ")}.`);
       const place = state.case === null ? undefined : placeOf.get(state.case);
       if (state.case !== null && place === undefined) {
-        said.push(`There is no case “${state.case}” in this report.`);
+        said.push(`There is no case ${quoted(state.case)} in this report.`);
         state.case = null;
       } else if (place !== undefined && !order.includes(place)) {
         said.push("The link's filters leave out its case: they are not applied.");

@@ -1,6 +1,7 @@
 "use strict";
 /* Small helpers that all parts of the page share. Text from a run is only ever set as text, never as markup. */
 const page = (() => {
+  const LONGEST = 80; // characters of a link that a message quotes
   /** An element: page.make("td", {class: "n", title: "…"}, "text", child, …). Absent children are left out. */
   const make = (tag, attributes, ...children) => {
     const element = document.createElement(tag);
@@ -21,6 +22,10 @@ const page = (() => {
   };
   const count = (number) => number.toLocaleString("en");
   const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+  /** What a link says, as a message quotes it: not at any length. */
+  const clipped = (text) => text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+  const quoted = (text) => `“${clipped(text)}”`;
 
   /** JSON that was packed with gzip and base64. */
   const unpack = async (packed) => {
@@ -78,5 +83,5 @@ const page = (() => {
     beside.focus();
     return copied;
   };
-  return { make, unpack, count, plural, load, copies, copyButton };
+  return { make, unpack, count, plural, clipped, quoted, load, copies, copyButton };
 })();

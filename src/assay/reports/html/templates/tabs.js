@@ -54,7 +54,7 @@ const tabs = (() => {
   const follow = () => {
     const changed = show(asked());
     const target = anchor();
-    if (target && fresh !== null) target.scrollIntoView();
+    if (target) target.scrollIntoView();
     else if (changed) scrollTo(0, fresh ? 0 : scrolled.get(shown) || 0);
     fresh = false;
   };
@@ -64,7 +64,7 @@ const tabs = (() => {
   };
   const unknown = () => {
     const hash = location.hash.slice(1);
-    if (hash && !hash.includes("=")) notice(anchor() ? "" : `This page has nothing that is called “${hash}”.`);
+    if (hash && !hash.includes("=")) notice(anchor() ? "" : `This page has nothing that is called ${page.quoted(hash)}.`);
   };
 
   const start = () => {
@@ -102,5 +102,5 @@ const tabs = (() => {
     unknown();
   };
   if (links.length) start();
-  return { address, notice, told, shown: () => shown, covered: () => bar.getBoundingClientRect().bottom, heard: (one) => heard.push(one) };
+  return { address, notice, told, has: (name) => parts.has(name), shown: () => shown, covered: () => bar.getBoundingClientRect().bottom, heard: (one) => heard.push(one) };
 })();
