@@ -22,6 +22,7 @@ def test_half_a_character_does_not_end_a_parallel_run(wrapped: Any) -> None:
     assert execnet.loads(execnet.dumps(grouping.spelt(told))) == wrapped("DROP \\ud800 ü")
 
 
+@pytest.mark.slow
 def test_a_parallel_run_tells_of_half_a_character(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(grouping.__file__).parent), prepend=os.pathsep)
     pytester.makepyfile(
@@ -39,6 +40,7 @@ def test_a_parallel_run_tells_of_half_a_character(pytester: pytest.Pytester, mon
     done.assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.slow
 def test_groups_come_first_and_then_what_takes_long(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(grouping.__file__).parent), prepend=os.pathsep)
     pytester.makeini("[pytest]\nmarkers =\n    slow: slow\n    xdist_group: xdist\n")

@@ -402,6 +402,7 @@ PIECES += [
 SEED = in_list(MEXICO, OTHER)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, len(SEED)), st.integers(0, 12), st.sampled_from(PIECES)), min_size=1, max_size=3)
 )

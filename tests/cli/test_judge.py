@@ -307,6 +307,7 @@ def test_a_database_that_has_gone_asks_for_a_schema_file(server: ChatEmulator, m
     assert "customers(name)" in last_question(server.bodies[0]["messages"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of a terminal")
 def test_an_interrupted_command_keeps_its_answers(run: Path) -> None:
     slow = Fault(kind="slow", seconds=600.0, after=3)

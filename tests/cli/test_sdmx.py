@@ -339,6 +339,7 @@ def test_data_that_cannot_be_used_leave_nothing_behind(executed: list[object], t
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_what_keeps_observations_from_being_compared_is_said_once_with_how_often(
     executed: list[object], tmp_path: Path
 ) -> None:

@@ -885,6 +885,7 @@ def test_want_of_memory_for_the_cache_is_no_fault_of_the_query(
     assert (execution.status, ran_again) == ("rows", True)
 
 
+@pytest.mark.slow
 def test_the_time_zone_is_part_of_the_session(runs: Runs, tmp_path: Path) -> None:
     path = tmp_path / "d.duckdb"
     with duckdb.connect(str(path)) as connection:

@@ -411,6 +411,7 @@ def test_a_query_that_ends_its_own_connection_is_no_answer_and_the_next_runs(eng
     assert engine.execute("SELECT 1").status == "rows"
 
 
+@pytest.mark.slow
 def test_a_restarted_server_is_found_again_and_one_that_is_down_is_named(
     postgres: Any, open_engine: Callable[..., Any], settled: Callable[..., Any], url: str
 ) -> None:

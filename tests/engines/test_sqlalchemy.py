@@ -179,6 +179,7 @@ class Unlimited(MysqlEngine):
         return "SET NAMES utf8mb4"
 
 
+@pytest.mark.slow
 def test_a_second_connection_kills_what_the_server_does_not_end(
     database: str, mariadb: MariadbServer, settled: Callable[..., Any]
 ) -> None:
@@ -296,6 +297,7 @@ def test_a_server_that_is_away_is_said_and_found_again(database: str, mariadb: M
         assert rows_of(back) == ((2,),)
 
 
+@pytest.mark.slow
 def test_a_server_that_falls_silent_costs_the_time_limit(
     database: str, mariadb: MariadbServer, settled: Callable[..., Any]
 ) -> None:

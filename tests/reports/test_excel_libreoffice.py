@@ -45,6 +45,7 @@ def test_it_opens_and_prints(tmp_path: Path, small_run: Run) -> None:
     assert len(content) > 10_000
 
 
+@pytest.mark.slow
 def test_what_looks_like_a_formula_is_shown_not_computed(
     tmp_path: Path, build_run: Callable[..., Run], right_case: Evidence
 ) -> None:

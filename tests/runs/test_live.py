@@ -164,6 +164,7 @@ def test_a_fast_system_does_not_run_ahead_of_slow_queries(judge: Callable[..., R
     assert max(ahead) <= workers * WAITING_PER_WORKER + concurrency + in_lanes < count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_system_that_proves_unusable_half_way_costs_nothing_that_was_answered(
     concurrency: int, judge: Callable[..., Run], tmp_path: Path

@@ -179,6 +179,7 @@ def test_a_changed_database_is_judged_anew(job: dict[str, Path], make_sqlite: Ca
     assert [item.comparison for item in second.evidence] != [item.comparison for item in first.evidence]
 
 
+@pytest.mark.slow
 def test_a_torn_last_line_is_judged_again_and_a_damaged_one_is_named(job: dict[str, Path]) -> None:
     _evaluate(job)
     journal = job["run"] / "journal.jsonl"

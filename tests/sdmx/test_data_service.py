@@ -538,6 +538,7 @@ def test_nobody_there_is_a_matter_of_the_network() -> None:
     assert found_.failure.blame == "network"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [reset, garbage, endless, packed(1), packed(2), drip_body, drip_head])
 def test_a_hostile_service_costs_no_more_than_its_limits(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "_DEFAULTS", SystemOptions(timeout_s=0.6, retries=0))

@@ -98,6 +98,7 @@ def test_nothing_parts_what_is_equivalent_and_proved() -> None:
         assert len(found) >= least
 
 
+@pytest.mark.slow
 def test_no_random_pair_is_proved_and_refuted() -> None:
     pairs = [random_pair(seed) for seed in range(20_000, 20_200)]
     found = list(contradictions(pairs, SCHEMA, trials=500))
@@ -158,6 +159,7 @@ def both_ways(seeds: Iterable[int], trials: int) -> tuple[int, list[str]]:
     return proved, wrong
 
 
+@pytest.mark.slow
 def test_nor_beside_real_data_at_any_level() -> None:
     """Also where that violates foreign keys, which then neither assumes."""
     proved, wrong = both_ways(range(22_000, 22_120), 300)

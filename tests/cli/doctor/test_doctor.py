@@ -158,6 +158,7 @@ def test_a_pipe_is_no_database_and_is_not_waited_for(
     assert "is a pipe or a device" in one["trouble"]
 
 
+@pytest.mark.slow
 def test_a_server_s_version_rights_and_tables_are_told(postgres: Any, capsys: pytest.CaptureFixture[str]) -> None:
     [one] = _findings(postgres.url, capsys=capsys)["reached"]
     assert one["reached"]
