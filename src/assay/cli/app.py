@@ -235,7 +235,7 @@ _verb(
     leaderboard,
     "Rank systems on one question set, by every metric and group, in any format.",
     panel=_COMPARE,
-    ends=Ending(page="docs/guides/comparing.md"),
+    ends=Ending(page="docs/guides/leaderboard.md"),
 )
 _verb(
     runs,

@@ -100,7 +100,7 @@ class MysqlEngine(SqlAlchemyBase):
         finally:
             engine.close()
         return (
-            (f"{url}: the account may {can}: use one that may only read: docs/reference/databases.md",) if can else ()
+            (f"{url}: the account may {can}: use one that may only read: docs/guides/warehouse.md",) if can else ()
         )
 
     @classmethod

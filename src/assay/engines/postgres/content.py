@@ -82,7 +82,7 @@ def warnings(url: DatabaseUrl) -> tuple[str, ...]:
     """
     with _Reading(url) as reading:
         superuser, manages, writable, schemas, groups, role = reading.rows(_RIGHTS, as_session_user=True)[0]
-    advice = "give Assay a role that may only read: see docs/guides/postgres.md"
+    advice = "give Assay a role that may only read: see docs/guides/warehouse.md"
     if superuser:
         return (f"{url}: the role {role!r} is a superuser, whom the server refuses nothing: {advice}",)
     can: list[str] = []

@@ -321,11 +321,9 @@ def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section
     key = "failures" if counted is view.failures else re.sub(r"[^a-z]+", "-", title).strip("-")
     bars = (1,) if causes else ()
     table = Table(columns=titles, rows=made, look="counts", headed=False, most=_COUNTS, bars=bars, bars_are="counts")
-    tab: Tab = "overview" if key == _STEADY else "causes"
+    steadiness = view.repeats is not None and counted is view.repeats.steadiness
+    tab: Tab = "overview" if steadiness else "causes"
     return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), tab=tab, rank=0 if causes else 3)
-
-
-_STEADY = "questions-by-how-steady-their-answers-are"
 
 
 def _fix_first(view: RunView) -> Section:
