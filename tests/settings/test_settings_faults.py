@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from typer.main import get_command
 
-from assay.cli.app import run_command_line
+from assay.cli.app import app, run_command_line
 from assay.errors import CaseFileError, UsageError
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 from assay.settings.faults import _EXAMPLES, _LEAST, _WORDS
@@ -249,3 +250,16 @@ def test_no_limit_is_beyond_what_a_run_can_keep(given: dict[str, Any]) -> None:
     """Whether a flag, a file or Python says it: neither JSON nor an operating system has such a number."""
     with pytest.raises(UsageError, match=f"{next(iter(given)).removesuffix('_mib')}.* is .*: give "):
         RunFileSettings(**given).limits()
+
+
+def test_a_number_has_the_bound_of_its_option() -> None:
+    """The bounds stand twice, since a file of settings is read where there is no command line."""
+    renamed = {"timing_iterations": "ves_iterations", "timing_budget_s": "ves_budget"}
+    verbs: Any = get_command(app)
+    options = {option.name: option for option in verbs.commands["run"].params}
+    found = {}
+    for name in _LEAST:
+        option = options[renamed.get(name, name.removesuffix("_s").removesuffix("_mib"))]
+        found[name] = (option if hasattr(option, "min") else option.type).min  # by Typer's version
+    unbounded = {"relative_tolerance", "absolute_tolerance"}  # the comparison's options hold these
+    assert found == {name: None if name in unbounded else least for name, least in _LEAST.items()}
