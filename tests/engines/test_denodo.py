@@ -155,7 +155,7 @@ def test_an_error_is_its_first_line(catalog: Catalog) -> None:
         ("504", "timeout", "timeout", "gave up waiting"),
         ("redirect", "error", "unreadable_database", "/login"),
         ("cut", "error", "unreadable_database", "broke before the whole answer"),
-        ("garbage", "error", "unreadable_database", "is no JSON"),
+        ("garbage", "error", "unreadable_database", "is not JSON"),
         ("html", "error", "unreadable_database", "<html>Sign in"),
     ],
 )

@@ -45,10 +45,10 @@ BROKEN: dict[str, tuple[Answer, str, Blame]] = {
     "drip of the head": (drip_head, "no answer within 0.5 s", "system"),
     "reset": (reset, "the connection broke", "network"),
     "too long a length": (cut(b"{}", 100), "the connection broke", "network"),
-    "too short a length": (cut(b'{"sql_query": "SELECT 1"}', 9), "is no JSON", "system"),
-    "HTML": (HTML, "is no JSON", "system"),
+    "too short a length": (cut(b'{"sql_query": "SELECT 1"}', 9), "is not JSON", "system"),
+    "HTML": (HTML, "is not JSON", "system"),
     "bad gateway": (BAD_GATEWAY, "answers 502", "network"),
-    "invalid JSON": (NO_JSON, "is no JSON", "system"),
+    "invalid JSON": (NO_JSON, "is not JSON", "system"),
     "no HTTP": (garbage, "the connection broke", "network"),
 }
 

@@ -511,7 +511,7 @@ def test_retry_after_is_waited_for_and_not_part_of_the_latency(quick: Quick) -> 
     [
         (Fault(kind="busy"), "answers 429: Rate limit reached (3 tries)"),
         (Fault(kind="error", message="it broke"), "answers 500: it broke (3 tries)"),
-        (Fault(kind="malformed"), "is no JSON"),
+        (Fault(kind="malformed"), "is not JSON"),
         (Fault(kind="slow", seconds=600), "no answer within 0.5 s"),
         (Fault(kind="unavailable", status=413, message="too much"), "answers 413: too much"),
     ],
@@ -531,7 +531,7 @@ def test_trouble_that_stays_is_a_failure(quick: Quick, fault: Fault, message: st
         ({"choices": [{"text": "old"}]}, "no choice with a message"),
         ({}, "its fields are none"),
         ([1], "no object"),
-        (b"<html>hello</html>", "is no JSON"),
+        (b"<html>hello</html>", "is not JSON"),
         ({"error": {"message": "no such thing", "code": 400}}, "breaks off with an error: no such thing"),
     ],
 )

@@ -274,7 +274,7 @@ def test_trouble_that_passes_is_asked_again(ask: Ask, fault: Fault, asked: int) 
         (Fault(kind="dropped"), 3, "network", "the connection broke"),
         (Fault(kind="cut_off"), 3, "network", "the connection broke before the answer was whole"),
         (Fault(kind="error", message="429: no tokens left"), 3, "system", "answers 500: 429: no tokens left (3 tries)"),
-        (Fault(kind="malformed"), 1, "system", "the answer is no JSON"),
+        (Fault(kind="malformed"), 1, "system", "the answer is not JSON"),
         (Fault(kind="unavailable", status=400, message="no such view"), 1, "system", "answers 400: no such view"),
         (Fault(kind="unavailable", status=418, message="tea"), 1, "system", "answers 418: tea"),
         (Fault(kind="unavailable", status=404, message="no view is like it"), 1, "system", "answers 404: no view is"),

@@ -151,17 +151,20 @@ def exit_if_unfinished(run: Run) -> None:
     from assay.scoring.queries.verdicts import undone, unfinished
 
     evidence = facts_of(run.record.evidence)
-    failure, what = unfinished(evidence), "nothing could be scored"
+    failures, what = unfinished(evidence), "nothing could be scored"
     left = undone(evidence)
-    if failure is None and left:
-        failure = Counter(item.verdict.failure for item in left).most_common(1)[0][0]
+    if not failures and left:
+        failures = Counter(item.verdict.failure for item in left if item.verdict.failure is not None)
         what = f"{len(left):,} of {len(evidence):,} could not be scored"
-    if failure is not None:
+    if failures:
         from assay.reports.text.plain import visible
+        from assay.reports.views.unscored import causes
 
+        of_setup = any(failure.blame == "setup" for failure in failures)
+        advice = "correct the cause, then run" if of_setup else "run"
         sys.stdout.flush()
         print(
-            f"assay: unfinished: {what} ({visible(failure.message)}): run the same command again to go on",
+            f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to go on",
             file=sys.stderr,
         )
         raise typer.Exit(UNFINISHED)

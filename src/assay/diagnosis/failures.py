@@ -19,6 +19,7 @@ _BY_KIND: Mapping[str, CauseKind] = {
     "no_query": "unanswered",
     "unreadable_answer": "unanswered",
     "ask_failed": "unanswered",
+    "rejected": "unanswered",
     "several_statements": "refused",
     "writes": "refused",
     "refused": "refused",

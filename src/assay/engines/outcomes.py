@@ -98,6 +98,15 @@ def out_of_memory(query: str, limits: Limits, wall_time_s: float | None) -> Exec
     )
 
 
+def masked(query: str, *, wall_time_s: float) -> Execution:
+    """The server masked values of the result: different values may look alike."""
+    message = (
+        "the database masked values in the result for this account, and masked values cannot be compared: "
+        "use an account that may see them"
+    )
+    return failed(query, "error", "masked", message, wall_time_s=wall_time_s)
+
+
 def server_lost(query: str, message: str, *, wall_time_s: float | None = None) -> Execution:
     """The server, or the connection to it, was lost while the query ran, or something in the engine broke.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assay.model.failure import Blame, Failure
+from assay.model.failure import NO_ANSWER, Blame, Failure
 
 Side = Literal["predicted", "gold"]
 """Whose query or answer failed."""
@@ -32,6 +32,8 @@ def ruling(failure: Failure, side: Side) -> Ruling:
     if kind == "unreadable_database":
         # The engine takes the blame where it had the database open and lost it.
         return Ruling(blame="engine" if failure.blame == "engine" else "setup", outcome="unscored", final=False)
+    if kind == "masked":  # on either side: the run needs another account
+        return Ruling(blame="setup", outcome="unscored", final=True)
     if kind == "ask_failed" and failure.blame != "system":
         return Ruling(blame=failure.blame, outcome="unscored", final=False)
     if failure.stage in ("compare", "score"):
@@ -55,6 +57,11 @@ def blamed(failure: Failure, side: Side) -> Failure:
 def is_final(failure: Failure | None) -> bool:
     """Whether a failure that was `blamed` is the last word; no failure is."""
     return failure is None or ruling(failure, "predicted" if failure.blame == "system" else "gold").final
+
+
+def has_no_answer(failure: Failure | None) -> bool:
+    """Whether a question has no answer because asking failed: the same command asks it again."""
+    return failure is not None and failure.kind in NO_ANSWER
 
 
 def befalls(failure: Failure | None) -> bool:

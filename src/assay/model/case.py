@@ -108,6 +108,8 @@ class Prediction:
     """The rows that the system answered with in place of a query."""
     raw: str | None = None
     """The answer as it came, where it differs from ``query``."""
+    query_source: str | None = None
+    """Where the system had put the query, if not in its own place: ``answer`` is the text for a person to read."""
     timings_s: tuple[tuple[str, float], ...] = ()
     """Seconds by the system's own names, such as ``("llm_time", 1.2)``."""
     tokens: TokenUsage | None = None

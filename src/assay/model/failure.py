@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from assay.model.making import quickly_made
 
@@ -30,11 +30,13 @@ FailureKind = Literal[
     "out_of_memory",
     "crashed",
     "truncated",
+    "masked",
     "no_gold",
     "unusable_gold",
     "unreadable_database",
     "unscorable",
     "ask_failed",
+    "rejected",
     "unreadable_answer",
     "unknown_structure",
     "wrong_target",
@@ -54,3 +56,10 @@ class Failure:
     blame: Blame
     message: str
     """One sentence that a user can act on, without credentials."""
+    code: str | None = None
+    """A short name of what happened, such as ``HTTP 503``, by which failures of one kind are counted; None: the kind
+    says it all."""
+
+
+NO_ANSWER: Final[frozenset[FailureKind]] = frozenset({"ask_failed", "rejected"})
+"""The kinds of a question that has no answer: it is asked again when the same command runs again."""

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from assay.errors import RunError
 from assay.model import Case, Failure, Prediction
+from assay.model.blame import has_no_answer
 from assay.ports import System
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_value, encode_value, identity_of
@@ -41,7 +42,7 @@ def ask(
 
     Each question is asked ``repeats`` times, every question once before any is repeated; its answers are
     consecutive in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it
-    arrives. A question whose asking failed (``ask_failed``) has no answer: the failure is written, too,
+    arrives. A question whose asking failed (``ask_failed``, ``rejected``) has no answer: the failure is written, too,
     but the question is asked again when the same command runs again. Raises SystemUnusable where the system
     can answer nothing at all.
     """
@@ -58,7 +59,8 @@ def ask(
             say()
 
         say()
-        ask_all(system, answers.questions(), concurrency=concurrency, on_answer=keep)
+        held = answers.resumed > 0
+        ask_all(system, answers.questions(), concurrency=concurrency, on_answer=keep, has_answered=held)
         answers.check_whole()
         return tuple(answers.found[place] for place in range(len(answers)))
 
@@ -89,7 +91,13 @@ class LiveAnswers:
         self._most_waiting = most_waiting
         self._room = Event()
         self._room.set()
-        self._asker = Asker(system, self._answers.questions(), concurrency=concurrency, room=self._room)
+        self._asker = Asker(
+            system,
+            self._answers.questions(),
+            concurrency=concurrency,
+            room=self._room,
+            has_answered=bool(self.held),
+        )
         self._arrived: SimpleQueue[tuple[int, Prediction]] = SimpleQueue()
         self._lock = Lock()
         self._waiting = 0
@@ -322,7 +330,7 @@ def _held(journal: Journal, digests: Mapping[_Key, str]) -> dict[_Key, Predictio
 
 
 def _asking_failed(prediction: Prediction) -> bool:
-    return prediction.failure is not None and prediction.failure.kind == "ask_failed"
+    return has_no_answer(prediction.failure)
 
 
 def _open_answers(folder: Path) -> Journal:

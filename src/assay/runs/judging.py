@@ -12,6 +12,7 @@ from assay.kept import KeptLines
 from assay.model import Evidence, Failure, Prediction, Score, Verdict
 from assay.ports import Backend, Metric, QueryRequest, Task, TaskDone, TaskLost
 from assay.runs.asking import LiveAnswers
+from assay.runs.first_cases import FirstCases
 from assay.runs.interruption import winding_up
 from assay.runs.job import Job, OnProgress
 from assay.runs.plan import Waiting, Work, plan_places
@@ -177,7 +178,9 @@ class Judging:
             pool, live = self.pool, self._live
             if pool is not None and live is not None:
                 live.begin(lambda: pool.soon(lambda: self._arrived(journal)))
+            first = FirstCases()
             for place, line, facts in self._scored_lines(self.remaining, attempt=0):
+                first.take(facts)
                 if is_doubtful(facts):
                     doubtful.append(place)
                     stalled = stalled or not is_last_word(facts)

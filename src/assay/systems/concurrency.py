@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -9,20 +10,30 @@ from threading import Event, Lock, Thread
 
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Failure, Prediction
+from assay.model.blame import has_no_answer
 from assay.ports import System
 from assay.systems.predictions import failed, spoken
 
+_MOST_ALIKE = 3
+"""Rejections alike after which the system counts as unusable."""
+_MOST_REJECTIONS = 10
+"""Rejections of any kind after which it does: the first questions may be those that no answer is given to."""
 _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
 def ask_all(
-    system: System, cases: Sequence[Case | Talk], *, concurrency: int, on_answer: Callable[[Prediction], None]
+    system: System,
+    cases: Sequence[Case | Talk],
+    *,
+    concurrency: int,
+    on_answer: Callable[[Prediction], None],
+    has_answered: bool = False,
 ) -> None:
     """Ask every case once, ``concurrency`` at a time; each answer goes to ``on_answer`` as it arrives.
 
     See `Asker.run`, which this calls.
     """
-    Asker(system, cases, concurrency=concurrency).run(on_answer)
+    Asker(system, cases, concurrency=concurrency, has_answered=has_answered).run(on_answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +78,55 @@ class Sayings:
     def note(self, case: Case, prediction: Prediction) -> None:
         """The answer to a turn."""
         failure = prediction.failure
-        if failure is not None and failure.kind == "ask_failed" and self._failed is None:
+        if failure is not None and has_no_answer(failure) and self._failed is None:
             self._failed = case.turn or 0, failure
         if case.turn is not None:
             self._answers[case.turn] = spoken(prediction)
+
+
+class Rejections:
+    """Holds back the rejections of a system that has not answered a question yet.
+
+    Three alike mean that it rejects every question. So do ten different ones, and fewer where they are all there is.
+    """
+
+    def __init__(self, *, is_over: bool = False) -> None:
+        self._held: list[Prediction] = []
+        self.is_over = is_over
+        """Whether the system has answered a question."""
+        self._others = False
+
+    def sift(self, prediction: Prediction) -> tuple[Prediction, ...]:
+        """The predictions to go on with. Raises SystemUnusable."""
+        failure = prediction.failure
+        if self.is_over or not has_no_answer(failure):
+            self.is_over = True
+            return (*self._released(), prediction)
+        if failure is None or failure.kind != "rejected":
+            self._others = True
+            return (prediction,)
+        self._held.append(prediction)
+        alike = sum(one.failure == failure for one in self._held)
+        if alike >= _MOST_ALIKE or len(self._held) >= _MOST_REJECTIONS:
+            raise self._unusable()
+        return ()
+
+    def rest(self) -> tuple[Prediction, ...]:
+        """Those that are still held when all are asked. Raises SystemUnusable where every question was rejected."""
+        if self._held and not self._others:
+            raise self._unusable()
+        return self._released()
+
+    def _released(self) -> tuple[Prediction, ...]:
+        held, self._held = tuple(self._held), []
+        return held
+
+    def _unusable(self) -> SystemUnusable:
+        messages = Counter(one.failure.message for one in self._released() if one.failure is not None)
+        ((message, _),) = messages.most_common(1)
+        number = messages.total()
+        what = "the first question" if number == 1 else f"each of the first {number} questions"
+        return SystemUnusable(f"the system rejected {what}, and would reject the others: {message}")
 
 
 class _End:
@@ -85,11 +141,19 @@ class Asker:
 
     The turns of a `Talk` are asked one after the other, each with what the system answered before.
 
-    Raises UsageError for a concurrency below 1.
+    Where the system rejects the first questions (the failure `rejected`), it is not set up to answer any: rejections
+    are held back until it answers a question, and end the asking if it does not. ``has_answered`` says that it has
+    answered before. Raises UsageError for a concurrency below 1.
     """
 
     def __init__(
-        self, system: System, cases: Sequence[Case | Talk], *, concurrency: int, room: Event | None = None
+        self,
+        system: System,
+        cases: Sequence[Case | Talk],
+        *,
+        concurrency: int,
+        room: Event | None = None,
+        has_answered: bool = False,
     ) -> None:
         if concurrency < 1:
             raise UsageError(f"concurrency={concurrency} asks nothing: give 1 or more")
@@ -100,14 +164,15 @@ class Asker:
         self._lock = Lock()
         self._stopped = False
         self._arrived: SimpleQueue[_Answer | SystemUnusable | _End | None] = SimpleQueue()
+        self._rejections = Rejections(is_over=has_answered)
 
     def run(self, on_answer: Callable[[Prediction], None]) -> None:
         """Ask, and hand each answer to ``on_answer`` as it arrives, in the caller's thread alone.
 
         Trouble of one question arrives as a Prediction with a Failure. Raises SystemUnusable as soon as the system
-        proves unusable, and passes on KeyboardInterrupt and the exceptions of ``on_answer``. In each case, and after
-        `end`, no further question is asked, and questions in flight are not waited for; answers that have arrived are
-        handed over first, unless ``on_answer`` raised.
+        proves unusable, also where it has rejected every question, and passes on KeyboardInterrupt and the exceptions
+        of ``on_answer``. In each case, and after `end`, no further question is asked, and questions in flight are not
+        waited for; answers that have arrived are handed over first, unless ``on_answer`` raised.
         """
         for number in range(self._running):
             # Daemon threads: a user who interrupts need not wait for an answer that takes minutes.
@@ -123,8 +188,11 @@ class Asker:
                     self._hand_over_rest(on_answer)
                     return
                 else:
-                    on_answer(arrived.prediction)
+                    for prediction in self._rejections.sift(arrived.prediction):
+                        on_answer(prediction)
                     arrived.handed_over.set()
+            for prediction in self._rejections.rest():
+                on_answer(prediction)
         except (SystemUnusable, KeyboardInterrupt):
             self._hand_over_rest(on_answer)
             raise
@@ -192,7 +260,7 @@ class Asker:
         # The per-case boundary: any exception of a system's own code is the trouble of one question. SystemExit belongs
         # here, too: it would silently end the thread.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            return failed(case, f"asking raised {type(error).__name__}: {error}")
+            return failed(case, f"asking raised {type(error).__name__}: {error}", code=type(error).__name__)
         if not isinstance(prediction, Prediction):
             return failed(case, f"the system answered {type(prediction).__name__} in place of a Prediction")
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
@@ -209,7 +277,9 @@ class Asker:
         """Ask nothing more, and hand over the answers that have arrived."""
         self._stopped = True
         for prediction in self._arrived_by_now():
-            on_answer(prediction)
+            # Rejections that are held back are not answers: the same command asks these questions again.
+            if self._rejections.is_over or prediction.failure is None or prediction.failure.kind != "rejected":
+                on_answer(prediction)
 
     def _arrived_by_now(self) -> Iterator[Prediction]:
         while True:

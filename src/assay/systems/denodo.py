@@ -3,38 +3,53 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 
+from assay.errors import SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import MASK, http_address, is_secret_name
+from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import Conventions, Exchange, RequestRefused
 from assay.systems.http.extras import parameter_value, table_names, text_of, timings, token_usage
+from assay.systems.http.fields import FieldFault, field_faults
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_text
-from assay.systems.predictions import answered
+from assay.systems.predictions import QuestionFailed, answered
+from assay.systems.query import clean_query
 
 TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The API's own names for its times, in seconds."""
+ANSWER = "answer"
+"""The field for the text that a person reads, and the `Prediction.query_source` of a query that was in it."""
 
 _NO_TABLE = 404
+_NOT_UNDERSTOOD = 422
 _OF_A_QUESTION = (401, 403, _NO_TABLE)
 # An evaluation reads only the query: prose, plots and disclaimers would only cost LLM calls.
 _QUIET = {"plot": False, "disclaimer": False, "verbose": False}
+_ADDRESS = "the URL must end in /answerDataQuestion or /answerQuestion (--api-url, with assay run --system)"
+_SENTENCE = re.compile(r"Select\b(?!.*\b(?i:from)\b)|.*[.?:!]\Z", re.DOTALL)
+"""How a person writes: "Select the clients", or with a mark at the end."""
 
 
 class DenodoSystem:
     """``denodo:http://host:8008/answerDataQuestion``, or ``/answerQuestion`` (asked with ``mode=data``).
 
-    The case's context is sent as ``custom_instructions``; ``options.parameters`` add or replace body fields. Of the
+    The case's context is sent as ``custom_instructions``; ``options.parameters`` add or replace body fields, which are
+    sent in the form that the server's own errors ask for: newer releases want lists where older ones want text. Of the
     answer it keeps the query, its explanation, the tables, tokens and times. A newer server may ask back instead of
-    giving a query, or say that no table fits (404 in its own form): both count as its answer.
+    giving a query, or say that no table fits (404 in its own form): both count as its answer. It empties ``sql_query``
+    for a query without an upper-case FROM: a query that is all of ``answer`` is then taken from there.
     """
 
     name = "denodo"
 
-    def __init__(self, exchange: Exchange, fields: dict[str, Any]) -> None:
+    def __init__(self, exchange: Exchange, fields: dict[str, Any], texts: Mapping[str, str] | None = None) -> None:
         self._exchange = exchange
-        self._fields = fields
+        self._fields = _Fields(fields, texts or {})
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> DenodoSystem:
@@ -44,11 +59,17 @@ class DenodoSystem:
         if address.path.rstrip("/").endswith("/answerQuestion"):
             fields["mode"] = "data"
         fields.update((name, parameter_value(value)) for name, value in options.parameters)
-        return cls(Exchange(address, options, Conventions(of_question=_is_of_question)), fields)
+        conventions = Conventions(
+            of_question=_is_of_question,
+            not_found=f"nothing takes questions there; {_ADDRESS}",
+            fields="check the fields of the request (--param)",
+        )
+        return cls(Exchange(address, options, conventions), fields, dict(options.parameters))
 
     def describe(self) -> str:
         """The address and the fixed body fields, without secrets."""
-        fields = (f"{name}={MASK if is_secret_name(name) else value}" for name, value in self._fields.items())
+        given = self._fields.given.items()
+        fields = (f"{name}={MASK if is_secret_name(name) else value}" for name, value in given)
         return " ".join([f"{self.name}:{self._exchange.address.shown}", *fields])
 
     def answer(self, case: Case) -> Prediction:
@@ -59,14 +80,135 @@ class DenodoSystem:
             told.append(f"Earlier in this conversation:\n{history_text(case)}")
         if told:
             body["custom_instructions"] = "\n\n".join(told)
-        body |= self._fields
+        body |= self._fields.to_send()
         return self._exchange.ask(
-            case, body, lambda said: _read(case, said), refused=lambda refusal: _read_refusal(case, refusal)
+            case,
+            body,
+            lambda said: self._read(case, said),
+            refused=lambda refusal: _read_refusal(case, refusal),
+            adapted=self._adapted,
         )
 
     def close(self) -> None:
         """Close the connections."""
         self._exchange.close()
+
+    def _adapted(self, body: dict[str, Any], refusal: RequestRefused) -> dict[str, Any] | None:
+        """The body in the form that a 422 asks for; None where only the question is at fault.
+
+        Raises SystemUnusable where every question would be refused so, and only the user can change it.
+        """
+        faults = field_faults(refusal.content) if refusal.status == _NOT_UNDERSTOOD else ()
+        other = self._fields.adapted(body, faults)
+        if other is not None or self._exchange.has_answered:
+            return other
+        fixed = [fault for fault in faults if fault.wants == "field" or self._fields.has(fault.name)]
+        if not fixed:
+            return None
+        why = "; ".join(f"{fault.name}: {fault.message}" for fault in fixed)
+        advice = "; ".join(dict.fromkeys(map(self._fields.advice, fixed)))
+        raise SystemUnusable(
+            self._exchange.scrub(
+                f"{self._exchange.address.shown} does not accept the request ({refusal.status}: {why}): {advice}"
+            )
+        )
+
+    def _read(self, case: Case, said: dict[str, Any]) -> Prediction:
+        if "sql_query" not in said:
+            self._raise_for_other_answer(said)
+        query = text_of(said.get("sql_query"))
+        words = text_of(said.get(ANSWER)) or ""
+        moved = clean_query(query) is None and is_one_query(words)
+        return answered(
+            case,
+            words if moved else query,
+            said=words,
+            query_source=ANSWER if moved else None,
+            timings_s=timings(said, TIMINGS),
+            tokens=token_usage(said.get("tokens")),
+            explanation=text_of(said.get("query_explanation")),
+            tables_used=table_names(said.get("tables_used")),
+        )
+
+    def _raise_for_other_answer(self, said: Mapping[str, Any]) -> None:
+        """Raise for a response that is not one to a question: SystemUnusable where none came that is."""
+        names = ", ".join(repr(str(name)[:40]) for name in list(said)[:10]) or "none"
+        reason = complaint_of(json.dumps(said).encode())
+        quoted = f", and says: {reason}" if reason else ""
+        what = f"the response has no 'sql_query': its fields are {names}{quoted}"
+        if self._exchange.has_answered:
+            raise QuestionFailed(what, code="no sql_query")
+        raise SystemUnusable(self._exchange.scrub(f"{self._exchange.address.shown}: {what}; {_ADDRESS}"))
+
+
+class _Fields:
+    """The fields of every request, in the forms that the server was found to want. Used by several threads."""
+
+    def __init__(self, given: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+        self.given = dict(given)
+        """As they were given: how the system is described does not depend on the server."""
+        self._texts = texts
+        """The values of parameters as they were written."""
+        self._sent = dict(given)
+        self._lock = Lock()
+
+    def has(self, name: str) -> bool:
+        """Whether every request has this field."""
+        return name in self.given
+
+    def to_send(self) -> dict[str, Any]:
+        """The fields of the next request."""
+        with self._lock:
+            return dict(self._sent)
+
+    def adapted(self, body: Mapping[str, Any], faults: tuple[FieldFault, ...]) -> dict[str, Any] | None:
+        """The refused body in the form that the server asks for; None where it cannot be brought into one."""
+        changed = dict(body)
+        for fault in faults:
+            if fault.name not in self.given or fault.name not in body:
+                continue
+            if fault.wants == "no field" and fault.name not in self._texts:
+                changed.pop(fault.name, None)
+            elif fault.wants in ("list", "text"):
+                changed[fault.name] = self._in_form(fault, body[fault.name])
+        if changed == body:
+            return None
+        with self._lock:
+            self._sent = {name: changed[name] for name in self._sent if name in changed}
+        return changed
+
+    def _in_form(self, fault: FieldFault, value: Any) -> Any:
+        if isinstance(value, list):
+            texts = [item if isinstance(item, str) else json.dumps(item) for item in value]
+            return texts if fault.within else ",".join(texts) if fault.wants == "text" else value
+        text = value if isinstance(value, str) else self._texts.get(fault.name, json.dumps(value))
+        if fault.wants == "text":
+            return text
+        return [part for item in text.split(",") if (part := item.strip())]
+
+    def advice(self, fault: FieldFault) -> str:
+        """What to do about a fault that only the user can remove."""
+        if fault.wants == "field":
+            return f"{_ADDRESS}, or give the field with --param {fault.name}=VALUE"
+        if fault.wants == "no field":
+            return f"leave out --param {fault.name}"
+        value = MASK if is_secret_name(fault.name) else self._texts.get(fault.name, json.dumps(self.given[fault.name]))
+        return f"give another value than --param {fault.name}={value}"
+
+
+def is_one_query(text: str) -> bool:
+    """Whether a text is one VQL query and nothing else, perhaps in a code fence."""
+    text = text.strip()
+    marks = text.count("```")
+    if marks and not (marks == 2 and text.startswith("```") and text.endswith("```")):
+        return False
+    query = clean_query(text)
+    if query is None or _SENTENCE.match(query):
+        return False
+    from assay.sql.statement_kind import statement_kind  # these load sqlglot, which other answers do not need
+    from assay.sql.vql import read_vql
+
+    return read_vql(query).does == "query" and statement_kind(query, "denodo") == "query"
 
 
 def _error_of(content: bytes) -> str | None:
@@ -92,15 +234,3 @@ def _read_refusal(case: Case, refusal: RequestRefused) -> Prediction | None:
     """Read "no table fits" as an answer: asking again would give the same."""
     error = _error_of(refusal.content) if refusal.status == _NO_TABLE else None
     return None if error is None else answered(case, None, said=error or "no table fits the question")
-
-
-def _read(case: Case, said: dict[str, Any]) -> Prediction:
-    return answered(
-        case,
-        text_of(said.get("sql_query")),
-        said=text_of(said.get("answer")) or "",
-        timings_s=timings(said, TIMINGS),
-        tokens=token_usage(said.get("tokens")),
-        explanation=text_of(said.get("query_explanation")),
-        tables_used=table_names(said.get("tables_used")),
-    )

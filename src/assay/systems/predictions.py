@@ -15,27 +15,47 @@ from assay.systems.query import clean_query
 _MOST_CHARACTERS = 300
 _MOST_SPOKEN, _MOST_SPOKEN_ROWS = 20_000, 100
 """Characters and rows of a result that go along as an earlier answer."""
+NO_TIME = "no answer in time"
+"""The code of a failure for want of time."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f]+")
 
 
 class QuestionFailed(AssayError):
     """One question could not be answered. Not raised outside this package: it becomes a Prediction with a Failure."""
 
-    def __init__(self, message: str, *, reached: bool = True) -> None:
+    def __init__(self, message: str, *, reached: bool = True, code: str | None = None, rejected: bool = False) -> None:
         self.reached = reached
         """False where the system itself did not answer, for a reason unrelated to the question."""
+        self.code = code
+        """As `Failure.code`."""
+        self.rejected = rejected
+        """Whether asking again would give the same."""
         super().__init__(message)
 
 
-def ask_failure(message: str, *, reached: bool = True) -> Failure:
-    """Why a question has no answer: the system failed at it, or could not be reached."""
+class Unreadable(QuestionFailed):
+    """A response in which nothing was found that could be an answer. Not raised outside this package.
+
+    From a server that has not answered any question yet, the cause is its address or the paths of the settings.
+    """
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(message, code=code, rejected=True)
+
+
+def ask_failure(message: str, *, reached: bool = True, code: str | None = None, rejected: bool = False) -> Failure:
+    """Why a question has no answer: the system failed at it, could not be reached, or rejected the request."""
     blame: Blame = "system" if reached else "network"
-    return Failure(stage="ask", kind="ask_failed", blame=blame, message=first_line(message))
+    kind: FailureKind = "rejected" if rejected and reached else "ask_failed"
+    return Failure(stage="ask", kind=kind, blame=blame, message=first_line(message), code=code)
 
 
-def failed(case: Case, message: str, *, reached: bool = True) -> Prediction:
+def failed(
+    case: Case, message: str, *, reached: bool = True, code: str | None = None, rejected: bool = False
+) -> Prediction:
     """The system was asked and something broke."""
-    return Prediction(case_id=case.id, failure=ask_failure(message, reached=reached))
+    failure = ask_failure(message, reached=reached, code=code, rejected=rejected)
+    return Prediction(case_id=case.id, failure=failure)
 
 
 def without_query(message: str, *, words: str) -> Failure:
@@ -50,6 +70,7 @@ def answered(
     *,
     said: str = "",
     in_answer: bool = True,
+    query_source: str | None = None,
     timings_s: tuple[tuple[str, float], ...] = (),
     tokens: TokenUsage | None = None,
     explanation: str | None = None,
@@ -58,7 +79,7 @@ def answered(
     """The system answered ``text``: a query, perhaps in a code fence, or nothing.
 
     ``said`` is its text in place of a query, quoted where there is no query. ``in_answer`` False: that text is not part
-    of its answer, but came on standard error, for example.
+    of its answer, but came on standard error, for example. ``query_source`` is as `Prediction.query_source`.
     """
     query = clean_query(text)
     failure = None
@@ -71,6 +92,7 @@ def answered(
         case_id=case.id,
         query=query,
         raw=text if text and text != query else (said or None) if query is None and in_answer else None,
+        query_source=query_source,
         timings_s=timings_s,
         tokens=tokens,
         explanation=explanation,

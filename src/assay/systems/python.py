@@ -19,7 +19,7 @@ from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
-from assay.systems.predictions import QuestionFailed, answered, answered_with_rows, failed, without_fence
+from assay.systems.predictions import NO_TIME, QuestionFailed, answered, answered_with_rows, failed, without_fence
 from assay.systems.retrying import TryAgain, with_retries
 
 _EXTRAS: dict[str, Callable[[Case], object]] = {
@@ -84,7 +84,8 @@ class PythonSystem:
         try:
             return with_retries(lambda: self._answer_once(case), self._options)
         except (TryAgain, QuestionFailed) as error:
-            return failed(case, str(error), reached=error.reached)
+            rejected = isinstance(error, QuestionFailed) and error.rejected
+            return failed(case, str(error), reached=error.reached, code=error.code, rejected=rejected)
 
     def close(self) -> None:
         """Stop the event loop, if there is one."""
@@ -102,10 +103,12 @@ class PythonSystem:
         except (SystemUnusable, QuestionFailed):
             raise
         except ConnectionError as error:
-            raise TryAgain(f"{self._label} raised {type(error).__name__}: {error}", reached=False) from None
+            name = type(error).__name__
+            raise TryAgain(f"{self._label} raised {name}: {error}", reached=False, code=name) from None
         # The per-case boundary: an exception of the user's function is the trouble of this one question.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            raise QuestionFailed(f"{self._label} raised {type(error).__name__}: {error}") from None
+            name = type(error).__name__
+            raise QuestionFailed(f"{self._label} raised {name}: {error}", code=name) from None
         return self._understand(case, given, monotonic() - started)
 
     def _call(self, values: list[object], named: dict[str, object]) -> object:
@@ -135,7 +138,9 @@ class PythonSystem:
             if with_rows is None:
                 raise QuestionFailed(
                     f"{self._label} returned {type(given).__name__}: return the query as str, rows as a list, None, "
-                    "or a Prediction"
+                    "or a Prediction",
+                    code="wrong type",
+                    rejected=True,
                 )
             return with_rows
         return answered(case, given, timings_s=(("wall_time", wall_time_s),))
@@ -175,7 +180,7 @@ def _waited_for(future: Future[object], wait_s: float, label: str, *, limit_s: f
         if future.done():  # a TimeoutError of the function's own
             raise
         future.cancel()
-        raise QuestionFailed(f"{label} gave no answer within {limit_s or wait_s:g} s") from None
+        raise QuestionFailed(f"{label} gave no answer within {limit_s or wait_s:g} s", code=NO_TIME) from None
 
 
 def _imported(module: str, path: str) -> object:

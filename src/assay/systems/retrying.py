@@ -24,6 +24,7 @@ class TryAgain(AssayError):
         nobody_there: bool = False,
         give_up_at: float | None = None,
         reached: bool = True,
+        code: str | None = None,
     ) -> None:
         self.wait_s = wait_s
         """How long the server asked to wait; None: the usual back-off."""
@@ -33,6 +34,8 @@ class TryAgain(AssayError):
         """The reading of the monotonic clock after which no retry begins."""
         self.reached = reached
         """False where something other than the system answered or failed: a gateway, or a limit on requests."""
+        self.code = code
+        """As `assay.model.Failure.code`."""
         super().__init__(message)
 
 

@@ -25,6 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="the loopback port to listen on (default: a free one)")
     parser.add_argument("--try", dest="once", action="store_true", help="run the whole job once, then stop")
     parser.add_argument("--newer", action="store_true", help="ask back and answer 404, as newer releases do")
+    parser.add_argument(
+        "--marketplace", action="store_true", help="behave as the AI SDK 1.4 and its Data Marketplace do"
+    )
     parser.add_argument("--chat", type=Path, metavar="FILE", help="emulate a chat server with these answers instead")
     given = parser.parse_args(arguments)
     if given.chat is not None:
@@ -38,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
             user=example.USER,
             password=example.PASSWORD,
             port=given.port,
-            newer=given.newer,
+            newer=given.newer or given.marketplace,
+            marketplace=given.marketplace,
         ).start()
     except (AssayError, OSError, OverflowError) as error:
         print(f"the emulator cannot start: {error}", file=sys.stderr)

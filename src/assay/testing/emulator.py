@@ -22,6 +22,7 @@ _TRACEBACK = (
     'Traceback (most recent call last):\n  File "/opt/ai-sdk/api/main.py", line 42, in answer\n'
     "RuntimeError: connection string user=admin password=traceback-secret"
 )
+_LIST_FIELDS = ("vdp_database_names", "vdp_tag_names", "use_views")
 NoRows = Literal["absent", "null", "list"]
 
 
@@ -38,7 +39,9 @@ class DenodoEmulator(Emulator):
     request names no limit, ``row_limit`` cuts them in any case. ``no_rows`` is how an empty result
     is written. ``certificate`` is a PEM file with key and certificate, for HTTPS. ``newer``: as
     newer releases do, it asks back where an answer has a ``clarification``, unless the request says
-    ``check_ambiguity: false``, and answers 404 to an unknown question.
+    ``check_ambiguity: false``, and answers 404 to an unknown question. ``marketplace``: as the AI SDK 1.4 and its
+    Data Marketplace do, it wants lists in some fields, empties a query without an upper-case FROM and leaves it in
+    ``answer``, and reports a failed execution with status 200.
 
     Raises InputError for answers or tables that cannot be read.
     """
@@ -61,6 +64,7 @@ class DenodoEmulator(Emulator):
         port: int = 0,
         certificate: Path | None = None,
         newer: bool = False,
+        marketplace: bool = False,
     ) -> None:
         self.answers: Answers = Answers.read(answers)
         super().__init__(port=port, certificate=certificate, faults=(*self.answers.faults, *faults))
@@ -70,6 +74,7 @@ class DenodoEmulator(Emulator):
         self.no_rows = no_rows
         self.server_id = server_id
         self.newer = newer
+        self.marketplace = marketplace
         self._accepted = _accepted(user, password, token)
         self._asked: Counter[str] = Counter()
         self._executed: Counter[str] = Counter()
@@ -133,8 +138,9 @@ class DenodoEmulator(Emulator):
             self._count(self._asked, question)
         if not self._lets_in(request.headers.get("Authorization")):
             return _unauthorised("ask")
-        if problem := _not_understood(request.path, body):
-            return Reply(status=422, body={"detail": [problem]})
+        problems = _not_understood(request.path, body) or (_not_lists(body) if self.marketplace else [])
+        if problems:
+            return Reply(status=422, body={"detail": problems})
         faults = self.faults.met_by("ask", str(question))
         asks_back = self.newer and body.get("check_ambiguity") is not False
         return self._refused(faults, "ask") or self._answer(str(question), faults, asks_back=asks_back)
@@ -146,6 +152,8 @@ class DenodoEmulator(Emulator):
         clarification = response.pop("clarification", None)
         if asks_back and clarification is not None:
             response |= {"answer": clarification, "sql_query": "", "execution_result": {}, "tables_used": []}
+        if self.marketplace and response["sql_query"] and "FROM" not in response["sql_query"]:
+            response |= {"answer": response["answer"] or response["sql_query"], "sql_query": ""}
         if response["sql_query"] and not response["execution_result"]:
             response["execution_result"] = self._execution_result(response["sql_query"])
         return damaged(Reply(status=200, body=response), faults)
@@ -182,8 +190,15 @@ class DenodoEmulator(Emulator):
         try:
             columns, rows = self.tables.run(vql, most)
         except VqlError as error:
-            return Reply(status=500, body={"message": f"{error}\nat com.example.Execute.run(Execute.java:1)"})
-        return damaged(Reply(status=200, body=self._rows(columns, rows)), faults)
+            return Reply(**_failed_execution(str(error), with_status=not self.marketplace))
+        kinds = {fault.kind for fault in faults}
+        found = self._rows(columns, rows)
+        if self.marketplace or "masked" in kinds:
+            found |= {"executionErrors": [], "masked": "masked" in kinds}
+        for fault in faults:
+            if fault.kind == "error_beside_rows":
+                found |= {"executionErrors": [{"message": fault.message}]}
+        return damaged(Reply(status=200, body=found), faults)
 
     def _rows(self, columns: list[str], rows: list[Any]) -> dict[str, Any]:
         if not rows:
@@ -205,6 +220,14 @@ def _accepted(user: str | None, password: str, token: str | None) -> tuple[str, 
     return basic if token is None else (*basic, f"Bearer {token}")
 
 
+def _failed_execution(message: str, *, with_status: bool) -> dict[str, Any]:
+    """The fields of a reply to a query that failed: by its status, or in the way of the Data Marketplace."""
+    message = f"{message}\nat com.example.Execute.run(Execute.java:1)"
+    if with_status:
+        return {"status": 500, "body": {"message": message}}
+    return {"status": 200, "body": {"rows": [], "executionErrors": [{"message": message}], "masked": False}}
+
+
 def _refusal(fault: Fault, api: Api) -> Reply | None:
     """The reply of a fault in place of the server's; None where the fault does something else."""
     wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
@@ -221,6 +244,13 @@ def _refusal(fault: Fault, api: Api) -> Reply | None:
             return Reply(status=404, body=_no_table())
         case "passed_through":
             return Reply(status=fault.status, body={"detail": {"error": fault.message, "traceback": ""}})
+        case "execution_error":
+            return Reply(**_failed_execution(fault.message, with_status=False))
+        case "rejected":
+            problem = {"type": "value_error", "loc": ["body", "question"], "msg": fault.message}
+            return Reply(status=422, body={"detail": [problem]})
+        case "other_endpoint":
+            return Reply(status=200, body={"status": "ok", "message": fault.message})
         case "web_page":
             page = f"<html><body><h1>{fault.status}</h1></body></html>".encode()
             return Reply(status=fault.status, body=None, content=page, headers=(("Content-Type", "text/html"),))
@@ -228,18 +258,36 @@ def _refusal(fault: Fault, api: Api) -> Reply | None:
             return None
 
 
-def _not_understood(path: str, body: Any) -> dict[str, Any] | None:
-    """The error for a wrong request in FastAPI's form; None where it is right."""
+def _not_understood(path: str, body: Any) -> list[dict[str, Any]]:
+    """The errors of a wrong request in FastAPI's form; none where it is right."""
     if not isinstance(body, dict):
-        return {"type": "json_invalid", "loc": ["body", 0], "msg": "JSON decode error"}
+        return [{"type": "json_invalid", "loc": ["body", 0], "msg": "JSON decode error"}]
     if "question" not in body:
-        return {"type": "missing", "loc": ["body", "question"], "msg": "Field required", "input": body}
+        return [{"type": "missing", "loc": ["body", "question"], "msg": "Field required", "input": body}]
     if not isinstance(body["question"], str):
-        return {"type": "string_type", "loc": ["body", "question"], "msg": "Input should be a valid string"}
+        return [{"type": "string_type", "loc": ["body", "question"], "msg": "Input should be a valid string"}]
     if path == "/answerQuestion" and body.get("mode", "default") not in ("default", "data", "metadata"):
         message = "Input should be 'default', 'data' or 'metadata'"
-        return {"type": "literal_error", "loc": ["body", "mode"], "msg": message, "input": body["mode"]}
-    return None
+        return [{"type": "literal_error", "loc": ["body", "mode"], "msg": message, "input": body["mode"]}]
+    return []
+
+
+def _not_lists(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The errors of fields that the AI SDK 1.4 wants as lists of texts."""
+    problems: list[dict[str, Any]] = []
+    for name in _LIST_FIELDS:
+        value = body.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, list):
+            message = "Input should be a valid list"
+            problems.append({"type": "list_type", "loc": ["body", name], "msg": message, "input": value})
+            continue
+        for place, item in enumerate(value):
+            if not isinstance(item, str):
+                message = "Input should be a valid string"
+                problems.append({"type": "string_type", "loc": ["body", name, place], "msg": message, "input": item})
+    return problems
 
 
 def _unauthorised(api: Api) -> Reply:

@@ -19,6 +19,11 @@ FaultKind = Literal[
     "no_table",  # 404 in the AI SDK's own form: no table fits the question
     "passed_through",  # `status` of the Data Catalog, such as 401 or 403, in the AI SDK's own form
     "web_page",  # `status` with a page of HTML, as a gateway answers
+    "execution_error",  # 200 with `executionErrors` and no rows, as the Data Marketplace reports a failed query
+    "error_beside_rows",  # the same, with the rows that there are
+    "masked",  # the rows with `masked: true`, as for an account with restricted columns
+    "rejected",  # 422 with `message`, in FastAPI's form
+    "other_endpoint",  # 200 with the response of another endpoint, such as a health check
 ]
 Api = Literal["ask", "execute"]
 

@@ -8,6 +8,7 @@ may only read.
 from __future__ import annotations
 
 import time
+import warnings
 from hashlib import blake2b
 from typing import ClassVar, TypeVar
 
@@ -36,7 +37,8 @@ class DenodoHttpEngine:
     Values have JSON's types: see `assay.engines.denodo.rows` for numbers; dates and times are text. An empty result has
     no columns. The engine asks for one row more than the row limit, to see whether the limit cut the result; a lower
     limit of the server's own cannot be seen. With ``rows=100`` it asks for at most 100 rows and takes those as the
-    whole result, as Denodo's own evaluator does.
+    whole result, as Denodo's own evaluator does. An answer that reports an execution error is a failed query, whatever
+    its status; one that says that its values are masked has no result that could be compared.
     """
 
     name: ClassVar[str] = "denodo+http"
@@ -61,15 +63,21 @@ class DenodoHttpEngine:
     def check(cls, url: DatabaseUrl) -> None:
         """Raise DatabaseError where no Data Catalog answers, or it refuses the credentials.
 
-        Asks for ``SELECT 1`` and waits at most `CHECK_TIMEOUT_S` seconds. An answer that refuses that query passes: the
-        server is there and accepted the credentials.
+        Asks for ``SELECT 1`` and waits at most `CHECK_TIMEOUT_S` seconds. An answer that refuses that query passes with
+        a warning: the server is there and accepted the credentials, but Denodo behind it may be down.
         """
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1))
         try:
             failure = engine._run(_CHECK_QUERY, time.perf_counter()).failure
         finally:
             engine.close()
-        if failure is None or failure.kind in ("error", "truncated"):
+        if failure is not None and failure.kind == "error":
+            message = (
+                f"{engine._named} answers {_CHECK_QUERY} with an error ({failure.message}): if Denodo behind it is not "
+                "available, every query of the run fails"
+            )
+            warnings.warn(message, UserWarning, stacklevel=2)
+        if failure is None or failure.kind in ("error", "truncated", "masked"):
             return
         if failure.kind == "timeout":
             raise DatabaseError(
@@ -131,16 +139,27 @@ class DenodoHttpEngine:
         if reply.status != 200:
             return self._refused_by_server(query, reply, wall_time_s)
         try:
-            columns, rows, undecodable = (parse_cut_rows if reply.cut else parse_rows)(reply.body)
+            answer = (parse_cut_rows if reply.cut else parse_rows)(reply.body)
         except MalformedAnswer as error:
             why = f"its answer {self._endpoint.scrubbed(str(error))}: is the address right?"
             return self._unreadable(query, why, ran=True)
+        if answer.error is not None:
+            reason = self._endpoint.scrubbed(answer.error)
+            return outcomes.failed(query, "error", "error", reason, wall_time_s=wall_time_s)
+        if answer.masked:
+            return outcomes.masked(query, wall_time_s=wall_time_s)
         cap: outcomes.Cap | None = "bytes" if reply.cut else None
-        if len(rows) > limits.max_rows:
-            del rows[limits.max_rows :]
+        if len(answer.rows) > limits.max_rows:
+            del answer.rows[limits.max_rows :]
             cap = "rows"
         return outcomes.fetched(
-            query, columns, rows, wall_time_s=wall_time_s, cap=cap, limits=limits, undecodable_text=undecodable
+            query,
+            answer.columns,
+            answer.rows,
+            wall_time_s=wall_time_s,
+            cap=cap,
+            limits=limits,
+            undecodable_text=answer.undecodable,
         )
 
     def _refused_by_server(self, query: str, reply: Reply, wall_time_s: float) -> Execution:

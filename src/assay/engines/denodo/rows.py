@@ -1,5 +1,8 @@
 """The Data Catalog's JSON as rows: ``{"rows": [{"values": [{"column": "a", "value": 1}, ...]}, ...]}``.
 
+Status 200 does not mean that the query succeeded. The Data Marketplace, the catalog's successor, reports a failed query
+in ``executionErrors``, with status 200, and says in ``masked`` that the account saw masked values.
+
 Integers are exact at any size. A number with a point or exponent becomes a float; it becomes a Decimal where it has
 more than 17 significant digits or lies outside a float's range, since a float would not keep it. Dates and times are
 text in this JSON and stay text. Registers and arrays become dicts and lists.
@@ -9,21 +12,52 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from assay.model import Cell, Row
 
 _FLOAT_DIGITS = 17
 _SURELY_KEPT = 15
 _ROW_END = b"}]}"
+_COLUMN_NAMES = ("column", "columnName")
+"""The keys of a cell under which servers name its column; the first one that is there counts."""
+_ERROR_NAMES = frozenset({"executionerrors", "executionerror", "errors", "error"})
+_MASK_NAMES = frozenset({"masked", "ismasked"})
+"""Keys of the answer, without underscores and in lower case."""
+_OF_AN_EXECUTION = _MASK_NAMES | {"executionerrors", "executionerror"}
+"""The keys of which one shows that an answer without rows is that of an execution."""
+_REASON_NAMES = ("message", "errorMessage", "error", "reason", "description", "detail", "msg")
+_MOST_REASONS = 3
+_NOT_MASKED = frozenset({"", "0", "false", "no", "none", "null"})
 
 
 class MalformedAnswer(ValueError):
     """The body does not have the execute endpoint's form. The text says in which way, as a clause without a subject."""
 
 
-class _Cell(tuple[str, Cell]):
-    """Name and value of one cell, told apart from a register or array that is a value."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogAnswer:
+    """What the execute endpoint answered with status 200."""
+
+    columns: tuple[str, ...] = ()
+    """Empty where there are no rows: the API then names no columns."""
+    rows: list[Row]
+    undecodable: bool = False
+    """Whether some text was not valid UTF-8."""
+    error: str | None = None
+    """Why the execution failed: then the rows, if there are any, are not the query's result."""
+    masked: bool = False
+    """Whether the account saw masked values in place of the real ones."""
+
+
+class _Cell(tuple[str, Cell, Any]):
+    """Name and value of one cell, told apart from a register or array that is a value.
+
+    The third item is the object's content where it is more than these two, in case the object is a register after all.
+    """
 
     __slots__ = ()
 
@@ -40,23 +74,26 @@ class _Reader:
         if len(pairs) == 2:
             (first, left), (second, right) = pairs
             if first == "column" and second == "value" and isinstance(left, str):
-                return _Cell((left, right))
+                return _Cell((left, right, None))
             if first == "value" and second == "column" and isinstance(right, str):
-                return _Cell((right, left))
-        if len(pairs) == 1 and pairs[0][0] == "column" and isinstance(pairs[0][1], str):
-            return _Cell((pairs[0][1], None))  # some serializers leave NULL out
+                return _Cell((right, left, None))
+        found = dict(pairs)
+        for name in _COLUMN_NAMES:
+            if isinstance(column := found.get(name), str):
+                return _Cell((column, found.get("value"), found))  # some serializers leave NULL out
         for name, value in pairs:
             if name == "values" and type(value) is list and all(type(cell) is _Cell for cell in value):
                 return self._row(value)
-        return dict(pairs)
+        return found
 
     def _row(self, cells: list[_Cell]) -> Row:
         names = tuple([cell[0] for cell in cells])
+        values = [_plain(cell[1]) if type(cell[1]) in _NESTED else cell[1] for cell in cells]
         if not self._known:
             self.columns, self._known = names, True
         elif names != self.columns:
-            return self._realigned(dict(cells), names)
-        return tuple([cell[1] for cell in cells])
+            return self._realigned(dict(zip(names, values, strict=True)), names)
+        return tuple(values)
 
     def _realigned(self, cells: dict[str, Cell], names: tuple[str, ...]) -> Row:
         """Reorder a row whose cells come in another order, or without some that are NULL."""
@@ -67,11 +104,24 @@ class _Reader:
         return tuple([cells.get(name) for name in self.columns])
 
 
-def parse_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
-    """Columns, rows, and whether some text was no valid UTF-8. Raises MalformedAnswer.
+_NESTED = (_Cell, dict, list)
 
-    No rows (``rows`` absent, null or empty) means no columns either: the API names none. An object with other content
-    and no ``rows`` is another service's answer, and never an empty result.
+
+def _plain(value: Any) -> Any:
+    """A register or array, in which registers with the keys of a cell were taken for cells."""
+    if type(value) is _Cell:
+        name, held, content = value
+        return {"column": name, "value": _plain(held)} if content is None else _plain(content)
+    if type(value) is dict:
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if type(value) is list else value
+
+
+def parse_rows(body: bytes) -> CatalogAnswer:
+    """The rows, or why the execution failed. Raises MalformedAnswer.
+
+    No rows (``rows`` absent, null or empty) is an empty result. An object with other content than an execution's and
+    no ``rows`` is another service's answer, and never an empty result.
     """
     try:
         text, undecodable = body.decode("utf-8-sig"), False
@@ -80,28 +130,77 @@ def parse_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
     reader = _Reader()
     try:
         answer = json.loads(text, object_pairs_hook=reader.object, parse_float=_number)
-    except MalformedAnswer:
-        raise
+    except MalformedAnswer as error:
+        # Rows that cannot be read matter only where the execution succeeded.
+        if (reason := _error_in(_plainly(text))) is not None:
+            return CatalogAnswer(rows=[], undecodable=undecodable, error=reason)
+        raise error
     except RecursionError:
         raise MalformedAnswer("is nested too deeply") from None
     except ValueError as error:
         shown = " ".join(text[:60].split())
-        raise MalformedAnswer(f"is no JSON ({error}); it begins with {shown!r}") from None
+        raise MalformedAnswer(f"is not JSON ({error}); it begins with {shown!r}") from None
     if not isinstance(answer, dict):
-        raise MalformedAnswer(f"is {type(answer).__name__}, not an object with rows")
+        raise MalformedAnswer("is not an object with rows")
+    masked = any(_is_masked(value) for name, value in answer.items() if _bare(name) in _MASK_NAMES)
+    if (reason := _error_in(answer)) is not None:
+        return CatalogAnswer(rows=[], undecodable=undecodable, error=reason, masked=masked)
     rows = answer.get("rows")
-    if answer and "rows" not in answer:
+    if answer and "rows" not in answer and not any(_bare(name) in _OF_AN_EXECUTION for name in answer):
         names = ", ".join(repr(name[:40]) for name in list(answer)[:5])
         raise MalformedAnswer(f"is an object without 'rows' (it has {names})")
     if rows is None:
-        return (), [], undecodable
+        return CatalogAnswer(rows=[], undecodable=undecodable, masked=masked)
     if not isinstance(rows, list) or any(type(row) is not tuple for row in rows):
-        raise MalformedAnswer("has 'rows' that are no list of {'values': [{'column': ..., 'value': ...}]}")
-    return reader.columns if rows else (), rows, undecodable
+        raise MalformedAnswer("has 'rows' that are not a list of {'values': [{'column': ..., 'value': ...}]}")
+    columns = reader.columns if rows else ()
+    return CatalogAnswer(columns=columns, rows=rows, undecodable=undecodable, masked=masked)
 
 
-def parse_cut_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
-    """As `parse_rows`, for a body that is cut off: its complete rows. None where they cannot be told apart."""
+def _plainly(text: str) -> Any:
+    """The JSON again, without cells and rows. None where it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _bare(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _is_masked(value: Any) -> bool:
+    """Whether values are masked, in doubt yes: masked values look like any others."""
+    return value.strip().lower() not in _NOT_MASKED if isinstance(value, str) else bool(value)
+
+
+def _error_in(answer: Any) -> str | None:
+    """The errors that an answer reports, each by the first line of its message; None where it reports none."""
+    if not isinstance(answer, Mapping):
+        return None
+    reported = [value for name, value in answer.items() if _bare(name) in _ERROR_NAMES and value]
+    if not reported:
+        return None
+    lines = list(dict.fromkeys(line for value in reported for line in _reasons(value)))
+    more = f"; and {len(lines) - _MOST_REASONS} more" if len(lines) > _MOST_REASONS else ""
+    return "; ".join(lines[:_MOST_REASONS]) + more or "the query failed, and the server gives no reason"
+
+
+def _reasons(value: Any) -> list[str]:
+    """The first lines of the messages in a text, an object with a message, or a list of them."""
+    if isinstance(value, str):
+        lines = value.strip().splitlines()
+        return [lines[0].strip()] if lines else []
+    if type(value) is list:
+        return [line for item in value for line in _reasons(item)]
+    if isinstance(value, Mapping):
+        named = (_reasons(value[name]) for name in _REASON_NAMES if name in value)
+        return next((lines for lines in named if lines), [])
+    return []
+
+
+def parse_cut_rows(body: bytes) -> CatalogAnswer:
+    """As `parse_rows`, for a body that is cut off: its complete rows; no rows if they cannot be told apart."""
     end = len(body)
     for _ in range(4):  # the last mark may lie within a text, and an earlier one not
         end = body.rfind(_ROW_END, 0, end)
@@ -111,7 +210,7 @@ def parse_cut_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
             return parse_rows(body[: end + len(_ROW_END)] + b"]}")
         except MalformedAnswer:
             continue
-    return (), [], False
+    return CatalogAnswer(rows=[])
 
 
 def _number(text: str) -> float | Decimal:
@@ -126,11 +225,8 @@ def _number(text: str) -> float | Decimal:
 
 
 def error_line(body: bytes) -> str | None:
-    """The first line of what an error answer says (its ``message``); None where nothing in it is readable."""
-    try:
-        answer = json.loads(body.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
+    """The first line of what an error answer says: its ``message``, or the errors that it lists."""
+    answer = _plainly(body.decode("utf-8", "replace"))
     message = answer.get("message") if isinstance(answer, dict) else None
-    lines = message.strip().splitlines() if isinstance(message, str) else []
-    return lines[0].strip() if lines else None
+    lines = _reasons(message)
+    return lines[0] if lines else _error_in(answer)

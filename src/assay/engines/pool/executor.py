@@ -227,7 +227,9 @@ class Executor:
             return None
         finally:
             heartbeat.end()
-        same = _kind(execution) == _kind(failed) == "error" and _said(execution) == _said(failed)
+        same = _kind(execution) == _kind(failed) == "error" and _apart_from_query(execution) == _apart_from_query(
+            failed
+        )
         if not _is_doubtful(execution) and not same:
             self._away.pop(url.text, None)
             return None
@@ -381,6 +383,11 @@ def _kind(execution: Execution) -> FailureKind | None:
 
 def _said(execution: Execution) -> str:
     return "" if execution.failure is None else execution.failure.message
+
+
+def _apart_from_query(execution: Execution) -> str:
+    """The failure's message without the query, which a server that is away may quote."""
+    return _said(execution).replace(execution.query.strip(), "")
 
 
 def _is_doubtful(execution: Execution) -> bool:

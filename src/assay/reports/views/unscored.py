@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,17 +16,35 @@ if TYPE_CHECKING:
     from assay.runs.store.surveyed import Seen, SurveyedExecution
 
 _REASON = 240
+_LABEL = 80
+_MOST_CAUSES = 5
+
+
+def causes(failures: Mapping[Failure, int]) -> str:
+    """Why so many answers failed: the message where there is one cause, else how often each cause occurred."""
+    messages: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
+    for failure, count in failures.items():
+        messages[failure.message] += count
+        labels[failure.code or failure.message] += count
+    if len(labels) == 1:
+        return one_line(messages.most_common(1)[0][0], limit=_REASON)
+    shown = [f"{one_line(label, limit=_LABEL)} ({count:,})" for label, count in labels.most_common(_MOST_CAUSES)]
+    others = labels.total() - sum(count for _, count in labels.most_common(_MOST_CAUSES))
+    return ", ".join([*shown, *([f"others ({others:,})"] if others else [])])
 
 
 class UnscoredCounts:
     """Counts, answer by answer, what is in no rate, and why."""
 
     def __init__(self) -> None:
-        self.unscored = self.lacking = self.broken = 0
+        self.unscored = self.lacking = self.broken = self.masked = 0
         self.failures: Counter[Failure] = Counter()
         """The failures that are not the last word."""
         self.undone = self.lost = 0
         """Answers with such a failure, and those of them that are unscored."""
+        self.moved = 0
+        """Answers whose query was in the text for a person."""
         self.scored = False
         """Whether any answer is scored, and finally so."""
         self._ids: set[str] = set()
@@ -36,6 +54,7 @@ class UnscoredCounts:
         """Count one answer."""
         failure, unscored = item.verdict.failure, item.outcome == "unscored"
         self.unscored += unscored
+        self.moved += item.prediction.query_source is not None
         if failure is None:
             self.scored = self.scored or not unscored
         else:
@@ -50,6 +69,7 @@ class UnscoredCounts:
             self.failures[failure] += 1
             self.undone += 1
             self.lost += unscored
+        self.masked += unscored and failure.kind == "masked"
         if unscored and (failure.kind == "no_gold" or failure.blame == "gold"):
             self._ids.add(item.case.id)
             self.lacking += failure.kind == "no_gold"
@@ -65,23 +85,20 @@ def told(headline: Figure, counts: UnscoredCounts) -> Figure:
     """The headline; where nothing in the run could be asked or scored, the reason replaces the number."""
     if counts.scored or not counts.failures:
         return headline
-    ((failure, _),) = counts.failures.most_common(1)
     return replace(
-        headline,
-        text=percent(None),
-        interval="",
-        tally=f"nothing could be scored: {one_line(failure.message, limit=_REASON)}",
+        headline, text=percent(None), interval="", tally=f"nothing could be scored: {causes(counts.failures)}"
     )
 
 
 def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[str]:
     """How many answers are in no rate, by cause: broken gold, missing gold, trouble around the run, other trouble."""
     unscored, broken, lacking = counts.unscored, counts.broken, counts.lacking
-    others = unscored - broken - lacking - counts.lost
+    others = unscored - broken - lacking - counts.lost - counts.masked
     counted = (
         (broken, f"{_their(broken)} {gold} is broken, which is not the system's fault", f"broken {gold}"),
         (lacking, f"{_it_has(lacking)} no {gold}", f"no {gold}"),
         (counts.lost, "what befell them is no answer's fault", "trouble around the run"),
+        (counts.masked, f"the database masked values in {_their(counts.masked)} results", "masked results"),
         (others, "they could not be scored", "other trouble"),
     )
     found = [(count, alone, beside) for count, alone, beside in counted if count]
@@ -91,11 +108,10 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
     elif found:
         yield f"{in_no_rate}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}."
     if counts.undone:
-        messages: Counter[str] = Counter()
-        for failure, count in counts.failures.items():
-            messages[failure.message] += count
-        ((why, _),) = messages.most_common(1)
-        yield f"{plural(counts.undone, noun)} to be done again, by the same command: {one_line(why, limit=_REASON)}."
+        yield f"{plural(counts.undone, noun)} to be done again, by the same command: {causes(counts.failures)}."
+    if counts.moved:
+        queries = "query was" if counts.moved == 1 else "queries were"
+        yield f"{counts.moved:,} {queries} taken from the response's text (answer): sql_query was empty."
     if counts.several and gold == "gold":
         yield f"In {plural(counts.several, 'scored case')} one of several gold queries is broken."
 

@@ -18,6 +18,7 @@ from assay.model import (
     ReliabilityTotals,
     RiskPoint,
 )
+from assay.model.failure import NO_ANSWER
 from assay.model.reliability import USUAL_PENALTIES
 from assay.runs.aggregate.rates import Answers, Values, each
 from assay.stats import (
@@ -97,7 +98,7 @@ def given_of(item: _Item) -> Given:
     return "nothing" if silent else "answer"
 
 
-_SILENT = ("unanswered", "clarification", "ask_failed", "unreadable_answer")
+_SILENT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
 """Failures of an answer that holds no query at all; what is no SQL, or fails, was meant as an answer."""
 
 

@@ -23,6 +23,7 @@ from assay.model import (
     TimeSummary,
     UsageTotals,
 )
+from assay.model.blame import has_no_answer
 from assay.runs.aggregate.causes import cause_groups
 from assay.runs.aggregate.conversations import conversation_totals
 from assay.runs.aggregate.forgiven import forgiven_of
@@ -374,7 +375,9 @@ def failures_of(item: Judged) -> Iterable[str]:
 def is_unanswered(item: Judged | Surveyed) -> bool:
     """Whether the system gave no answer, or failed on the question."""
     failure = item.prediction.failure
-    return failure is not None and failure.kind in ("unanswered", "ask_failed") and failure.blame == "system"
+    if failure is None or failure.blame != "system":
+        return False
+    return failure.kind == "unanswered" or has_no_answer(failure)
 
 
 def _one(name: str | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay.errors import AssayError, RunError
 from assay.model import Prediction, Provenance, RunSettings
+from assay.model.blame import has_no_answer
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_value
 from assay.runs.store.folder import (
@@ -204,8 +205,7 @@ def _anything_finished(folder: Path) -> bool:
 
 
 def _is_answer(content: bytes) -> bool:
-    failure = decode_value(content, Prediction).failure
-    return failure is None or failure.kind != "ask_failed"
+    return not has_no_answer(decode_value(content, Prediction).failure)
 
 
 def _lock(folder: Path) -> tuple[int | None, bool]:

@@ -35,6 +35,7 @@ class SurveyedAnswer(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.Prediction`."""
 
     query: str | None = None
+    query_source: str | None = None
     failure: Failure | None = None
     repeat: int = 0
 

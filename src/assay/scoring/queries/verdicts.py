@@ -259,13 +259,11 @@ def is_doubtful(evidence: Judged) -> bool:
     return broke or gold_timed_out or provoked or not is_last_word(evidence)
 
 
-def unfinished(evidence: Sequence[Judged]) -> Failure | None:
-    """The most frequent failure, where no case of a run could be asked or scored; None where some could."""
+def unfinished(evidence: Sequence[Judged]) -> Counter[Failure]:
+    """How often each failure occurred, where no case of a run could be asked or scored; empty where some could."""
     failures = [item.verdict.failure for item in evidence if not is_final(item.verdict.failure)]
     scored = any(item.verdict.outcome != "unscored" and is_final(item.verdict.failure) for item in evidence)
-    if scored or not failures:
-        return None
-    return Counter(failures).most_common(1)[0][0]
+    return Counter() if scored else Counter(failure for failure in failures if failure is not None)
 
 
 def undone(evidence: Sequence[_Judged]) -> list[_Judged]:

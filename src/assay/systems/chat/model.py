@@ -20,7 +20,7 @@ from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import Conventions, Exchange, Reply, RequestRefused
 from assay.systems.http.extras import parameter_value, text_of, token_usage
 from assay.systems.options import SystemOptions
-from assay.systems.predictions import QuestionFailed, ask_failure
+from assay.systems.predictions import QuestionFailed, Unreadable
 
 _PASSING = Conventions().passing | {409}
 _OF_THE_ENDPOINT = re.compile(
@@ -119,7 +119,7 @@ class HttpChatModel:
         try:
             return self._scrubbed(self._ask([_sent(message) for message in messages], fields, json_schema))
         except QuestionFailed as error:
-            return ask_failure(self.scrub(str(error)), reached=error.reached)
+            return self._exchange.failure_of(error)
 
     def fetch(self, url: str) -> bytes | None:
         """The file that an attachment's URL names; None where it is on another server, which is not asked.
@@ -153,11 +153,14 @@ class HttpChatModel:
             tries += 1
             body = self._adaptations.body(messages, fields, schema)
             try:
-                return _completion(self._exchange.post(body, parse=parse_answer, accept=accept))
+                completion = _completion(self._exchange.post(body, parse=parse_answer, accept=accept))
+                self._exchange.has_answered = True
+                return completion
             except RequestRefused as refused:
                 if refused.status not in (400, 422):
                     raise
                 if (filtered := _filtered(refused)) is not None:
+                    self._exchange.has_answered = True
                     return filtered
                 if not (
                     tries < _MOST_TRIES
@@ -230,7 +233,11 @@ def _completion(reply: Reply) -> Completion:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         names = ", ".join(map(repr, list(reply.said)[:10])) or "none"
-        raise QuestionFailed(f"the answer has no choice with a message: its fields are {names}")
+        raise Unreadable(
+            f"the answer has no choice with a message: its fields are {names}; check the path, which ends in /v1 at "
+            "most servers",
+            code="no choices",
+        )
     content, refused = _text(message.get("content"))
     custom = message.get("custom_content")
     return Completion(

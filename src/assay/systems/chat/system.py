@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from assay.model import Case, Failure, Prediction, TokenUsage, Turn, TurnAnswer
+from assay.model.blame import has_no_answer
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import PromptTemplate
@@ -60,7 +61,9 @@ class ChatSystem:
             if message is None:
                 failure = answer.failure or ask_failure("there is no answer")
                 why = f"not asked, since question {number} before it failed: {failure.message}"
-                unasked = ask_failure(why, reached=failure.blame != "network")
+                unasked = ask_failure(
+                    why, reached=failure.blame != "network", code=failure.code, rejected=failure.kind == "rejected"
+                )
                 answers += [TurnAnswer(failure=unasked) for _ in case.turns[number:]]
                 break
             history += [ChatMessage(role="user", content=turn.question), message]
@@ -83,7 +86,7 @@ class ChatSystem:
         try:
             query = selected(completion.message, self._model.fetch)
         except QuestionFailed as error:
-            return replace(answer, failure=ask_failure(str(error), reached=error.reached)), None
+            return replace(answer, failure=ask_failure(str(error), reached=error.reached, code=error.code)), None
         if query is None:
             query = _cause_of_nothing(completion)
         if isinstance(query, Failure):
@@ -106,7 +109,7 @@ def _cause_of_nothing(completion: Completion) -> Failure | None:
 def _prediction(case: Case, answers: list[TurnAnswer], options: SystemOptions) -> Prediction:
     answered = [answer for answer in answers if answer.latency_s is not None]
     failure = next(
-        (one.failure for one in answers if one.failure is not None and one.failure.kind == "ask_failed"),
+        (one.failure for one in answers if has_no_answer(one.failure)),
         None,
     )
     said = [text for answer in answered if (text := answer.text or answer.raw)]

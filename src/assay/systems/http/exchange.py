@@ -15,14 +15,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from assay.bodies import ACCEPTED, Unreadable, unpacked
+from assay.bodies import ACCEPTED, unpacked
+from assay.bodies import Unreadable as UnreadableBody
 from assay.errors import SystemLost, SystemUnusable
-from assay.model import Case, Prediction, Secret
+from assay.model import Case, Failure, Prediction, Secret
 from assay.model.secret import masked
 from assay.systems.address import Address, is_secret_name
 from assay.systems.http.complaint import complaint_of, retry_after_s
 from assay.systems.options import SystemOptions
-from assay.systems.predictions import QuestionFailed, failed, first_line
+from assay.systems.predictions import NO_TIME, QuestionFailed, Unreadable, ask_failure, first_line
 from assay.systems.retrying import TryAgain, with_retries
 
 if TYPE_CHECKING:
@@ -32,10 +33,14 @@ _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _MAX_VALUES = 4_000_000
 """An empty list takes three bytes in JSON, and 64 in memory."""
 _MOST_CONNECT_S = 10.0
+_MOST_ADAPTATIONS = 8
+"""Bodies that are sent in place of refused ones, each with one more difference."""
 _OWN_FAILURE = 500
 """The service itself failed at the question, for example at a limit of its model. That may pass."""
 _PASSING = frozenset({408, 425, 429, _OWN_FAILURE, 502, 503, 504, *range(520, 528), 529, 530, 598, 599})
 """Overloaded, slow or away: the service, or a gateway before it, which may use its own statuses from 520 on."""
+_UNREADABLE = "unreadable answer"
+"""The code of that failure."""
 _PART = 206
 """Only a part of what was asked for, though nobody asks for a part here: some services cut long answers so."""
 _NOT_OF_A_QUESTION = re.compile(
@@ -54,7 +59,7 @@ class RequestRefused(QuestionFailed):
         self.status = status
         self.content = content
         """The response's body as it came, not scrubbed."""
-        super().__init__(message)
+        super().__init__(message, code=f"HTTP {status}", rejected=True)
 
 
 class NobodyThere(QuestionFailed):
@@ -73,10 +78,12 @@ class Conventions:
     """The header for a token: after ``Bearer`` in this one, and unchanged in any other."""
     passing: frozenset[int] = _PASSING
     """The statuses after which the request is sent again."""
-    not_found: str = "nothing takes questions there; check the path"
+    not_found: str = "nothing takes questions there; check the path of the URL (--system)"
     """The hint for a first answer of 404 or 405."""
-    credentials: str = "a user and password, or a token"
+    credentials: str = "a user and password (--user, --password), or a token (--token)"
     """Which credentials to give to a server that asks for them."""
+    fields: str = "check the fields of the request (--body, --param)"
+    """The hint for an answer of 422."""
     of_question: Callable[[int, bytes], bool | None] | None = None
     """Whether a refusal is about the question, by status and body; None: the general rule decides."""
     of_all_questions: re.Pattern[str] | None = None
@@ -150,19 +157,22 @@ class Exchange:
         read: Callable[[dict[str, Any]], Prediction],
         *,
         refused: Callable[[RequestRefused], Prediction | None] = lambda _: None,
+        adapted: Callable[[Any, RequestRefused], object | None] = lambda _, __: None,
     ) -> Prediction:
         """Post ``body`` for a case, and read the answer's JSON object with ``read``.
 
-        ``refused`` may read a refusal as an answer. Trouble of the question is returned as a Failure. Outside the
-        query, no returned text holds one of Assay's secrets. Raises SystemUnusable.
+        ``refused`` may read a refusal as an answer. ``adapted`` may give a body to send in place of one that was
+        refused. Trouble of the question is returned as a Failure. Outside the query, no returned text holds one of
+        Assay's secrets. Raises SystemUnusable.
         """
         try:
-            prediction = read(self.post(body).said)
+            prediction = read(self._post_adapted(body, adapted).said)
         except QuestionFailed as error:
             said = refused(error) if isinstance(error, RequestRefused) else None
             if said is None:
-                return failed(case, self.scrub(str(error)), reached=error.reached)
+                return Prediction(case_id=case.id, failure=self.failure_of(error))
             prediction = said
+        self.has_answered = True
         failure = prediction.failure
         return replace(
             prediction,
@@ -170,6 +180,22 @@ class Exchange:
             explanation=None if prediction.explanation is None else self.scrub(prediction.explanation),
             failure=None if failure is None else replace(failure, message=self.scrub(failure.message)),
         )
+
+    def failure_of(self, error: QuestionFailed) -> Failure:
+        """The failure of a question, without secrets. Asking again may help a server that has answered before."""
+        rejected = error.rejected and not (isinstance(error, Unreadable) and self.has_answered)
+        return ask_failure(self.scrub(str(error)), reached=error.reached, code=error.code, rejected=rejected)
+
+    def _post_adapted(self, body: object, adapted: Callable[[Any, RequestRefused], object | None]) -> Reply:
+        for _ in range(_MOST_ADAPTATIONS):
+            try:
+                return self.post(body)
+            except RequestRefused as refusal:
+                other = adapted(body, refusal)
+                if other is None:
+                    raise
+                body = other
+        return self.post(body)
 
     def scrub(self, text: str) -> str:
         """The text with each of Assay's secrets masked, in case a server sent one back."""
@@ -201,8 +227,8 @@ class Exchange:
                 raise self._unusable(self._nobody_there(error)) from None
             raise self._given_up(error) from None
         if not isinstance(said, dict):
-            raise QuestionFailed(f"the answer is JSON, but no object: {first_line(json.dumps(said))}")
-        self.has_answered = True
+            what = f"the answer is JSON, but not an object: {first_line(json.dumps(said))}"
+            raise Unreadable(what, code="not an object")
         return Reply(said=said, latency_s=latency_s)
 
     def fetch(self, url: str, *, accept: str | None = None) -> bytes:
@@ -223,8 +249,8 @@ class Exchange:
         times = self._options.retries + 1
         tries = f" ({times} tries)" if times > 1 else ""
         if error.nobody_there:
-            return NobodyThere(f"{error}{tries}", reached=error.reached)
-        return QuestionFailed(f"{error}{tries}", reached=error.reached)
+            return NobodyThere(f"{error}{tries}", reached=error.reached, code=error.code)
+        return QuestionFailed(f"{error}{tries}", reached=error.reached, code=error.code)
 
     def _nobody_there(self, error: TryAgain) -> str:
         if self.has_answered:
@@ -257,15 +283,19 @@ class Exchange:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unconnected(error, started) from None
         except httpx.TimeoutException:
-            raise TooSlow(f"no answer within {limit:g} s: ask less, or give it more time") from None
+            raise TooSlow(f"no answer within {limit:g} s: ask less, or give it more time", code=NO_TIME) from None
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             raise TryAgain(
-                f"the connection broke before the answer was whole: {error or type(error).__name__}", reached=False
+                f"the connection broke before the answer was whole: {error or type(error).__name__}",
+                reached=False,
+                code="broken connection",
             ) from None
-        except Unreadable as error:
-            raise QuestionFailed(f"the answer cannot be read: {error}") from None
+        except UnreadableBody as error:
+            raise QuestionFailed(f"the answer cannot be read: {error}", code=_UNREADABLE) from None
         except httpx.HTTPError as error:
-            raise QuestionFailed(f"the answer cannot be read ({type(error).__name__}): {error}") from None
+            raise QuestionFailed(
+                f"the answer cannot be read ({type(error).__name__}): {error}", code=_UNREADABLE
+            ) from None
 
     def _unconnected(self, error: httpx.TransportError, started: float) -> TryAgain | SystemUnusable:
         certificate = _certificate_error(error)
@@ -275,7 +305,12 @@ class Exchange:
                 "add its authority to those that this machine trusts (SSL_CERT_FILE), or turn verification off"
             )
         reason = "no connection in time" if isinstance(error, _timeouts()) else first_line(self.scrub(str(error)))
-        return TryAgain(reason or type(error).__name__, nobody_there=True, give_up_at=started + self._options.timeout_s)
+        return TryAgain(
+            reason or type(error).__name__,
+            nobody_there=True,
+            give_up_at=started + self._options.timeout_s,
+            code="no connection",
+        )
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
         """Keep a new connection for `close`, and limit each wait for its bytes to the deadline of the whole answer.
@@ -311,12 +346,14 @@ class Exchange:
             for portion in unpacked(response.iter_raw(), response.headers.get("Content-Encoding", "")):
                 size += len(portion)
                 if size > _MAX_ANSWER_BYTES:
-                    raise QuestionFailed(f"the answer is larger than {_MAX_ANSWER_BYTES // 2**20} MiB")
+                    raise QuestionFailed(
+                        f"the answer is larger than {_MAX_ANSWER_BYTES // 2**20} MiB", code="too large"
+                    )
                 if monotonic() > deadline:
-                    raise TooSlow(late)
+                    raise TooSlow(late, code=NO_TIME)
                 portions.append(portion)
         except httpx.TimeoutException:
-            raise TooSlow(late) from None
+            raise TooSlow(late, code=NO_TIME) from None
         return b"".join(portions)
 
     def _trouble(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
@@ -335,7 +372,12 @@ class Exchange:
                     f"{self.address.shown} answers {status}{quoted}: no waiting helps; see to the quota"
                 )
             wait_s = retry_after_s(response.headers.get("Retry-After"))
-            return TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s, reached=status == _OWN_FAILURE)
+            return TryAgain(
+                f"the server answers {status}{quoted}",
+                wait_s=wait_s,
+                reached=status == _OWN_FAILURE,
+                code=f"HTTP {status}",
+            )
         if not is_question:
             return refused
         told = None if self._conventions.of_question is None else self._conventions.of_question(status, content)
@@ -352,7 +394,7 @@ class Exchange:
                     "name the address that answers itself"
                 )
         if status == 422:
-            message = f"the server does not understand the request (422){quoted}"
+            message = f"the server does not understand the request (422){quoted}; {self._conventions.fields}"
             return RequestRefused(message, status=status, content=content)
         return refused
 
@@ -371,7 +413,7 @@ class Exchange:
                 f"{self.address.shown} no longer accepts the credentials ({status}{quoted}): "
                 "give fresh ones, the same command goes on from there"
             )
-        return f"{self.address.shown} refuses the credentials ({status}{quoted}): check user and password, or the token"
+        return f"{self.address.shown} refuses the credentials ({status}{quoted}): check {self._conventions.credentials}"
 
 
 def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool:
@@ -387,14 +429,17 @@ def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool
 def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind
     """Parse JSON, whatever the content type. Raises QuestionFailed for a body without JSON or with too many values."""
     if sum(map(content.count, (b",", b"[", b"{"))) > _MAX_VALUES:
-        raise QuestionFailed(f"the answer holds more than {_MAX_VALUES:,} values")
+        raise QuestionFailed(f"the answer holds more than {_MAX_VALUES:,} values", code="too large")
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
-        raise QuestionFailed(
-            f"the answer is no JSON: it holds {len(content)} bytes and begins "
+        message = (
+            f"the answer is not JSON: it holds {len(content)} bytes and begins "
             f'"{first_line(content[:200].decode("utf-8", "replace"))}"'
-        ) from None
+        )
+        if content.lstrip().startswith(b"<"):
+            raise Unreadable(f"{message}; check the path of the URL", code="a web page") from None
+        raise QuestionFailed(message, code="not JSON") from None
 
 
 class _Masking(logging.Filter):

@@ -18,7 +18,7 @@ from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import parameter_value, seconds, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled, history_messages
-from assay.systems.predictions import QuestionFailed, answered, answered_with_rows
+from assay.systems.predictions import QuestionFailed, Unreadable, answered, answered_with_rows
 
 DEFAULT_TEMPLATE = '{"question": "{question}"}'
 _HISTORY = "{history}"
@@ -26,6 +26,9 @@ _HISTORY = "{history}"
 USUAL_QUERY_NAMES = ("sql_query", "query", "sql", "vql", "generated_sql", "prediction", "answer")
 _ABSENT = object()
 _HELD_BACK = ("decline", "clarify")
+_NAME_THE_PATH = "name the query's path (--query-path, in Python query_path)"
+_NO_QUERY = "no field for the query"
+"""The code of that failure."""
 _MOST_UNREAD = 60
 """Characters of what stands in the place of a confidence and is none."""
 
@@ -95,8 +98,8 @@ class HttpSystem:
             with_rows = answered_with_rows(case, given, timings_s=seconds_of, tokens=tokens)
             if with_rows is None:
                 path = self._options.query_path or "the usual names"
-                raise QuestionFailed(
-                    f"the answer has no text at {path!r} but {type(given).__name__}: name the query's path"
+                raise Unreadable(
+                    f"the answer has no text at {path!r} but {type(given).__name__}: {_NAME_THE_PATH}", code=_NO_QUERY
                 )
             prediction = with_rows
         failure = None if decision in _HELD_BACK else prediction.failure
@@ -110,7 +113,11 @@ class HttpSystem:
             return None
         decision = decision_said(value)
         if decision is None:
-            raise QuestionFailed(f"the answer has {value!r} at {path!r}: expected answer, decline or clarify")
+            raise Unreadable(
+                f"the answer has {value!r} at {path!r}: expected answer, decline or clarify; name the decision's path "
+                "(--decision-path, in Python decision_path)",
+                code="unknown decision",
+            )
         return decision
 
     def _confidence(self, case: Case, said: dict[str, Any]) -> float | None:
@@ -202,14 +209,16 @@ def _given(said: dict[str, Any], path: str | None) -> object:
     if path is None:
         name = next((name for name in USUAL_QUERY_NAMES if name in said), None)
         if name is None and "rows" not in said:
-            raise QuestionFailed(
-                f"the answer has no field for the query: it has {_listed(said)}; name the query's path"
+            raise Unreadable(
+                f"the answer has no field for the query: it has {_listed(said)}; {_NAME_THE_PATH}", code=_NO_QUERY
             )
         return _or_rows(None if name is None else said[name], said)
     query = _at(said, path)
     beside = _at(said, path.rpartition(".")[0]) if "." in path else said
     if query is _ABSENT and not (isinstance(beside, Mapping) and "rows" in beside):
-        raise QuestionFailed(f"the answer has nothing at {path!r}: its fields are {_listed(said)}")
+        raise Unreadable(
+            f"the answer has nothing at {path!r}: its fields are {_listed(said)}; {_NAME_THE_PATH}", code=_NO_QUERY
+        )
     return _or_rows(None if query is _ABSENT else query, beside)
 
 

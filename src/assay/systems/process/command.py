@@ -20,6 +20,8 @@ from assay.systems.process.process import Process
 from assay.systems.retrying import TryAgain, with_retries
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n([^`]*)```", re.IGNORECASE)
+_REJECTIONS = frozenset({64, 77, 78, 126, 127})
+"""Of sysexits.h wrong usage, no permission and wrong configuration; of shells a command that cannot be run or found."""
 TRY_AGAIN_STATUS = 75
 """EX_TEMPFAIL of sysexits.h: the exit status for trouble that may pass."""
 
@@ -73,8 +75,10 @@ class CommandSystem:
         """Run the command for one question. Raises SystemUnusable where it can no longer be started."""
         try:
             return with_retries(lambda: self._answer_once(case), self._options)
-        except (TryAgain, QuestionFailed) as error:
-            return failed(case, str(error))
+        except TryAgain as error:
+            return failed(case, str(error), code=error.code)
+        except QuestionFailed as error:
+            return failed(case, str(error), code=error.code, rejected=error.rejected)
 
     def close(self) -> None:
         """Kill the commands that still run, with all processes that they started."""
@@ -94,12 +98,15 @@ class CommandSystem:
             with self._lock:
                 self._running.discard(process)
         if done.trouble is not None:
-            raise QuestionFailed(f"the command {done.trouble}")
+            raise QuestionFailed(f"the command {done.trouble}", code="killed")
         if done.status != 0:
             how = f"ended with status {done.status}" if done.status > 0 else f"was killed by signal {-done.status}"
             said = _last_line(done.errors)
             message = f"the command {how}{': ' + said if said else ' and said nothing on standard error'}"
-            raise TryAgain(message) if done.status == TRY_AGAIN_STATUS else QuestionFailed(message)
+            code = f"status {done.status}" if done.status > 0 else f"signal {-done.status}"
+            if done.status == TRY_AGAIN_STATUS:
+                raise TryAgain(message, code=code)
+            raise QuestionFailed(message, code=code, rejected=done.status in _REJECTIONS)
         text = done.output.decode("utf-8", "replace")
         said = _last_line(done.errors)
         query = text if text.strip() else None

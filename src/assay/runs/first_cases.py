@@ -1,0 +1,45 @@
+"""Watch the first cases of a run for a database in which no query succeeds."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+
+from assay.runs.store.facts import CaseFacts
+
+_CASES = 3
+_FAILED = frozenset({"error", "unreadable_database"})
+
+
+class FirstCases:
+    """Warns once where every query of the first cases failed in the database, before the run goes on.
+
+    Each of these cases needs a gold query that was executed. Gold queries are mostly right, so that the database or the
+    connection to it is the likely cause.
+    """
+
+    def __init__(self) -> None:
+        self._messages: Counter[str] = Counter()
+        self._cases = 0
+        self._is_over = False
+
+    def take(self, facts: CaseFacts) -> None:
+        """Look at a case that has just been judged."""
+        if self._is_over or not facts.gold_executions:
+            return
+        predicted = () if facts.predicted_execution is None else (facts.predicted_execution,)
+        failures = [execution.failure for execution in (*facts.gold_executions, *predicted)]
+        if any(failure is None or failure.kind not in _FAILED for failure in failures):
+            self._is_over = True
+            return
+        self._cases += 1
+        self._messages.update(failure.message for failure in failures if failure is not None)
+        if self._cases == _CASES:
+            self._is_over = True
+            ((message, _),) = self._messages.most_common(1)
+            warnings.warn(
+                f"every query of the first {_CASES} cases failed, gold queries included ({message}): is this the right "
+                "database, and is it available? The run goes on; Ctrl-C ends it",
+                UserWarning,
+                stacklevel=2,
+            )
