@@ -225,7 +225,8 @@ def test_server_id_and_execution_path_come_from_the_url(catalog: Catalog) -> Non
 def test_check_lets_a_server_pass_that_answers(catalog: Catalog) -> None:
     DenodoHttpEngine.check(DatabaseUrl.parse(catalog.url()))
     catalog.fault = "500"
-    DenodoHttpEngine.check(DatabaseUrl.parse(catalog.url()))
+    with pytest.warns(UserWarning, match=r"answers SELECT 1 with an error \(View 'x' not found\)"):
+        DenodoHttpEngine.check(DatabaseUrl.parse(catalog.url()))
     assert catalog.asked == [{"vql": "SELECT 1", "limit": 2}] * 2
 
 
@@ -304,17 +305,17 @@ def test_a_url_is_read_with_its_defaults() -> None:
 )
 def test_values_are_kept_exactly(text: str, value: object) -> None:
     body = f'{{"rows": [{{"values": [{{"column": "c", "value": {text}}}]}}]}}'
-    columns, rows, _ = parse_rows(body.encode())
-    assert (columns, rows) == (("c",), [(value,)])
-    assert type(rows[0][0]) is type(value)
+    answer = parse_rows(body.encode())
+    assert (answer.columns, answer.rows) == (("c",), [(value,)])
+    assert type(answer.rows[0][0]) is type(value)
 
 
 def test_cells_may_come_in_another_order_and_without_nulls() -> None:
     first = '{"values": [{"column": "a", "value": 1}, {"column": "b", "value": 2}]}'
     second = '{"values": [{"value": 4, "column": "b"}, {"column": "a"}]}'
     third = '{"values": [{"column": "b", "value": 6}]}'
-    columns, rows, _ = parse_rows(f'{{"rows": [{first}, {second}, {third}]}}'.encode())
-    assert (columns, rows) == (("a", "b"), [(1, 2), (None, 4), (None, 6)])
+    answer = parse_rows(f'{{"rows": [{first}, {second}, {third}]}}'.encode())
+    assert (answer.columns, answer.rows) == (("a", "b"), [(1, 2), (None, 4), (None, 6)])
 
 
 @pytest.mark.parametrize(
@@ -339,7 +340,7 @@ def test_what_is_no_answer_is_said_to_be_none(body: str) -> None:
 def test_a_cut_body_gives_its_whole_rows_wherever_it_was_cut() -> None:
     rows = [{"values": [{"column": "a", "value": n}, {"column": "b", "value": '"}]}, {'}]} for n in range(6)]
     body = json.dumps({"rows": rows}).replace("}, {", "},{").replace(": ", ":").encode()
-    counts = [len(parse_cut_rows(body[:end])[1]) for end in range(len(body))]
+    counts = [len(parse_cut_rows(body[:end]).rows) for end in range(len(body))]
     assert counts == sorted(counts)
     assert counts[-1] == 6
 

@@ -60,10 +60,12 @@ def _completion(url: str, options: SystemOptions, **wanted: Any) -> Completion:
     return answer
 
 
-def _failure(url: str, options: SystemOptions, *, blame: str = "system", **wanted: Any) -> str:
+def _failure(
+    url: str, options: SystemOptions, *, kind: str = "ask_failed", blame: str = "system", **wanted: Any
+) -> str:
     answer = _ask(url, options, **wanted)
     assert isinstance(answer, Failure), answer
-    assert (answer.stage, answer.kind, answer.blame) == ("ask", "ask_failed", blame)
+    assert (answer.stage, answer.kind, answer.blame) == ("ask", kind, blame)
     return answer.message
 
 
@@ -317,7 +319,7 @@ def test_a_parameter_that_is_not_taken_is_renamed_or_left_out_and_noted(quick: Q
 def test_what_fastapi_says_of_an_unknown_field_is_understood(quick: Quick) -> None:
     detail = {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}
     with _server(422, detail) as (url, seen):
-        assert "body.seed: Extra inputs" in _failure(url, quick(parameters=MODEL), seed=1)
+        assert "body.seed: Extra inputs" in _failure(url, quick(parameters=MODEL), kind="rejected", seed=1)
     assert [("seed" in body) for _, _, body in seen] == [True, False]
 
 
@@ -326,7 +328,7 @@ def test_a_value_out_of_range_is_not_quietly_left_out(quick: Quick) -> None:
         "error": {"message": "max_tokens is too large: 999999. This model has at most 4096", "param": "max_tokens"}
     }
     with _server(400, error) as (url, seen):
-        assert "too large: 999999" in _failure(url, quick(parameters=MODEL), max_tokens=999999)
+        assert "too large: 999999" in _failure(url, quick(parameters=MODEL), kind="rejected", max_tokens=999999)
     assert len(seen) == 1
 
 
@@ -437,13 +439,14 @@ def test_streams_of_other_habits_are_read(quick: Quick) -> None:
         (_events({"error": {"message": "bad", "type": "invalid_request_error"}}), 1, "error: bad"),
         (_events("[1]"), 1, "no object"),
         (_events({"choices": []}), 1, "no choice with a message"),
-        (b"", 1, "no JSON"),
+        (b"", 1, "not JSON"),
     ],
 )
 def test_streams_that_break_off(quick: Quick, content: bytes, tries: int, message: str) -> None:
     headers = STREAM if content else {}
     with _server(200, content, headers) as (url, seen):
-        assert message in _failure(url, quick(parameters=MODEL))
+        kind = "rejected" if "no choice" in message or "not an object" in message else "ask_failed"
+        assert message in _failure(url, quick(parameters=MODEL), kind=kind)
     assert len(seen) == tries
 
 
@@ -460,7 +463,7 @@ def test_a_long_stream_is_read_in_time_that_grows_with_its_length(quick: Quick) 
 @pytest.mark.parametrize("content", [b"[" * 100_000, _events('{"a":' * 900 + "1" + "}" * 900)])
 def test_json_nested_too_deeply_is_a_failure(quick: Quick, content: bytes) -> None:
     with _server(200, content) as (url, _):
-        assert _failure(url, quick(parameters=MODEL, retries=0))
+        assert isinstance(_ask(url, quick(parameters=MODEL, retries=0)), Failure)
 
 
 def test_what_cannot_be_sent_is_a_failure(quick: Quick) -> None:
@@ -521,7 +524,8 @@ def test_trouble_that_stays_is_a_failure(quick: Quick, fault: Fault, message: st
     with ChatEmulator(answers={QUESTION: "Seven."}, faults=[fault]) as server:
         blame = "network" if fault.kind == "busy" else "system"
         options = quick(parameters=MODEL, **({"timeout_s": 0.5} if fault.kind == "slow" else {}))
-        assert message in _failure(server.openai_url, options, blame=blame)
+        kind = "rejected" if fault.kind == "unavailable" else "ask_failed"
+        assert message in _failure(server.openai_url, options, kind=kind, blame=blame)
 
 
 @pytest.mark.parametrize(
@@ -530,14 +534,15 @@ def test_trouble_that_stays_is_a_failure(quick: Quick, fault: Fault, message: st
         ({"choices": []}, "no choice with a message: its fields are 'choices'"),
         ({"choices": [{"text": "old"}]}, "no choice with a message"),
         ({}, "its fields are none"),
-        ([1], "no object"),
+        ([1], "not an object"),
         (b"<html>hello</html>", "is not JSON"),
         ({"error": {"message": "no such thing", "code": 400}}, "breaks off with an error: no such thing"),
     ],
 )
 def test_answers_that_are_none_are_failures(quick: Quick, body: Any, message: str) -> None:
     with _server(200, body) as (url, _):
-        assert message in _failure(url, quick(parameters=MODEL))
+        kind = "ask_failed" if "breaks off" in message else "rejected"
+        assert message in _failure(url, quick(parameters=MODEL), kind=kind)
 
 
 def test_a_refusal_that_speaks_of_a_model_is_one_questions_own_once_others_were_answered(quick: Quick) -> None:
@@ -553,7 +558,7 @@ def test_a_refusal_with_a_reason_of_its_own_is_about_the_one_question(quick: Qui
     with _server(status, body) as (url, seen), _model(url, quick(parameters=MODEL)) as model:
         refused = model.complete(ASKED)
     assert isinstance(refused, Failure)
-    assert (refused.kind, refused.blame, len(seen)) == ("ask_failed", "system", 1)
+    assert (refused.kind, refused.code, refused.blame, len(seen)) == ("rejected", f"HTTP {status}", "system", 1)
     assert "flagged by the moderation" in refused.message
 
 

@@ -101,11 +101,11 @@ def test_one_number_serves_as_tokens_and_time(case: Case, quick: Quick) -> None:
         ({"sql": " "}, "sql", "unanswered", "gave no query"),
         ({"sql": "```sql\n```"}, "sql", "unanswered", "gave no query"),
         ({"sql": "/* hm */ ;"}, "sql", "unanswered", "gave no query"),
-        ({"text": "SELECT 1"}, None, "ask_failed", "no field for the query: it has 'text'"),
-        ({"text": "SELECT 1"}, "data.sql", "ask_failed", "nothing at 'data.sql': its fields are 'text'"),
-        ({"data": [1]}, "data.5", "ask_failed", "nothing at 'data.5'"),
-        ({"sql": {"a": 1}}, "sql", "ask_failed", "no text at 'sql' but dict"),
-        ([1], None, "ask_failed", "no object"),
+        ({"text": "SELECT 1"}, None, "rejected", "no field for the query: it has 'text'"),
+        ({"text": "SELECT 1"}, "data.sql", "rejected", "nothing at 'data.sql': its fields are 'text'"),
+        ({"data": [1]}, "data.5", "rejected", "nothing at 'data.5'"),
+        ({"sql": {"a": 1}}, "sql", "rejected", "no text at 'sql' but dict"),
+        ([1], None, "rejected", "not an object"),
     ],
 )
 def test_an_answer_without_a_query_says_what_it_has(

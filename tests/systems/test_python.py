@@ -75,7 +75,7 @@ def test_what_a_callable_may_return(case: Case, quick: Quick) -> None:
     assert (own.given, own.failure and own.failure.kind) == ("nothing", "unanswered")
     given = Prediction(case_id="other", query="SELECT 1;", cost_usd=0.5)
     assert _answer(lambda q: given, case, quick()) == Prediction(case_id="7", query="SELECT 1;", cost_usd=0.5)
-    assert "returned int" in _failure(_answer(lambda q: 5, case, quick()))
+    assert "returned int" in _failure(_answer(lambda q: 5, case, quick()), "rejected")
 
 
 def test_what_a_callable_raises_is_the_failure_of_that_question(case: Case, quick: Quick) -> None:

@@ -338,7 +338,8 @@ def _ask(system: Ask, case: Case) -> Prediction:
         answer = system(case)
     except Exception as error:  # noqa: BLE001 - the per-case boundary: a system's failure is its answer
         message = f"the system raised {type(error).__name__}: {error}"
-        failure = Failure(stage="ask", kind="ask_failed", blame="system", message=message)
+        code = type(error).__name__
+        failure = Failure(stage="ask", kind="ask_failed", blame="system", message=message, code=code)
         return Prediction(case_id=case.id, failure=failure)
     return as_prediction(answer, case)
 

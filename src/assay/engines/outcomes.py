@@ -19,9 +19,10 @@ def failed(
     *,
     wall_time_s: float | None = None,
     blame: Blame = "system",
+    code: str | None = None,
 ) -> Execution:
     """An Execution without rows. The blame is mostly ``system``: the engine's caller knows whose query it was."""
-    failure = Failure(stage="execute", kind=kind, blame=blame, message=message)
+    failure = Failure(stage="execute", kind=kind, blame=blame, message=message, code=code)
     return Execution(query=query, status=status, failure=failure, wall_time_s=wall_time_s)
 
 
@@ -112,7 +113,15 @@ def server_lost(query: str, message: str, *, wall_time_s: float | None = None) -
 
     A second run, beside a plain query, shows whose fault that was: see `assay.engines.pool.executor`.
     """
-    return failed(query, "error", "unreadable_database", message, wall_time_s=wall_time_s, blame="engine")
+    return failed(
+        query,
+        "error",
+        "unreadable_database",
+        message,
+        wall_time_s=wall_time_s,
+        blame="engine",
+        code="database server lost",
+    )
 
 
 def broke(query: str, message: str, wall_time_s: float | None) -> Execution:

@@ -98,7 +98,11 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
         (broken, f"{_their(broken)} {gold} is broken, which is not the system's fault", f"broken {gold}"),
         (lacking, f"{_it_has(lacking)} no {gold}", f"no {gold}"),
         (counts.lost, "what befell them is no answer's fault", "trouble around the run"),
-        (counts.masked, f"the database masked values in {_their(counts.masked)} results", "masked results"),
+        (
+            counts.masked,
+            f"the database masked values in {_their(counts.masked)} results; use an account that may see them",
+            "masked results",
+        ),
         (others, "they could not be scored", "other trouble"),
     )
     found = [(count, alone, beside) for count, alone, beside in counted if count]

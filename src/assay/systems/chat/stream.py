@@ -11,6 +11,8 @@ from assay.systems.http.exchange import parse_json
 from assay.systems.predictions import QuestionFailed, first_line
 from assay.systems.retrying import TryAgain
 
+_CODE = "broken stream"
+"""The code of failures."""
 _DONE = "[DONE]"
 _BEGINNINGS = (b"data:", b"event:", b":")  # the start of a stream without a stream's content type; no JSON begins so
 _HIGHEST_INDEX = 10_000  # a higher index would make Assay fill a list up to it
@@ -26,7 +28,7 @@ def parse_answer(content: bytes, content_type: str) -> Any:
         try:
             return _whole(_events(content))
         except RecursionError:
-            raise QuestionFailed("the stream holds JSON that is nested too deeply to be read") from None
+            raise QuestionFailed("the stream holds JSON that is nested too deeply to be read", code=_CODE) from None
     answer = parse_json(content, content_type)
     if isinstance(answer, dict) and answer.get("error") and not answer.get("choices"):
         raise _error(answer)
@@ -49,13 +51,13 @@ def _events(content: bytes) -> Iterator[dict[str, Any]]:
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError):
-            raise TryAgain(f'the stream was cut off, or holds no JSON: "{first_line(data)}"') from None
+            raise TryAgain(f'the stream was cut off, or holds no JSON: "{first_line(data)}"', code=_CODE) from None
         if not isinstance(chunk, dict):
-            raise QuestionFailed(f'the stream holds JSON that is no object: "{first_line(data)}"')
+            raise QuestionFailed(f'the stream holds JSON that is no object: "{first_line(data)}"', code=_CODE)
         if chunk.get("error"):
             raise _error(chunk)
         yield chunk
-    raise TryAgain("the stream was cut off: it ended without [DONE]")
+    raise TryAgain("the stream was cut off: it ended without [DONE]", code=_CODE)
 
 
 class _Text:
@@ -151,5 +153,5 @@ def _error(answer: dict[str, Any]) -> QuestionFailed | TryAgain:
     code, kind = (str(error.get(name, "")) for name in ("code", "type")) if isinstance(error, dict) else ("", "")
     stays = code.isdigit() and 400 <= int(code) < 500 and code not in ("408", "409", "429")
     if stays or kind == "invalid_request_error" or code in ("content_filter", "insufficient_quota"):
-        return QuestionFailed(message)
-    return TryAgain(message)
+        return QuestionFailed(message, code=_CODE)
+    return TryAgain(message, code=_CODE)
