@@ -31,6 +31,8 @@ class Catalog:
     raw: bytes = b""
     spared: tuple[str, ...] = ()
     """Queries that are answered well whatever the fault."""
+    masked: tuple[str, ...] = ()
+    """Queries whose rows come with masked values."""
     asked: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     connections: set[tuple[str, int]] = field(default_factory=set)
@@ -76,7 +78,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("authorization") not in (f"Basic {pair}", f"Bearer {catalog.token}"):
             self.answer(401, {"message": f"Bad credentials {self.headers.get('authorization')}\n\tat trace"})
         elif catalog.fault is not None and body["vql"] not in catalog.spared:
-            self.misbehave(catalog.fault)
+            self.misbehave(catalog.fault, body["vql"])
         else:
             self.run(body["vql"], body["limit"])
         if catalog.drop_kept:
@@ -92,9 +94,10 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(500, {"message": f"{str(error).splitlines()[0]}\n\tat com.denodo.Something(secret)"})
             return
         cells = [[{"column": n, "value": plain(v)} for n, v in zip(names, row, strict=True)] for row in rows]
-        self.answer(200, {"rows": [{"values": row} for row in cells]} if rows else {"rows": None})
+        found: dict[str, Any] = {"rows": [{"values": row} for row in cells]} if rows else {"rows": None}
+        self.answer(200, {**found, "masked": True} if vql in self.catalog.masked else found)
 
-    def misbehave(self, fault: str) -> None:
+    def misbehave(self, fault: str, vql: str) -> None:
         match fault:
             case "slow":
                 self.catalog.release.wait(600)
@@ -107,6 +110,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(500, {"message": "View 'x' not found\n\tat com.denodo.Parser"})
             case "500-html" | "404" | "503" | "504" | "403":
                 self.begin(int(fault[:3]), "text/html", 0)
+            case "quoting":
+                message = f"Error executing '{vql}': connection refused"
+                self.answer(200, {"rows": [], "executionErrors": [{"message": message}]})
             case "redirect":
                 self.send_response(302)
                 self.send_header("Location", "/login")

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assay import gather_evidence
 from assay.engines.denodo.engine import DenodoHttpEngine, DenodoHttpsEngine
@@ -23,6 +25,7 @@ from assay.engines.denodo.sqlalchemy import DenodoFlightSqlEngine, DenodoPsycopg
 from assay.engines.denodo.url import read_endpoint
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseUrl, Execution, Limits, Verdict
+from assay.model.blame import is_final
 
 sys.path.insert(0, str(Path(__file__).parent))
 from denodo_catalog import PATH, Catalog, seconds_of, start
@@ -318,6 +321,82 @@ def test_cells_may_come_in_another_order_and_without_nulls() -> None:
     assert (answer.columns, answer.rows) == (("a", "b"), [(1, 2), (None, 4), (None, 6)])
 
 
+FAILED_EXECUTIONS: list[tuple[object, str]] = [
+    ([{"message": "View 'x' not found\n\tat com.denodo.Parser"}], "View 'x' not found"),
+    (["no connection"], "no connection"),
+    ("no connection\nmore", "no connection"),
+    ({"message": "no connection"}, "no connection"),
+    ([{"error": {"reason": "no connection"}}], "no connection"),
+    ([{"message": "a"}, {"message": "b"}, {"message": "a"}], "a; b"),
+    ([{"message": letter} for letter in "abcde"], "a; b; c; and 2 more"),
+    ([{}], "gives no reason"),
+    ([None], "gives no reason"),
+    ([{"code": 17}], "gives no reason"),
+]
+ROWS = [{"values": [{"column": "a", "value": 1}]}]
+
+
+@pytest.mark.parametrize("rows", [{}, {"rows": None}, {"rows": []}, {"rows": ROWS}, {"rows": [1]}], ids=str)
+@pytest.mark.parametrize("name", ["executionErrors", "execution_errors", "errors", "error"])
+@pytest.mark.parametrize(("errors", "message"), FAILED_EXECUTIONS, ids=str)
+def test_an_error_reported_with_status_200_is_a_failure_whatever_is_beside_it(
+    name: str, rows: dict[str, object], errors: object, message: str
+) -> None:
+    for answer in ({**rows, name: errors}, {name: errors, **rows}, {**rows, name: errors, "masked": True}):
+        read = parse_rows(json.dumps(answer).encode())
+        assert message in str(read.error)
+        assert read.rows == []
+
+
+def test_rows_that_cannot_be_read_do_not_hide_an_error() -> None:
+    rows = [{"values": [{"column": name, "value": 1}]} for name in "ab"]
+    assert parse_rows(json.dumps({"rows": rows, "executionErrors": ["gone"]}).encode()).error == "gone"
+
+
+@pytest.mark.parametrize("masked", [{}, {"masked": False}, {"masked": None}, {"masked": "false"}])
+@pytest.mark.parametrize("none", [None, [], "", {}, False])
+def test_no_error_and_no_rows_is_an_empty_result(none: object, masked: dict[str, object]) -> None:
+    read = parse_rows(json.dumps({"executionErrors": none, **masked}).encode())
+    assert (read.error, read.rows, read.masked) == (None, [], False)
+    read = parse_rows(json.dumps({"rows": ROWS, "executionErrors": none, **masked}).encode())
+    assert (read.error, read.rows, read.masked) == (None, [(1,)], False)
+
+
+@pytest.mark.parametrize("said", [True, "true", 1, ["name"], {"columns": ["name"]}])
+@pytest.mark.parametrize("name", ["masked", "is_masked", "isMasked"])
+def test_masked_values_are_no_result(catalog: Catalog, name: str, said: object) -> None:
+    catalog.fault, catalog.raw = "raw", json.dumps({"rows": ROWS, name: said}).encode()
+    done = run(catalog, "SELECT 1 AS a")
+    assert (done.status, kind_of(done), done.result) == ("error", "masked", None)
+    assert "account" in message_of(done)
+
+
+@given(
+    st.lists(st.sampled_from(["id", "name", "column", "value", "values"]), min_size=1, max_size=4, unique=True),
+    st.data(),
+)
+@settings(max_examples=150, deadline=None)
+def test_cells_are_read_in_every_form(columns: list[str], data: st.DataObject) -> None:
+    """Cells with more keys, under the newer name and in any order are those that the documented form has."""
+    plain = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+    register = st.dictionaries(st.sampled_from(["column", "columnName", "value", "x"]), plain, max_size=3)
+    value = plain | register | st.lists(plain | register, max_size=2)
+    rows = [tuple(data.draw(value) for _ in columns) for _ in range(data.draw(st.integers(1, 3)))]
+
+    def cell(column: str, value: object) -> dict[str, object]:
+        named = data.draw(st.sampled_from(["column", "columnName"]))
+        found = {named: column, "value": value}
+        for name in data.draw(st.lists(st.sampled_from(["type", "nullable", "label", "name"]), unique=True)):
+            found[name] = data.draw(plain)
+        if value is None and data.draw(st.booleans()):
+            del found["value"]
+        return dict(data.draw(st.permutations(list(found.items()))))
+
+    said = [{"values": [cell(*pair) for pair in zip(columns, row, strict=True)], "row": 1} for row in rows]
+    read = parse_rows(json.dumps({"rows": said, "executionErrors": [], "masked": False}).encode())
+    assert (read.columns, read.rows) == (tuple(columns), rows)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -369,6 +448,43 @@ def test_pairs_are_judged_end_to_end_in_workers(catalog: Catalog) -> None:
     prose = judged(catalog, "There is no such table.", top)
     assert prose.failure is not None
     assert (prose.outcome, prose.failure.kind) == ("incorrect", "no_query")
+
+
+EMPTY = "SELECT id FROM bank.loan WHERE id < 0"
+
+
+def test_a_failure_inside_a_response_counts_as_that_of_its_query(catalog: Catalog) -> None:
+    """The server answers 200 to what fails, here with an error in place of what it would say with 500."""
+    body = {"rows": [], "executionErrors": [{"message": "View 'x' not found\n\tat com.denodo"}], "masked": False}
+    catalog.fault, catalog.raw = "raw", json.dumps(body).encode()
+    catalog.spared = ("SELECT 1", EMPTY)
+    failed = judged(catalog, "SELECT 2", EMPTY)
+    assert failed.failure is not None
+    assert (failed.outcome, failed.failure.kind, failed.failure.blame) == ("incorrect", "error", "system")
+    assert failed.failure.message == "View 'x' not found"
+    broken = judged(catalog, EMPTY, "SELECT 2")
+    assert broken.failure is not None
+    assert (broken.outcome, broken.failure.kind, broken.failure.blame) == ("unscored", "error", "gold")
+    catalog.spared = ()
+    down = judged(catalog, "SELECT 2", "SELECT 3")
+    assert down.failure is not None
+    assert (down.outcome, down.failure.kind, down.failure.blame) == ("unscored", "unreadable_database", "engine")
+
+
+def test_a_server_that_is_away_may_quote_each_query(catalog: Catalog) -> None:
+    catalog.fault = "quoting"
+    down = judged(catalog, "SELECT 2", "SELECT 3")
+    assert down.failure is not None
+    assert (down.outcome, down.failure.kind) == ("unscored", "unreadable_database")
+
+
+@pytest.mark.parametrize("masked", [("SELECT '****'",), ("SELECT 'Ana'",), ("SELECT '****'", "SELECT 'Ana'")])
+def test_masked_values_on_either_side_leave_a_case_unscored(catalog: Catalog, masked: tuple[str, ...]) -> None:
+    catalog.masked = masked
+    verdict = judged(catalog, "SELECT '****'", "SELECT 'Ana'")
+    assert verdict.failure is not None
+    assert (verdict.outcome, verdict.failure.kind, verdict.failure.blame) == ("unscored", "masked", "setup")
+    assert is_final(verdict.failure)
 
 
 def test_a_server_that_is_gone_in_the_middle_leaves_the_case_unscored(catalog: Catalog) -> None:

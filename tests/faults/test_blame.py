@@ -108,6 +108,7 @@ TABLE: list[tuple[FailureKind, Blame, Side, tuple[Outcome, Blame, bool]]] = [
     ),
     ("crashed", "system", "gold", ("unscored", "engine", False)),
     ("truncated", "system", "gold", ("unscored", "setup", True)),
+    *(("masked", "system", side, ("unscored", "setup", True)) for side in get_args(Side)),
     ("unreadable_database", "engine", "predicted", ("unscored", "engine", False)),
     ("unreadable_database", "system", "predicted", ("unscored", "setup", False)),
     ("unreadable_database", "engine", "gold", ("unscored", "engine", False)),
@@ -142,6 +143,7 @@ ASKED: list[tuple[Failure, tuple[Outcome, Blame, bool]]] = [
     (Failure(stage="read", kind="unreadable_answer", blame="system", message="m"), SYSTEM),
     (Failure(stage="ask", kind="ask_failed", blame="system", message="m"), ("incorrect", "system", False)),
     (Failure(stage="ask", kind="ask_failed", blame="network", message="m"), ("unscored", "network", False)),
+    (Failure(stage="ask", kind="rejected", blame="system", message="m"), SYSTEM),
     (Failure(stage="read", kind="unreadable_answer", blame="setup", message="m"), ("unscored", "setup", True)),
 ]
 

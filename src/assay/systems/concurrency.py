@@ -125,8 +125,8 @@ class Rejections:
         messages = Counter(one.failure.message for one in self._released() if one.failure is not None)
         ((message, _),) = messages.most_common(1)
         number = messages.total()
-        what = "the first question" if number == 1 else f"each of the first {number} questions"
-        return SystemUnusable(f"the system rejected {what}, and would reject the others: {message}")
+        what = "the first question" if number == 1 else f"the first {number} questions"
+        return SystemUnusable(f"{what} failed, and so would any other: {message}")
 
 
 class _End:

@@ -199,6 +199,8 @@ class _Builder:
             tally = f"{number(rate.numerator)} of {rate.n:,}"
         share = metric in self.shares or metric not in self.infos
         text, bounds = percent(rate.value, share=share), interval(rate, share=share)
+        if self.survey.unscored.nothing:  # a rate over failures to ask would look like a system that is always wrong
+            text, bounds, tally = percent(None), "", "no scored case"
         return Figure(rate=rate, text=text, interval=bounds, tally=tally, share=share)
 
     def tally(self, headline: Figure) -> str:

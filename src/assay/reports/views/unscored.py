@@ -76,6 +76,11 @@ class UnscoredCounts:
             self.broken += failure.kind != "no_gold"
 
     @property
+    def nothing(self) -> bool:
+        """Whether no case could be asked or scored, for reasons that may pass."""
+        return bool(self.failures) and not self.scored
+
+    @property
     def several(self) -> int:
         """The scored cases of which one of several gold queries is broken."""
         return len(self._several - self._ids)
@@ -83,7 +88,7 @@ class UnscoredCounts:
 
 def told(headline: Figure, counts: UnscoredCounts) -> Figure:
     """The headline; where nothing in the run could be asked or scored, the reason replaces the number."""
-    if counts.scored or not counts.failures:
+    if not counts.nothing:
         return headline
     return replace(
         headline, text=percent(None), interval="", tally=f"nothing could be scored: {causes(counts.failures)}"
