@@ -453,6 +453,7 @@ def test_pairs_are_judged_end_to_end_in_workers(catalog: Catalog) -> None:
 EMPTY = "SELECT id FROM bank.loan WHERE id < 0"
 
 
+@pytest.mark.filterwarnings("ignore:.*answers SELECT 1 with an error")
 def test_a_failure_inside_a_response_counts_as_that_of_its_query(catalog: Catalog) -> None:
     """The server answers 200 to what fails, here with an error in place of what it would say with 500."""
     body = {"rows": [], "executionErrors": [{"message": "View 'x' not found\n\tat com.denodo"}], "masked": False}
@@ -471,6 +472,7 @@ def test_a_failure_inside_a_response_counts_as_that_of_its_query(catalog: Catalo
     assert (down.outcome, down.failure.kind, down.failure.blame) == ("unscored", "unreadable_database", "engine")
 
 
+@pytest.mark.filterwarnings("ignore:.*answers SELECT 1 with an error")
 def test_a_server_that_is_away_may_quote_each_query(catalog: Catalog) -> None:
     catalog.fault = "quoting"
     down = judged(catalog, "SELECT 2", "SELECT 3")

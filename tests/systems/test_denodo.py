@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +23,7 @@ from assay.systems.denodo import DenodoSystem
 from assay.systems.http.extras import table_names, token_usage
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, Fault
+from assay.testing.replying import Reply, Request
 from ports import free_port
 
 QUESTION = "How many clients are there?"
@@ -222,6 +226,193 @@ def test_a_newer_server_says_404_to_a_question_that_fits_no_table(ask: Ask) -> N
     assert failure is not None
     assert failure.kind == "clarification"
     assert "No relevant tables" in failure.message
+
+
+LISTS = {"vdp_database_names": "bank, sales", "vdp_tag_names": "eu", "use_views": "bank.client"}
+
+
+def test_text_becomes_a_list_where_the_server_asks_for_one(quick: Callable[..., SystemOptions], case: Case) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, marketplace=True) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick(parameters=tuple(LISTS.items())))
+        described = system.describe()
+        assert [system.answer(case).query for _ in range(2)] == [SQL, SQL]
+        assert system.describe() == described  # answers are kept under it
+        system.close()
+        assert [call.status for call in server.calls] == [422, 200, 200]
+        sent = {name: server.calls[-1].body[name] for name in LISTS}
+    assert sent == {"vdp_database_names": ["bank", "sales"], "vdp_tag_names": ["eu"], "use_views": ["bank.client"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("bank", ["bank"]),
+        ("2024", ["2024"]),
+        ("[2024, 1.5]", ["2024", "1.5"]),
+        ('["bank"]', ["bank"]),
+        (" a ,, b ", ["a", "b"]),
+        ("true", ["true"]),
+    ],
+)
+def test_a_value_of_any_type_is_brought_into_a_list_of_texts(ask: Ask, text: str, form: list[str]) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, marketplace=True) as server:
+        assert ask(server, parameters=(("vdp_tag_names", text),)).query == SQL
+        assert server.calls[-1].body["vdp_tag_names"] == form
+
+
+def detail(name: str, kind: str, message: str, *more: object) -> dict[str, object]:
+    return {"type": kind, "loc": ["body", name, *more], "msg": message}
+
+
+class Choosy(DenodoEmulator):
+    """A server that refuses bodies by a rule of the test's own."""
+
+    def __init__(self, rule: Callable[[Mapping[str, Any]], list[dict[str, object]]]) -> None:
+        super().__init__(answers={QUESTION: SQL})
+        self.rule = rule
+
+    def reply(self, request: Request) -> Reply:
+        problems = self.rule(request.body)
+        return Reply(status=422, body={"detail": problems}) if problems else super().reply(request)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "sent"),
+    [
+        ('["bank", "sales"]', "string_type", "bank,sales"),
+        ('["bank", "sales"]', "type_error.str", "bank,sales"),
+        ("5", "string_type", "5"),
+        ("1e3", "string_type", "1e3"),
+        ("bank", "type_error.list", ["bank"]),
+        ("bank", "set_type", ["bank"]),
+    ],
+)
+def test_older_servers_and_their_errors_are_understood(ask: Ask, given: str, kind: str, sent: object) -> None:
+    with Choosy(lambda body: [] if body["x"] == sent else [detail("x", kind, "wrong")]) as server:
+        assert ask(server, parameters=(("x", given),)).query == SQL
+
+
+def test_a_field_of_ours_that_a_server_does_not_take_is_left_out(ask: Ask) -> None:
+    with Choosy(
+        lambda body: [detail(name, "extra_forbidden", "Extra") for name in ("plot", "verbose") if name in body]
+    ) as server:
+        assert ask(server).query == SQL
+        assert "disclaimer" in server.calls[-1].body
+
+
+@pytest.mark.parametrize(
+    ("problem", "advice"),
+    [
+        (detail("x", "extra_forbidden", "Extra inputs"), "leave out --param x"),
+        (detail("x", "int_parsing", "Input should be a valid integer"), "another value than --param x=5"),
+        (detail("request", "missing", "Field required"), "--api-url.*--param request=VALUE"),
+        (detail("api_key", "value_error", "wrong key"), r"--param api_key=\*\*\*"),
+    ],
+)
+def test_what_no_retry_can_change_names_the_option_at_once(ask: Ask, problem: dict[str, Any], advice: str) -> None:
+    with Choosy(lambda _: [problem]) as server, pytest.raises(SystemUnusable, match=advice) as raised:
+        ask(server, parameters=(("x", "5"), ("api_key", "hush-1234")))
+    assert len(server.calls) == 1
+    assert "hush" not in str(raised.value)
+
+
+def test_a_server_that_is_never_content_is_not_asked_for_ever(ask: Ask) -> None:
+    kinds = cycle(["list_type", "string_type"])
+    with Choosy(lambda _: [detail("x", next(kinds), "no")]) as server:
+        failure = ask(server, parameters=(("x", "5"),)).failure
+    assert failure is not None
+    assert failure.kind == "rejected"
+    assert len(server.calls) < 20
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"status": "ok"},
+        {"vql": SQL},
+        {"message": "up"},
+        {},
+        {"sqlQuery": SQL},
+        {"answer": SQL},
+        {"detail": {"error": "no", "traceback": "secret line"}},
+    ],
+    ids=str,
+)
+def test_a_response_that_is_none_to_a_question_ends_the_run_at_once(ask: Ask, response: dict[str, Any]) -> None:
+    content = json.dumps(response).encode()
+    reply = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)
+    with (
+        _raw_server(lambda connection: connection.sendall(reply)) as url,
+        pytest.raises(SystemUnusable, match=r"no 'sql_query': its fields are .*--api-url") as raised,
+    ):
+        ask(None, path=url)
+    assert all(repr(name) in str(raised.value) for name in response)
+    assert "secret" not in str(raised.value)
+
+
+def test_such_a_response_from_a_server_that_answers_is_about_the_one_question(
+    quick: Callable[..., SystemOptions], case: Case
+) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="other_endpoint", after=1, times=1)]) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
+        assert system.answer(case).query == SQL
+        assert "no 'sql_query'" in _failure(system.answer(case))
+        assert system.answer(case).query == SQL
+        system.close()
+
+
+@pytest.mark.parametrize(
+    "vql",
+    [
+        "select name from branch",
+        "Select name From branch;",
+        "select 1",
+        "```sql\nselect name from branch\n```",
+        "```vql\nselect name from branch;\n```",
+        "with x as (select 1 as a) select a from x",
+        "select name\n\nfrom branch -- all of them",
+        "select name from branch context('i18n' = 'us_est')",
+        "select name from branch where note = 'Select this.'",
+    ],
+)
+def test_a_query_that_the_server_left_in_its_answer_is_taken(ask: Ask, vql: str) -> None:
+    with DenodoEmulator(answers={QUESTION: vql}, marketplace=True) as server:
+        prediction = ask(server)
+    assert prediction.failure is None
+    assert prediction.query == vql.replace("```sql", "").replace("```vql", "").replace("```", "").strip(" ;\n")
+    assert prediction.query_source == "answer"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Here is the query: select name from branch",
+        "```sql\nselect 1\n```\nThis counts them.",
+        "```sql\nselect 1\n```\n```sql\nselect 2\n```",
+        "select 1; select 2",
+        "Select the clients",
+        "Select a bank from the list.",
+        "From which bank?",
+        "drop view branch",
+        "describe view branch",
+        "With which of the banks (A or B) do you mean?",
+        "null",
+        "",
+    ],
+)
+@pytest.mark.parametrize("empty", ["", None, "```sql\n```"])
+def test_words_are_not_taken_for_a_query(ask: Ask, words: str, empty: str | None) -> None:
+    with DenodoEmulator(answers={QUESTION: {"sql_query": empty, "answer": words}}) as server:
+        prediction = ask(server)
+    assert (prediction.query, prediction.query_source) == (None, None)
+    assert prediction.failure is not None
+    assert prediction.failure.kind in ("clarification", "unanswered")
+
+
+def test_a_query_in_its_own_place_is_never_replaced(ask: Ask) -> None:
+    with DenodoEmulator(answers={QUESTION: {"sql_query": SQL, "answer": "select 2"}}) as server:
+        prediction = ask(server)
+    assert (prediction.query, prediction.query_source) == (SQL, None)
 
 
 def test_a_parameter_that_no_question_could_be_asked_with_is_named(ask: Ask) -> None:
