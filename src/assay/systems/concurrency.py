@@ -191,7 +191,7 @@ class Asker:
                     for prediction in self._rejections.sift(arrived.prediction):
                         on_answer(prediction)
                     arrived.handed_over.set()
-            for prediction in self._rejections.rest():
+            for prediction in () if self._stopped else self._rejections.rest():
                 on_answer(prediction)
         except (SystemUnusable, KeyboardInterrupt):
             self._hand_over_rest(on_answer)

@@ -1,0 +1,227 @@
+"""A system that rejects the first questions is not set up to answer any."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from assay.errors import SystemUnusable
+from assay.model import Case, Failure, Prediction
+from assay.ports import System
+from assay.registry import open_system
+from assay.systems.concurrency import ask_all
+from assay.systems.options import SystemOptions
+
+Quick = Callable[..., SystemOptions]
+
+
+class Scripted:
+    """A system that answers each question by its id: with a query, or with a failure of that kind and message."""
+
+    name = "scripted"
+
+    def __init__(self, outcomes: list[str]) -> None:
+        self.outcomes = outcomes
+        self.asked = 0
+
+    def describe(self) -> str:
+        return self.name
+
+    def answer(self, case: Case) -> Prediction:
+        self.asked += 1
+        kind, _, message = self.outcomes[int(case.id)].partition(" ")
+        if kind == "query":
+            return Prediction(case_id=case.id, query="SELECT 1")
+        failure = Failure(stage="ask", kind=kind, blame="system", message=message)  # type: ignore[arg-type]
+        return Prediction(case_id=case.id, failure=failure)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def cases(count: int) -> list[Case]:
+    return [Case(id=str(number), question=f"question {number}") for number in range(count)]
+
+
+def asked_in_vain(outcomes: list[str]) -> int | None:
+    """After how many questions asking ends, by the rule as it is documented; None: it does not."""
+    rejections: Counter[str] = Counter()
+    for count, outcome in enumerate(outcomes, start=1):
+        if outcome.startswith(("query", "unanswered")):
+            return None
+        if outcome.startswith("rejected"):
+            rejections[outcome] += 1
+            if rejections[outcome] == 3 or rejections.total() == 10:
+                return count
+    return len(outcomes) if outcomes and rejections.total() == len(outcomes) else None
+
+
+OUTCOMES = ["query", "unanswered none", "ask_failed 500", "rejected 422", "rejected 403"]
+
+
+@given(st.lists(st.sampled_from(OUTCOMES), max_size=12), st.booleans())
+@settings(max_examples=300, deadline=None)
+@example(["rejected 422"], False)
+@example(["rejected 422", "ask_failed 500"], False)
+@example([f"rejected {number}" for number in range(12)], False)
+@example(["rejected 422"] * 12, True)
+def test_asking_ends_where_the_first_questions_are_rejected_and_loses_no_answer_elsewhere(
+    outcomes: list[str], has_answered: bool
+) -> None:
+    system, got = Scripted(outcomes), list[Prediction]()
+    end = None if has_answered else asked_in_vain(outcomes)
+
+    def ask() -> None:
+        ask_all(system, cases(len(outcomes)), concurrency=1, on_answer=got.append, has_answered=has_answered)
+
+    if end is None:
+        ask()
+        assert sorted(int(prediction.case_id) for prediction in got) == list(range(len(outcomes)))
+    else:
+        with pytest.raises(SystemUnusable, match=r"failed, and so would any other: 4|: \d"):
+            ask()
+        assert system.asked <= end + 1  # a thread may have begun the next one
+        assert not [one for one in got if one.failure is None or one.failure.kind == "rejected"]
+
+
+@pytest.mark.parametrize("concurrency", [2, 8])
+def test_with_several_at_once_few_questions_are_spent(concurrency: int) -> None:
+    system = Scripted(["rejected 422"] * 100)
+    with pytest.raises(SystemUnusable, match="the first 3 questions failed, and so would any other: 422"):
+        ask_all(system, cases(100), concurrency=concurrency, on_answer=lambda _: None)
+    assert system.asked <= 3 + 2 * concurrency
+
+
+@contextmanager
+def server(status: int, body: object, headers: dict[str, str] | None = None) -> Iterator[tuple[str, list[str]]]:
+    """A server that gives one response to everything."""
+    seen: list[str] = []
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            seen.append(self.path)
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(content)), **(headers or {})}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            """Print nothing."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{http.server_address[1]}/v1", seen
+    finally:
+        http.shutdown()
+        http.server_close()
+
+
+REASON = {"detail": {"error": "the account may not", "traceback": ""}}
+SETUP: list[tuple[str, int, object, str]] = [
+    # no such field, or the wrong endpoint
+    ("http", 200, {"result": {"sql": "SELECT 1"}}, "--query-path"),
+    ("http", 200, {}, "--query-path"),
+    ("http", 200, {"sql": {"text": "SELECT 1"}}, "--query-path"),
+    ("http", 200, [{"sql": "SELECT 1"}], "not an object"),
+    ("http", 200, b"<html>Sign in</html>", "check the path"),
+    ("chat", 200, {"result": "SELECT 1"}, "ends in /v1"),
+    ("chat", 200, b"<html>Sign in</html>", "check the path"),
+    ("denodo", 200, {"status": "ok"}, "--api-url"),
+    ("denodo", 200, b"<html>Sign in</html>", "check the path"),
+    # credentials
+    *((kind, 401, {"detail": "Unauthorized"}, "--token") for kind in ("http", "denodo")),
+    ("chat", 401, {"error": {"message": "Incorrect API key provided"}}, "ASSAY_TOKEN"),
+    ("http", 403, {"message": "salaries are secret"}, "salaries are secret"),
+    ("denodo", 401, REASON, "the account may not"),
+    ("denodo", 403, REASON, "the account may not"),
+    # the path
+    ("http", 404, {"detail": "Not Found"}, "--system"),
+    ("chat", 404, {"error": {"message": "Invalid URL"}}, "ends in /v1"),
+    ("denodo", 404, {"detail": "Not Found"}, "--api-url"),
+    ("http", 405, b"", "--system"),
+    # the request
+    ("http", 422, {"detail": [{"loc": ["body", "text"], "msg": "Field required"}]}, "--body, --param"),
+    ("http", 422, b"what?", "--body, --param"),
+    ("chat", 400, {"error": {"message": "max_tokens is too large"}}, "max_tokens is too large"),
+    (
+        "denodo",
+        422,
+        {"detail": [{"loc": ["body", "request"], "msg": "Field required", "type": "missing"}]},
+        "--api-url",
+    ),
+    ("denodo", 422, {"message": "what?"}, "--param"),
+    ("denodo", 400, {"message": "bad"}, "answers 400: bad"),
+    ("http", 501, {"message": "not yet"}, "answers 501: not yet"),
+]
+
+
+@pytest.mark.parametrize(("kind", "status", "body", "advice"), SETUP, ids=str)
+@pytest.mark.parametrize("count", [1, 20])
+def test_what_can_never_succeed_ends_the_run_and_names_the_option(
+    quick: Quick, kind: str, status: int, body: object, advice: str, count: int
+) -> None:
+    parameters = (("model", "m"),) if kind == "chat" else ()
+    got: list[Prediction] = []
+    with server(status, body) as (url, seen):
+        system = open_system(f"{kind}:{url}", quick(parameters=parameters))
+        if (with_databases := getattr(system, "with_databases", None)) is not None:
+            system = with_databases(lambda _: None)
+            system = Promptless(system)
+        with pytest.raises(SystemUnusable) as raised:
+            ask_all(system, cases(count), concurrency=2, on_answer=got.append)
+        system.close()
+        assert len(seen) <= 8
+    assert advice in str(raised.value)
+    assert "again" not in str(raised.value)
+    assert got == []
+
+
+class Promptless:
+    """Asks a chat model for SQL without a database to describe."""
+
+    name = "promptless"
+
+    def __init__(self, system: Any) -> None:
+        self._model = system._model
+
+    def describe(self) -> str:
+        return self.name
+
+    def answer(self, case: Case) -> Prediction:
+        from assay.ports import ChatMessage
+
+        found = self._model.complete([ChatMessage(role="user", content=case.question)])
+        failure = found if isinstance(found, Failure) else None
+        return Prediction(case_id=case.id, query=None if failure else "SELECT 1", failure=failure)
+
+    def close(self) -> None:
+        self._model.close()
+
+
+@pytest.mark.parametrize("status", [64, 77, 78, 126, 127])
+def test_a_command_that_cannot_be_run_ends_the_run(quick: Quick, status: int) -> None:
+    system: System = open_system(f"command:{sys.executable} -c 'import sys; sys.exit({status})'", quick())
+    with pytest.raises(SystemUnusable, match=f"ended with status {status}"):
+        ask_all(system, cases(2), concurrency=1, on_answer=lambda _: None)
+
+
+@pytest.mark.parametrize("status", [1, 2, 75])
+def test_any_other_status_is_the_failure_of_one_question(quick: Quick, status: int) -> None:
+    got: list[Prediction] = []
+    system: System = open_system(f"command:{sys.executable} -c 'import sys; sys.exit({status})'", quick(retries=0))
+    ask_all(system, cases(4), concurrency=2, on_answer=got.append)
+    assert [one.failure and one.failure.code for one in got] == [f"status {status}"] * 4
