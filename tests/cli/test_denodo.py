@@ -311,6 +311,65 @@ def test_credentials_that_the_sdk_alone_refuses(server: DenodoEmulator, workbook
     assert (server.asked.total(), (tmp_path / "out.xlsx").exists()) == (1, False)
 
 
+@pytest.mark.parametrize(
+    ("fault", "more", "says"),
+    [
+        (Fault(kind="rejected", message="no"), (), "the first 3 questions failed"),
+        (Fault(kind="other_endpoint"), (), "no 'sql_query'"),
+        (None, ("--param", "vdp_database_names=bank", "--param", "mode=nonsense"), "--param mode=nonsense"),
+    ],
+)
+def test_what_can_never_succeed_is_said_once_and_draws_no_table(
+    fault: Fault | None, more: tuple[str, ...], says: str, server: DenodoEmulator, workbook: Path, tmp_path: Path
+) -> None:
+    if fault is not None:
+        server.faults.add(fault)
+    arguments = command(server, workbook, tmp_path / "out.xlsx", "--api-url", server.question_url, *more)
+    done = assay(*arguments, env=SECRET)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert says in done.stderr
+    assert "same command" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert server.asked.total() < len(QUESTIONS)
+
+
+def test_the_marketplace_is_read_as_the_catalog_is(workbook: Path, tmp_path: Path) -> None:
+    results = []
+    for marketplace in (False, True):
+        output = tmp_path / f"{marketplace}.xlsx"
+        with DenodoEmulator(
+            answers=example.answers_path(),
+            tables=example.tables_folder(),
+            user="demo",
+            password=PASSWORD,
+            marketplace=marketplace,
+        ) as server:
+            more = ("--param", "vdp_database_names=bank", "--no-ves", "--question-rows", 12)
+            assert assay(*command(server, workbook, output, *more), env=SECRET).returncode == 0
+        results.append({row["Question"]: (row["Verdict"], row["Bird Standard F1"]) for row in sheet(output, "Details")})
+    assert results[0] == results[1]
+
+
+def test_a_database_that_is_down_behind_its_server_is_said_at_once(
+    server: DenodoEmulator, workbook: Path, tmp_path: Path
+) -> None:
+    server.faults.add(Fault(kind="execution_error", on="execute", message="no connection to Denodo"))
+    done = assay(*command(server, workbook, tmp_path / "out.xlsx", "--question-rows", 4), env=SECRET)
+    assert done.returncode == 3
+    assert "answers SELECT 1 with an error (no connection to Denodo)" in done.stderr
+    assert "every query of the first 3 cases failed, gold queries included" in done.stderr
+    assert {row["Verdict"] for row in sheet(tmp_path / "out.xlsx", "Details")} == {"unscored"}
+
+
+def test_masked_results_are_unscored_and_said_in_one_line(
+    server: DenodoEmulator, workbook: Path, tmp_path: Path
+) -> None:
+    server.faults.add(Fault(kind="masked", on="execute"))
+    done = assay(*command(server, workbook, tmp_path / "out.xlsx", "--question-rows", 2), env=SECRET)
+    assert done.stdout.count("the database masked values in their results") == 1
+    assert {row["Verdict"] for row in sheet(tmp_path / "out.xlsx", "Details")} == {"unscored"}
+
+
 @pytest.mark.parametrize("down", ["--api-url", "--catalog-url"])
 def test_a_server_that_is_down_says_so_in_time(
     down: str, server: DenodoEmulator, workbook: Path, tmp_path: Path

@@ -168,6 +168,43 @@ def test_faults_of_the_execute_endpoint() -> None:
         assert _execute(server, "SELECT 5").status_code == 200
 
 
+def test_a_marketplace_reports_failed_queries_with_status_200(bank: Path) -> None:
+    masked = Fault(kind="masked", on="execute", question="SELECT 1 AS one")
+    beside = Fault(kind="error_beside_rows", on="execute", question="SELECT 2 AS two", message="a source is down")
+    failing = Fault(kind="execution_error", on="execute", question="SELECT 3", message="no connection")
+    with DenodoEmulator(tables=bank, faults=[masked, beside, failing], marketplace=True) as server:
+        assert _execute(server, "SELECT * FROM account WHERE id > 9").json() == {
+            "executionErrors": [],
+            "masked": False,
+        }
+        wrong = _execute(server, "SELECT nothing FROM account")
+        assert wrong.status_code == 200
+        assert wrong.json()["rows"] == []
+        assert "nothing" in wrong.json()["executionErrors"][0]["message"]
+        assert _execute(server, "SELECT 1 AS one").json()["masked"] is True
+        both = _execute(server, "SELECT 2 AS two")
+        assert (_values(both), both.json()["executionErrors"]) == ([[2]], [{"message": "a source is down"}])
+        assert "no connection" in _execute(server, "SELECT 3").json()["executionErrors"][0]["message"]
+
+
+def test_a_marketplace_wants_lists_and_empties_queries() -> None:
+    vql = "select name from branch"
+    with DenodoEmulator(answers={"q": vql, "r": "SELECT 1 FROM t"}, marketplace=True) as server:
+
+        def ask(question: str, **fields: Any) -> httpx.Response:
+            return httpx.post(server.api_url, json={"question": question, **fields}, trust_env=False)
+
+        refused = ask("q", vdp_database_names="bank", vdp_tag_names=[1], use_views=["v"])
+        assert refused.status_code == 422
+        assert [(one["type"], one["loc"]) for one in refused.json()["detail"]] == [
+            ("list_type", ["body", "vdp_database_names"]),
+            ("string_type", ["body", "vdp_tag_names", 0]),
+        ]
+        said = ask("q", vdp_database_names=["bank"]).json()
+        assert (said["sql_query"], said["answer"]) == ("", vql)
+        assert ask("r").json()["sql_query"] == "SELECT 1 FROM t"
+
+
 def test_a_stopped_server_takes_no_connection() -> None:
     with DenodoEmulator() as server, httpx.Client(trust_env=False) as client:
         url = server.api_url

@@ -1,0 +1,71 @@
+"""A run in whose first cases no query succeeds says so before it goes on, and counts what failed by kind."""
+
+from __future__ import annotations
+
+import sqlite3
+import warnings
+from contextlib import closing
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.model import Failure
+from assay.reports.views.unscored import causes
+
+GOOD, BAD = "SELECT a FROM t", "SELECT a FROM nowhere"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    path = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
+    return f"sqlite:///{path}"
+
+
+def warned(database: str, pairs: list[tuple[str, str]]) -> list[str]:
+    """What a run of these pairs of gold and prediction warns of."""
+    cases = [{"id": str(n), "question": "?", "gold_sql": gold} for n, (gold, _) in enumerate(pairs)]
+    answers = {str(n): predicted for n, (_, predicted) in enumerate(pairs)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assay.evaluate(cases, answers, databases=database, metrics=["match"], workers=1)
+    return [str(one.message) for one in caught if "first 3 cases" in str(one.message)]
+
+
+def test_only_first_cases_without_any_success_are_warned_of(database: str) -> None:
+    for pairs in product([(BAD, BAD), (GOOD, BAD), (BAD, GOOD)], repeat=3):
+        expected = 1 if set(pairs) == {(BAD, BAD)} else 0
+        assert len(warned(database, [*pairs, (GOOD, GOOD)])) == expected
+
+
+def test_the_warning_has_the_reason_and_comes_once(database: str) -> None:
+    (message,) = warned(database, [(BAD, BAD)] * 8)
+    assert "no such table: nowhere" in message
+    assert warned(database, [(BAD, BAD)] * 2) == []  # the run is over, and its summary says it
+
+
+def failure(message: str, code: str | None = None) -> Failure:
+    return Failure(stage="ask", kind="ask_failed", blame="system", message=message, code=code)
+
+
+@pytest.mark.parametrize(
+    ("failures", "said"),
+    [
+        ({failure("no answer: 7"): 3}, "no answer: 7"),
+        ({failure("500: a", "HTTP 500"): 1, failure("500: b", "HTTP 500"): 2}, "500: b"),
+        (
+            {failure("503: x", "HTTP 503"): 1, failure("500: y", "HTTP 500"): 1, failure("<", "not JSON"): 1},
+            "HTTP 503 (1), HTTP 500 (1), not JSON (1)",
+        ),
+        ({failure("500: a", "HTTP 500"): 1000, failure("no\nway"): 2}, "HTTP 500 (1,000), no way (2)"),
+        (
+            {failure(str(n), f"HTTP {n}"): 1 for n in range(500, 508)},
+            "HTTP 500 (1), HTTP 501 (1), HTTP 502 (1), HTTP 503 (1), HTTP 504 (1), others (3)",
+        ),
+    ],
+)
+def test_each_kind_of_failure_is_counted(failures: dict[Failure, int], said: str) -> None:
+    assert causes(failures) == said
