@@ -316,9 +316,9 @@ def test_values_are_kept_exactly(text: str, value: object) -> None:
 def test_cells_may_come_in_another_order_and_without_nulls() -> None:
     first = '{"values": [{"column": "a", "value": 1}, {"column": "b", "value": 2}]}'
     second = '{"values": [{"value": 4, "column": "b"}, {"column": "a"}]}'
-    third = '{"values": [{"column": "b", "value": 6}]}'
+    third = '{"values": [{"column": "b", "value": 6}]}, {"values": []}'
     answer = parse_rows(f'{{"rows": [{first}, {second}, {third}]}}'.encode())
-    assert (answer.columns, answer.rows) == (("a", "b"), [(1, 2), (None, 4), (None, 6)])
+    assert (answer.columns, answer.rows) == (("a", "b"), [(1, 2), (None, 4), (None, 6), (None, None)])
 
 
 FAILED_EXECUTIONS: list[tuple[object, str]] = [
@@ -379,7 +379,9 @@ def test_masked_values_are_no_result(catalog: Catalog, name: str, said: object) 
 def test_cells_are_read_in_every_form(columns: list[str], data: st.DataObject) -> None:
     """Cells with more keys, under the newer name and in any order are those that the documented form has."""
     plain = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
-    register = st.dictionaries(st.sampled_from(["column", "columnName", "value", "x"]), plain, max_size=3)
+    register = st.dictionaries(
+        st.sampled_from(["column", "columnName", "value", "values", "x"]), plain | st.just([]), max_size=3
+    )
     value = plain | register | st.lists(plain | register, max_size=2)
     rows = [tuple(data.draw(value) for _ in columns) for _ in range(data.draw(st.integers(1, 3)))]
 

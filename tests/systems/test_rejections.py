@@ -146,8 +146,8 @@ SETUP: list[tuple[str, int, object, str]] = [
     *((kind, 401, {"detail": "Unauthorized"}, "--token") for kind in ("http", "denodo")),
     ("chat", 401, {"error": {"message": "Incorrect API key provided"}}, "ASSAY_TOKEN"),
     ("http", 403, {"message": "salaries are secret"}, "salaries are secret"),
-    ("denodo", 401, REASON, "the account may not"),
-    ("denodo", 403, REASON, "the account may not"),
+    ("denodo", 401, REASON, "the account may not; if every question gets this, give a user and password (--user"),
+    ("denodo", 403, REASON, "the account may not; if every question gets this, give a user and password (--user"),
     # the path
     ("http", 404, {"detail": "Not Found"}, "--system"),
     ("chat", 404, {"error": {"message": "Invalid URL"}}, "ends in /v1"),

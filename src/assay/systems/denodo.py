@@ -12,9 +12,10 @@ from assay.errors import SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.complaint import complaint_of
-from assay.systems.http.exchange import Conventions, Exchange, RequestRefused
+from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import parameter_value, table_names, text_of, timings, token_usage
 from assay.systems.http.fields import FieldFault, field_faults
+from assay.systems.http.refusals import Conventions, RequestRefused
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_text
 from assay.systems.predictions import QuestionFailed, answered

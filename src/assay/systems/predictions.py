@@ -33,7 +33,7 @@ class QuestionFailed(AssayError):
         super().__init__(message)
 
 
-class Unreadable(QuestionFailed):
+class UnknownForm(QuestionFailed):
     """A response in which nothing was found that could be an answer. Not raised outside this package.
 
     From a server that has not answered any question yet, the cause is its address or the paths of the settings.

@@ -82,7 +82,7 @@ class _Reader:
             if isinstance(column := found.get(name), str):
                 return _Cell((column, found.get("value"), found))  # some serializers leave NULL out
         for name, value in pairs:
-            if name == "values" and type(value) is list and all(type(cell) is _Cell for cell in value):
+            if name == "values" and type(value) is list and value and all(type(cell) is _Cell for cell in value):
                 return self._row(value)
         return found
 
@@ -151,10 +151,16 @@ def parse_rows(body: bytes) -> CatalogAnswer:
         raise MalformedAnswer(f"is an object without 'rows' (it has {names})")
     if rows is None:
         return CatalogAnswer(rows=[], undecodable=undecodable, masked=masked)
+    if isinstance(rows, list):  # a row without cells has only NULLs
+        rows = [(None,) * len(reader.columns) if _has_no_cells(row) else row for row in rows]
     if not isinstance(rows, list) or any(type(row) is not tuple for row in rows):
         raise MalformedAnswer("has 'rows' that are not a list of {'values': [{'column': ..., 'value': ...}]}")
     columns = reader.columns if rows else ()
     return CatalogAnswer(columns=columns, rows=rows, undecodable=undecodable, masked=masked)
+
+
+def _has_no_cells(row: Any) -> bool:
+    return type(row) is dict and row.get("values") == []
 
 
 def _plainly(text: str) -> Any:

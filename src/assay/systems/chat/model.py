@@ -17,10 +17,11 @@ from assay.systems.chat.adapting import Adaptations
 from assay.systems.chat.address import SCHEME, ChatAddress, chat_address
 from assay.systems.chat.stream import parse_answer
 from assay.systems.http.complaint import complaint_of
-from assay.systems.http.exchange import Conventions, Exchange, Reply, RequestRefused
+from assay.systems.http.exchange import Exchange, Reply
 from assay.systems.http.extras import parameter_value, text_of, token_usage
+from assay.systems.http.refusals import Conventions, RequestRefused
 from assay.systems.options import SystemOptions
-from assay.systems.predictions import QuestionFailed, Unreadable
+from assay.systems.predictions import QuestionFailed, UnknownForm
 
 _PASSING = Conventions().passing | {409}
 _OF_THE_ENDPOINT = re.compile(
@@ -233,7 +234,7 @@ def _completion(reply: Reply) -> Completion:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         names = ", ".join(map(repr, list(reply.said)[:10])) or "none"
-        raise Unreadable(
+        raise UnknownForm(
             f"the answer has no choice with a message: its fields are {names}; check the path, which ends in /v1 at "
             "most servers",
             code="no choices",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import ssl
 import weakref
 from base64 import b64encode
@@ -15,15 +14,22 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from assay.bodies import ACCEPTED, unpacked
-from assay.bodies import Unreadable as UnreadableBody
+from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret
 from assay.model.secret import masked
 from assay.systems.address import Address, is_secret_name
 from assay.systems.http.complaint import complaint_of, retry_after_s
+from assay.systems.http.refusals import (
+    OWN_FAILURE,
+    Conventions,
+    NobodyThere,
+    RequestRefused,
+    TooSlow,
+    is_of_question,
+)
 from assay.systems.options import SystemOptions
-from assay.systems.predictions import NO_TIME, QuestionFailed, Unreadable, ask_failure, first_line
+from assay.systems.predictions import NO_TIME, QuestionFailed, UnknownForm, ask_failure, first_line
 from assay.systems.retrying import TryAgain, with_retries
 
 if TYPE_CHECKING:
@@ -35,59 +41,10 @@ _MAX_VALUES = 4_000_000
 _MOST_CONNECT_S = 10.0
 _MOST_ADAPTATIONS = 8
 """Bodies that are sent in place of refused ones, each with one more difference."""
-_OWN_FAILURE = 500
-"""The service itself failed at the question, for example at a limit of its model. That may pass."""
-_PASSING = frozenset({408, 425, 429, _OWN_FAILURE, 502, 503, 504, *range(520, 528), 529, 530, 598, 599})
-"""Overloaded, slow or away: the service, or a gateway before it, which may use its own statuses from 520 on."""
 _UNREADABLE = "unreadable answer"
 """The code of that failure."""
 _PART = 206
 """Only a part of what was asked for, though nobody asks for a part here: some services cut long answers so."""
-_NOT_OF_A_QUESTION = re.compile(
-    r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
-    r"|.*requested url.*|(no|unknown)( such)? (route|path|endpoint)\b.*"
-    r"|.*(credential|authenti|unauthori|password|token|api.?key|log ?in\b|sign ?in\b|expired).*",
-    re.IGNORECASE,
-)
-"""Words about the address or the credentials, which servers use whatever the question."""
-
-
-class RequestRefused(QuestionFailed):
-    """The server answered with a status that no retry would change. Not raised outside this package."""
-
-    def __init__(self, message: str, *, status: int, content: bytes) -> None:
-        self.status = status
-        self.content = content
-        """The response's body as it came, not scrubbed."""
-        super().__init__(message, code=f"HTTP {status}", rejected=True)
-
-
-class NobodyThere(QuestionFailed):
-    """Not even a connection to the server could be made. Not raised outside this package."""
-
-
-class TooSlow(QuestionFailed):
-    """The answer was not whole within the time limit. Not raised outside this package."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conventions:
-    """The settings in which protocols differ."""
-
-    token_header: str = "Authorization"
-    """The header for a token: after ``Bearer`` in this one, and unchanged in any other."""
-    passing: frozenset[int] = _PASSING
-    """The statuses after which the request is sent again."""
-    not_found: str = "nothing takes questions there; check the path of the URL (--system)"
-    """The hint for a first answer of 404 or 405."""
-    credentials: str = "a user and password (--user, --password), or a token (--token)"
-    """Which credentials to give to a server that asks for them."""
-    fields: str = "check the fields of the request (--body, --param)"
-    """The hint for an answer of 422."""
-    of_question: Callable[[int, bytes], bool | None] | None = None
-    """Whether a refusal is about the question, by status and body; None: the general rule decides."""
-    of_all_questions: re.Pattern[str] | None = None
-    """Further words of a 401, 403 or 404 that hold for every question, from a server that has not answered any yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +140,7 @@ class Exchange:
 
     def failure_of(self, error: QuestionFailed) -> Failure:
         """The failure of a question, without secrets. Asking again may help a server that has answered before."""
-        rejected = error.rejected and not (isinstance(error, Unreadable) and self.has_answered)
+        rejected = error.rejected and not (isinstance(error, UnknownForm) and self.has_answered)
         return ask_failure(self.scrub(str(error)), reached=error.reached, code=error.code, rejected=rejected)
 
     def _post_adapted(self, body: object, adapted: Callable[[Any, RequestRefused], object | None]) -> Reply:
@@ -228,7 +185,7 @@ class Exchange:
             raise self._given_up(error) from None
         if not isinstance(said, dict):
             what = f"the answer is JSON, but not an object: {first_line(json.dumps(said))}"
-            raise Unreadable(what, code="not an object")
+            raise UnknownForm(what, code="not an object")
         return Reply(said=said, latency_s=latency_s)
 
     def fetch(self, url: str, *, accept: str | None = None) -> bytes:
@@ -290,7 +247,7 @@ class Exchange:
                 reached=False,
                 code="broken connection",
             ) from None
-        except UnreadableBody as error:
+        except Unreadable as error:
             raise QuestionFailed(f"the answer cannot be read: {error}", code=_UNREADABLE) from None
         except httpx.HTTPError as error:
             raise QuestionFailed(
@@ -375,13 +332,13 @@ class Exchange:
             return TryAgain(
                 f"the server answers {status}{quoted}",
                 wait_s=wait_s,
-                reached=status == _OWN_FAILURE,
+                reached=status == OWN_FAILURE,
                 code=f"HTTP {status}",
             )
         if not is_question:
             return refused
         told = None if self._conventions.of_question is None else self._conventions.of_question(status, content)
-        of_question = _is_of_question(response, content, said) and not self._is_of_all(said) if told is None else told
+        of_question = is_of_question(response, content, said) and not self._is_of_all(said) if told is None else told
         if status in (401, 403) and not of_question:
             return self._unusable(self._refused(status, quoted))
         # A server that has answered questions is at the right address: this is about the one question.
@@ -395,6 +352,9 @@ class Exchange:
                 )
         if status == 422:
             message = f"the server does not understand the request (422){quoted}; {self._conventions.fields}"
+            return RequestRefused(message, status=status, content=content)
+        if status in (401, 403) and not self.has_answered:
+            message = f"{refused}; if every question gets this, give {self._conventions.credentials} with more rights"
             return RequestRefused(message, status=status, content=content)
         return refused
 
@@ -413,17 +373,8 @@ class Exchange:
                 f"{self.address.shown} no longer accepts the credentials ({status}{quoted}): "
                 "give fresh ones, the same command goes on from there"
             )
-        return f"{self.address.shown} refuses the credentials ({status}{quoted}): check {self._conventions.credentials}"
-
-
-def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool:
-    """Whether a refusal is about the question: JSON with a reason that concerns neither address nor credentials."""
-    if "WWW-Authenticate" in response.headers or _NOT_OF_A_QUESTION.fullmatch(said):
-        return False
-    try:
-        return isinstance(json.loads(content), dict)
-    except (ValueError, RecursionError):
-        return False
+        wanted = f"give {self._conventions.credentials} that it accepts"
+        return f"{self.address.shown} refuses the credentials ({status}{quoted}): {wanted}"
 
 
 def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind
@@ -438,7 +389,7 @@ def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as a
             f'"{first_line(content[:200].decode("utf-8", "replace"))}"'
         )
         if content.lstrip().startswith(b"<"):
-            raise Unreadable(f"{message}; check the path of the URL", code="a web page") from None
+            raise UnknownForm(f"{message}; check the path of the URL", code="a web page") from None
         raise QuestionFailed(message, code="not JSON") from None
 
 

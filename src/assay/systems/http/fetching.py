@@ -9,7 +9,8 @@ from assay.errors import SystemUnusable
 from assay.sdmx.data.observations import DataTrouble
 from assay.sdmx.data.rest import ServiceRefused
 from assay.systems.address import http_address
-from assay.systems.http.exchange import Exchange, NobodyThere, RequestRefused, TooSlow
+from assay.systems.http.exchange import Exchange
+from assay.systems.http.refusals import NobodyThere, RequestRefused, TooSlow
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed
 

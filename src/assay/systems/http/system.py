@@ -18,7 +18,7 @@ from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import parameter_value, seconds, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled, history_messages
-from assay.systems.predictions import QuestionFailed, Unreadable, answered, answered_with_rows
+from assay.systems.predictions import QuestionFailed, UnknownForm, answered, answered_with_rows
 
 DEFAULT_TEMPLATE = '{"question": "{question}"}'
 _HISTORY = "{history}"
@@ -98,7 +98,7 @@ class HttpSystem:
             with_rows = answered_with_rows(case, given, timings_s=seconds_of, tokens=tokens)
             if with_rows is None:
                 path = self._options.query_path or "the usual names"
-                raise Unreadable(
+                raise UnknownForm(
                     f"the answer has no text at {path!r} but {type(given).__name__}: {_NAME_THE_PATH}", code=_NO_QUERY
                 )
             prediction = with_rows
@@ -113,7 +113,7 @@ class HttpSystem:
             return None
         decision = decision_said(value)
         if decision is None:
-            raise Unreadable(
+            raise UnknownForm(
                 f"the answer has {value!r} at {path!r}: expected answer, decline or clarify; name the decision's path "
                 "(--decision-path, in Python decision_path)",
                 code="unknown decision",
@@ -209,14 +209,14 @@ def _given(said: dict[str, Any], path: str | None) -> object:
     if path is None:
         name = next((name for name in USUAL_QUERY_NAMES if name in said), None)
         if name is None and "rows" not in said:
-            raise Unreadable(
+            raise UnknownForm(
                 f"the answer has no field for the query: it has {_listed(said)}; {_NAME_THE_PATH}", code=_NO_QUERY
             )
         return _or_rows(None if name is None else said[name], said)
     query = _at(said, path)
     beside = _at(said, path.rpartition(".")[0]) if "." in path else said
     if query is _ABSENT and not (isinstance(beside, Mapping) and "rows" in beside):
-        raise Unreadable(
+        raise UnknownForm(
             f"the answer has nothing at {path!r}: its fields are {_listed(said)}; {_NAME_THE_PATH}", code=_NO_QUERY
         )
     return _or_rows(None if query is _ABSENT else query, beside)
