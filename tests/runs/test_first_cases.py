@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.model import Failure
+from assay.model import Case, Failure, Prediction
 from assay.reports.views.unscored import causes
+from assay.scoring.queries.verdicts import unfinished
 
 GOOD, BAD = "SELECT a FROM t", "SELECT a FROM nowhere"
 
@@ -45,6 +46,46 @@ def test_the_warning_has_the_reason_and_comes_once(database: str) -> None:
     (message,) = warned(database, [(BAD, BAD)] * 8)
     assert "no such table: nowhere" in message
     assert warned(database, [(BAD, BAD)] * 2) == []  # the run is over, and its summary says it
+
+
+class Failing:
+    """A system that fails at each question in its own way."""
+
+    name = "failing"
+
+    def describe(self) -> str:
+        return self.name
+
+    def answer(self, case: Case) -> Prediction:
+        if case.question == "query":
+            return Prediction(case_id=case.id, query=GOOD)
+        why = Failure(stage="ask", kind=case.question, blame="system", message="m")  # type: ignore[arg-type]
+        return Prediction(case_id=case.id, failure=why)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_unfinished"),
+    [
+        (["rejected", "ask_failed"], True),
+        (["ask_failed", "ask_failed"], True),
+        (["rejected", "query"], False),
+        (["rejected", "ask_failed", "query"], False),
+        (["rejected", "unanswered"], False),
+    ],
+    ids=str,
+)
+def test_a_run_in_which_no_question_was_answered_has_no_rate(
+    database: str, kinds: list[str], is_unfinished: bool
+) -> None:
+    cases = [{"id": str(n), "question": kind, "gold_sql": GOOD} for n, kind in enumerate(kinds)]
+    run = assay.evaluate(cases, Failing(), databases=database, metrics=["match"], workers=1, concurrency=1)
+    assert bool(unfinished(run.evidence)) == is_unfinished
+    text = assay.registry.render("md", run.record).decode()
+    assert ("nothing could be scored" in text) == is_unfinished
+    assert ("0.0 %" not in text) or not is_unfinished
 
 
 def failure(message: str, code: str | None = None) -> Failure:

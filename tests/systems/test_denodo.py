@@ -373,6 +373,7 @@ def test_such_a_response_from_a_server_that_answers_is_about_the_one_question(
         "select name\n\nfrom branch -- all of them",
         "select name from branch context('i18n' = 'us_est')",
         "select name from branch where note = 'Select this.'",
+        "select name from branch where note contains 'rain'",
     ],
 )
 def test_a_query_that_the_server_left_in_its_answer_is_taken(ask: Ask, vql: str) -> None:
@@ -393,6 +394,8 @@ def test_a_query_that_the_server_left_in_its_answer_is_taken(ask: Ask, vql: str)
         "Select the clients",
         "Select a bank from the list.",
         "From which bank?",
+        "SELECT queries from this view are not permitted",
+        "Select queries from this view are not permitted",
         "drop view branch",
         "describe view branch",
         "With which of the banks (A or B) do you mean?",

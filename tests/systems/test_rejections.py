@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,7 +122,11 @@ def server(status: int, body: object, headers: dict[str, str] | None = None) -> 
         def log_message(self, *_: Any) -> None:
             """Print nothing."""
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Quiet(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A client that asks nothing more goes away."""
+
+    http = Quiet(("127.0.0.1", 0), Handler)
     threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{http.server_address[1]}/v1", seen
@@ -164,7 +169,12 @@ SETUP: list[tuple[str, int, object, str]] = [
         "--api-url",
     ),
     ("denodo", 422, {"message": "what?"}, "--param"),
-    ("denodo", 400, {"message": "bad"}, "answers 400: bad"),
+    (
+        "denodo",
+        400,
+        {"message": "use_views must be a list"},
+        "use_views must be a list; check the fields of the request",
+    ),
     ("http", 501, {"message": "not yet"}, "answers 501: not yet"),
 ]
 
@@ -210,6 +220,18 @@ class Promptless:
 
     def close(self) -> None:
         self._model.close()
+
+
+@pytest.mark.parametrize("error", ["ImportError", "NameError", "NotImplementedError"])
+def test_code_that_cannot_answer_any_question_ends_the_run(
+    quick: Quick, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"raises_{error.lower()}.py").write_text(f"def ask(question):\n    raise {error}('no such driver')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    system: System = open_system(f"python:raises_{error.lower()}:ask", quick())
+    with pytest.raises(SystemUnusable, match="no such driver"):
+        ask_all(system, cases(5), concurrency=1, on_answer=lambda _: None)
+    system.close()
 
 
 @pytest.mark.parametrize("status", [64, 77, 78, 126, 127])

@@ -32,6 +32,8 @@ _OF_A_QUESTION = (401, 403, _NO_TABLE)
 # An evaluation reads only the query: prose, plots and disclaimers would only cost LLM calls.
 _QUIET = {"plot": False, "disclaimer": False, "verbose": False}
 _ADDRESS = "the URL must end in /answerDataQuestion or /answerQuestion (--api-url, with assay run --system)"
+_LOWER_CASE = re.compile(r"[(\s]*select\b.*\bfrom\b", re.DOTALL)
+"""How a query may begin that only Denodo can parse; a sentence begins with a capital letter."""
 _SENTENCE = re.compile(r"Select\b(?!.*\b(?i:from)\b)|.*[.?:!]\Z", re.DOTALL)
 """How a person writes: "Select the clients", or with a mark at the end."""
 
@@ -209,7 +211,9 @@ def is_one_query(text: str) -> bool:
     from assay.sql.statement_kind import statement_kind  # these load sqlglot, which other answers do not need
     from assay.sql.vql import read_vql
 
-    return read_vql(query).does == "query" and statement_kind(query, "denodo") == "query"
+    kind = statement_kind(query, "denodo")
+    is_query = kind == "query" or (kind == "unreadable" and _LOWER_CASE.match(query) is not None)
+    return is_query and read_vql(query).does == "query"
 
 
 def _error_of(content: bytes) -> str | None:

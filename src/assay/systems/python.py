@@ -35,6 +35,10 @@ _EXTRAS: dict[str, Callable[[Case], object]] = {
 }
 
 
+_OF_THE_CODE = (ImportError, NameError, NotImplementedError)
+"""Exceptions of code that would fail at any question."""
+
+
 class PythonSystem:
     """``python:package.module:function``: a callable that takes a question and gives a query.
 
@@ -108,7 +112,8 @@ class PythonSystem:
         # The per-case boundary: an exception of the user's function is the trouble of this one question.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             name = type(error).__name__
-            raise QuestionFailed(f"{self._label} raised {name}: {error}", code=name) from None
+            of_code = isinstance(error, _OF_THE_CODE)
+            raise QuestionFailed(f"{self._label} raised {name}: {error}", code=name, rejected=of_code) from None
         return self._understand(case, given, monotonic() - started)
 
     def _call(self, values: list[object], named: dict[str, object]) -> object:

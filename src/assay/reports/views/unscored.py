@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.model import Execution, Failure
-from assay.model.blame import is_final
+from assay.model.blame import has_no_answer, is_final
 from assay.reports.text.plain import one_line, percent, plural
 from assay.reports.views.figures import Figure
 
@@ -64,7 +64,7 @@ class UnscoredCounts:
 
     def _take_failure(self, item: Seen, failure: Failure, *, unscored: bool) -> None:
         if is_final(failure):
-            self.scored = self.scored or not unscored
+            self.scored = self.scored or not (unscored or has_no_answer(failure))
         else:
             self.failures[failure] += 1
             self.undone += 1

@@ -23,7 +23,7 @@ from assay.model import (
     Strength,
     Verdict,
 )
-from assay.model.blame import Side, befalls, blamed, is_final, ruling
+from assay.model.blame import Side, befalls, blamed, has_no_answer, is_final, ruling
 from assay.model.making import quickly_made, remade
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
@@ -262,7 +262,12 @@ def is_doubtful(evidence: Judged) -> bool:
 def unfinished(evidence: Sequence[Judged]) -> Counter[Failure]:
     """How often each failure occurred, where no case of a run could be asked or scored; empty where some could."""
     failures = [item.verdict.failure for item in evidence if not is_final(item.verdict.failure)]
-    scored = any(item.verdict.outcome != "unscored" and is_final(item.verdict.failure) for item in evidence)
+    scored = any(
+        item.verdict.outcome != "unscored"
+        and is_final(item.verdict.failure)
+        and not has_no_answer(item.verdict.failure)
+        for item in evidence
+    )
     return Counter() if scored else Counter(failure for failure in failures if failure is not None)
 
 

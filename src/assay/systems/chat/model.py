@@ -55,6 +55,7 @@ class HttpChatModel:
             of_all_questions=_OF_THE_ENDPOINT,
             not_found="check the model's name and the path, which ends in /v1 at most servers",
             credentials=f"a token (ASSAY_TOKEN, or {key})",
+            fields="check the fields of the request (--param)",
         )
         self._exchange = Exchange(place.address, options, conventions)
 

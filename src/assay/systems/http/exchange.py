@@ -353,10 +353,11 @@ class Exchange:
         if status == 422:
             message = f"the server does not understand the request (422){quoted}; {self._conventions.fields}"
             return RequestRefused(message, status=status, content=content)
-        if status in (401, 403) and not self.has_answered:
-            message = f"{refused}; if every question gets this, give {self._conventions.credentials} with more rights"
-            return RequestRefused(message, status=status, content=content)
-        return refused
+        if self.has_answered or status not in (400, 401, 403):
+            return refused
+        rights = f"if every question gets this, give {self._conventions.credentials} with more rights"
+        hint = self._conventions.fields if status == 400 else rights
+        return RequestRefused(f"{refused}; {hint}", status=status, content=content)
 
     def _is_of_all(self, said: str) -> bool:
         words = self._conventions.of_all_questions
