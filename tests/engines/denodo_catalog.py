@@ -113,6 +113,8 @@ class Handler(BaseHTTPRequestHandler):
             case "quoting":
                 message = f"Error executing '{vql}': connection refused"
                 self.answer(200, {"rows": [], "executionErrors": [{"message": message}]})
+            case "404-spring":
+                self.answer(404, {"status": 404, "error": "Not Found", "path": self.path})
             case "redirect":
                 self.send_response(302)
                 self.send_header("Location", "/login")

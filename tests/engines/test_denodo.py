@@ -154,6 +154,7 @@ def test_an_error_is_its_first_line(catalog: Catalog) -> None:
         ("500-html", "error", "error", "500"),
         ("403", "error", "unreadable_database", "refuses user 'ada'"),
         ("404", "error", "unreadable_database", "is the address right?"),
+        ("404-spring", "error", "unreadable_database", "is the address right?"),
         ("503", "error", "unreadable_database", "not available"),
         ("504", "timeout", "timeout", "gave up waiting"),
         ("redirect", "error", "unreadable_database", "/login"),

@@ -179,7 +179,17 @@ SETUP: list[tuple[str, int, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "status", "body", "advice"), SETUP, ids=str)
+LONG = "a reason " * 200
+SETUP += [
+    ("http", 422, {"detail": [{"loc": ["body", LONG], "msg": LONG}]}, "--body, --param"),
+    ("http", 400, {"message": LONG}, "--body, --param"),
+    ("http", 200, {f"{LONG}{number}": 1 for number in range(20)}, "--query-path"),
+    ("chat", 200, {f"{LONG}{number}": 1 for number in range(20)}, "ends in /v1"),
+    ("denodo", 403, {"detail": {"error": LONG}}, "--token"),
+]
+
+
+@pytest.mark.parametrize(("kind", "status", "body", "advice"), SETUP, ids=lambda value: str(value)[:40])
 @pytest.mark.parametrize("count", [1, 20])
 def test_what_can_never_succeed_ends_the_run_and_names_the_option(
     quick: Quick, kind: str, status: int, body: object, advice: str, count: int

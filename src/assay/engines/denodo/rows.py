@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -24,11 +24,12 @@ _SURELY_KEPT = 15
 _ROW_END = b"}]}"
 _COLUMN_NAMES = ("column", "columnName")
 """The keys of a cell under which servers name its column; the first one that is there counts."""
-_ERROR_NAMES = frozenset({"executionerrors", "executionerror", "errors", "error"})
+_EXECUTION_ERRORS = frozenset({"executionerrors", "executionerror"})
+_ERROR_NAMES = _EXECUTION_ERRORS | {"errors", "error"}
 _MASK_NAMES = frozenset({"masked", "ismasked"})
 """Keys of the answer, without underscores and in lower case."""
-_OF_AN_EXECUTION = _MASK_NAMES | {"executionerrors", "executionerror"}
-"""The keys of which one shows that an answer without rows is that of an execution."""
+_OF_AN_EXECUTION = _MASK_NAMES | _EXECUTION_ERRORS
+"""Any of these keys shows that an answer without rows is that of an execution."""
 _REASON_NAMES = ("message", "errorMessage", "error", "reason", "description", "detail", "msg")
 _MOST_REASONS = 3
 _NOT_MASKED = frozenset({"", "0", "false", "no", "none", "null"})
@@ -176,15 +177,15 @@ def _bare(name: str) -> str:
 
 
 def _is_masked(value: Any) -> bool:
-    """Whether values are masked, in doubt yes: masked values look like any others."""
+    """Whether values are masked. If in doubt, they are: masked values look like any others."""
     return value.strip().lower() not in _NOT_MASKED if isinstance(value, str) else bool(value)
 
 
-def _error_in(answer: Any) -> str | None:
+def _error_in(answer: Any, names: Set[str] = _ERROR_NAMES) -> str | None:
     """The errors that an answer reports, each by the first line of its message; None where it reports none."""
     if not isinstance(answer, Mapping):
         return None
-    reported = [value for name, value in answer.items() if _bare(name) in _ERROR_NAMES and value]
+    reported = [value for name, value in answer.items() if _bare(name) in names and value]
     if not reported:
         return None
     lines = list(dict.fromkeys(line for value in reported for line in _reasons(value)))
@@ -235,4 +236,5 @@ def error_line(body: bytes) -> str | None:
     answer = _plainly(body.decode("utf-8", "replace"))
     message = answer.get("message") if isinstance(answer, dict) else None
     lines = _reasons(message)
-    return lines[0] if lines else _error_in(answer)
+    # Web servers have an ``error`` of their own, such as "Not Found", which is not the query's.
+    return lines[0] if lines else _error_in(answer, _EXECUTION_ERRORS)

@@ -89,7 +89,7 @@ FAILURES: Mapping[str, str] = {
     "unreadable_database": "the database cannot be read, or was lost",
     "unscorable": "the metric cannot judge the case",
     "ask_failed": "the system failed at the question, or could not be reached",
-    "rejected": "the system rejected the request, as it would again",
+    "rejected": "the system rejected the request, and asking again would not help",
     "unreadable_answer": "the answer cannot be read as a query or as rows",
     "unknown_structure": "the structure of a dataset is not known",
     "wrong_target": "the target names a dimension or code that its dataset does not have",

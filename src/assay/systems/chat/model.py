@@ -234,7 +234,7 @@ def _completion(reply: Reply) -> Completion:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        names = ", ".join(map(repr, list(reply.said)[:10])) or "none"
+        names = ", ".join(map(repr, list(reply.said)[:10]))[:120] or "none"
         raise UnknownForm(
             f"the answer has no choice with a message: its fields are {names}; check the path, which ends in /v1 at "
             "most servers",

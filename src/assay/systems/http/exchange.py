@@ -41,6 +41,8 @@ _MAX_VALUES = 4_000_000
 _MOST_CONNECT_S = 10.0
 _MOST_ADAPTATIONS = 8
 """Bodies that are sent in place of refused ones, each with one more difference."""
+_MOST_QUOTED = 120
+"""Characters of a server's reason before a hint."""
 _UNREADABLE = "unreadable answer"
 """The code of that failure."""
 _PART = 206
@@ -350,14 +352,15 @@ class Exchange:
                     f"{self.address.shown} answers {status} and sends elsewhere, where credentials are not to follow: "
                     "name the address that answers itself"
                 )
+        short = f": {said[:_MOST_QUOTED]}" if said else ""  # a longer message would lose the hint after it
         if status == 422:
-            message = f"the server does not understand the request (422){quoted}; {self._conventions.fields}"
+            message = f"the server does not understand the request (422){short}; {self._conventions.fields}"
             return RequestRefused(message, status=status, content=content)
         if self.has_answered or status not in (400, 401, 403):
             return refused
         rights = f"if every question gets this, give {self._conventions.credentials} with more rights"
         hint = self._conventions.fields if status == 400 else rights
-        return RequestRefused(f"{refused}; {hint}", status=status, content=content)
+        return RequestRefused(f"the server answers {status}{short}; {hint}", status=status, content=content)
 
     def _is_of_all(self, said: str) -> bool:
         words = self._conventions.of_all_questions

@@ -29,6 +29,8 @@ _HELD_BACK = ("decline", "clarify")
 _NAME_THE_PATH = "name the query's path (--query-path, in Python query_path)"
 _NO_QUERY = "no field for the query"
 """The code of that failure."""
+_MOST_LISTED = 120
+"""Characters of the names of an answer's fields."""
 _MOST_UNREAD = 60
 """Characters of what stands in the place of a confidence and is none."""
 
@@ -230,7 +232,8 @@ def _or_rows(query: object, beside: object) -> object:
 
 
 def _listed(said: Mapping[str, Any]) -> str:
-    return ", ".join(map(repr, list(said)[:10])) or "none"
+    text = ", ".join(map(repr, list(said)[:10])) or "none"
+    return text if len(text) <= _MOST_LISTED else f"{text[:_MOST_LISTED]}…"  # a hint follows
 
 
 def _times(said: dict[str, Any], path: str) -> tuple[tuple[str, float], ...]:
