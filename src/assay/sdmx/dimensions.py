@@ -194,14 +194,15 @@ def _split_names(terms: Sorted, wanted: Chosen, chosen: Chosen, codes: Iterable[
         ours, theirs = wanted.all_names(code), chosen.all_names(code)
         said = [name for name in theirs if name is not None and not isinstance(name, ListedName)]
         named = [name for name in ours if name is not None]
-        right = [name for name in named if any(same_name(name, other) for other in said)]
-        missing, extra = [], []
+        right: list[str | None] = [name for name in named if any(same_name(name, other) for other in said)]
+        missing: list[str | None] = []
+        extra: list[str | None] = []
         if len(said) == len(theirs):  # else the answer also has the code without a name, which is any name
             missing = [name for name in named if name not in right]
         if len(named) == len(ours):
             extra = [name for name in said if not any(same_name(name, other) for other in named)]
         if not right and (len(said) < len(theirs) or len(named) < len(ours)):
-            right = named[:1] if len(said) < len(theirs) and named else [theirs[0]]
+            right = [named[0] if len(said) < len(theirs) and named else theirs[0]]
         for held, names, found in (
             (terms.true_positives, terms.right_names, right),
             (terms.false_positives, terms.extra_names, extra),
