@@ -60,8 +60,15 @@ class UsedNumbers:
         return frozenset(found)
 
     @cached_property
+    def patterns(self) -> frozenset[float]:
+        """How many letters or parts a pattern of LIKE asks for: ``'____'``, ``'%,%,%'``."""
+        patterns = [one.right[0].value or "" for one in self._facts.conditions if one.operator == "like"]
+        parts = {pattern.count("%") for pattern in patterns if pattern.count("%") > 2}  # two are around any word
+        return frozenset(float(number) for number in parts | {pattern.count("_") for pattern in patterns})
+
+    @cached_property
     def lengths(self) -> frozenset[float]:
-        """How many values are listed, texts of a pattern are separated, or times a table is read."""
+        """How many values are listed, or times a table is read."""
         found: set[int] = set()
         equal: Counter[tuple[object, ...]] = Counter()
         for one in self._facts.conditions:
@@ -69,9 +76,6 @@ class UsedNumbers:
                 found.add(len(one.right))
             elif one.operator == "=" and one.left.column is not None and one.right[0].kind == "literal":
                 equal[one.left.column.column.lower(), one.clause] += 1
-            elif one.operator == "like":
-                pattern = one.right[0].value or ""
-                found |= {pattern.count("_"), pattern.count("%")}
         for level in self._facts.levels:
             found.update(Counter(source.table for source in level.sources if source.table).values())
         found |= set(equal.values())

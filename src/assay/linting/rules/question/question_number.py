@@ -85,7 +85,11 @@ def _is_used(text: str, value: float, used: UsedNumbers, factors: Sequence[float
     """Whether the query has the number itself, in another unit, as the bound next to it, or within a date or a code."""
     written = as_number(text.rstrip("%").replace(",", "").replace(" ", ""))
     near = {value * factor for factor in factors} | {1 + value / 100, 1 - value / 100, 100 / value, written}
-    if not near.isdisjoint(used.plain) or {value + 1, value - 1} & used.bounds or value in used.in_words:
+    if (
+        not near.isdisjoint(used.plain)
+        or {value + 1, value - 1} & used.bounds
+        or value in used.in_words | used.patterns
+    ):
         return True
     whole = str(int(value)) if value == int(value) else text
     return any(_holds(one, whole) for one in used.digits)
