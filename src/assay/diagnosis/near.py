@@ -60,7 +60,11 @@ def agreeing(
         return list(causes)
     if kind is None:
         is_chance = near.kind in _OF_ROWS and mended == {"SELECT"} and causes[0].clause == "SELECT"
-        return _by_chance(causes, near) if is_chance else list(causes)
+        if is_chance:
+            return _by_chance(causes, near)
+        if near.kind in _OF_ROWS and repair is None:  # what is selected is right: what chooses the rows goes before it
+            return sorted(causes, key=lambda one: one.clause == "SELECT" or not one.clause)
+        return list(causes)
     if near.kind in _OF_COLUMNS:
         if mended is not None and "SELECT" not in mended:
             return list(causes)
