@@ -19,7 +19,7 @@ CREATE TABLE trip (id INTEGER PRIMARY KEY, origin TEXT, goal TEXT, kind TEXT, ca
 CREATE TABLE captain (id INTEGER, name TEXT);
 CREATE TABLE storm (id INTEGER, name TEXT);
 INSERT INTO port VALUES ('AAA', 'Aberdeen ', '9'), ('BBB', 'Bath', '100'), ('CCC', 'Cork ', '20');
-INSERT INTO trip VALUES (1, ' AAA', ' BBB', 'Fast', 1), (2, ' BBB', ' CCC', 'Fast', NULL), 
+INSERT INTO trip VALUES (1, ' AAA', ' BBB', 'Fast', 1), (2, ' BBB', ' CCC', 'Fast', NULL),
   (3, ' CCC', ' AAA', 'Slow', 2);
 INSERT INTO captain VALUES (1, 'Ann'), (NULL, 'Bob');
 """
