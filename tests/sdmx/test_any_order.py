@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import assay
 from assay.model import (
+    Case,
     DatasetSelection,
     DimensionSelection,
     Selection,
@@ -19,6 +21,7 @@ from assay.model import (
     SelectionSettings,
     Term,
     TimeRange,
+    Turn,
 )
 from assay.scoring.selections.metrics import SELECTION_METRICS
 from assay.sdmx.answers.draft import SelectionDraft
@@ -212,3 +215,15 @@ def test_a_query_keeps_both_names_of_a_code() -> None:
         assert {term.name for query in finished.datasets for term in query.dimensions[0].terms} == set(names)
         score = score_selection(finished, [_terms(("LP", "Population"))])
         assert score.dimensions[0].counts == (1, 1, 0)
+
+
+def test_reason_and_cause_of_a_second_name_say_the_name() -> None:
+    for names in (["Population", "Wrong"], ["Wrong", "Population"]):
+        answer = _terms(*(("LP", name) for name in names))
+        target = _terms(("LP", "Population"))
+        case = Case(id="1", question="", turns=(Turn(question="", targets=(target,)),))
+        run = assay.evaluate_selections([case], {"1": answer})
+        (item,) = run.evidence
+        assert item.verdict.reason == "ITEM: 1 too many (LP “Wrong”)"
+        assert item.diagnosis is not None
+        assert item.diagnosis.causes[0].message.startswith("ITEM: LP “Wrong” is selected")
