@@ -16,7 +16,7 @@ from assay.engines.database_files import DatabaseFile
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
 from assay.errors import AssayError, DatabaseError, InputError, UsageError
-from assay.linting import CaseGolds, GoldLint, catalogue, closest_rule, lint_across
+from assay.linting import CaseGolds, GoldLint, catalogue, closest_rule, lint_across, shared
 from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
@@ -273,7 +273,7 @@ def _findings(
     found += lint_across(golds, options, runs=runs)
     order = {case.id: place for place, case in enumerate(cases)}
     return tuple(
-        sorted(found, key=lambda one: (order[one.case_id], one.gold, one.line or 0, one.column or 0, one.rule))
+        sorted(shared(found), key=lambda one: (order[one.case_id], one.gold, one.line or 0, one.column or 0, one.rule))
     )
 
 

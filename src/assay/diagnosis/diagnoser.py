@@ -10,6 +10,7 @@ from assay.diagnosis.data import DataWitness
 from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
 from assay.diagnosis.naming import Named, name_causes
+from assay.diagnosis.near import agreeing, near_miss_of
 from assay.diagnosis.signs import Sign, signs
 from assay.diagnosis.traits import traits
 from assay.diagnosis.weights import MOST_NAMED
@@ -62,7 +63,7 @@ class CauseFinder:
         failure = evidence.verdict.failure
         query = evidence.prediction.query
         if failure is None and evidence.prediction.result is not None:
-            return Diagnosis(causes=(_of_rows(evidence), *_ambiguity(evidence)), notes=(_GIVEN_ANSWER,))
+            return Diagnosis(causes=_of_rows(evidence), notes=(_GIVEN_ANSWER,))
         if failure is not None or query is None:
             causes: list[Cause] = []
             if failure is not None:
@@ -70,7 +71,7 @@ class CauseFinder:
             causes = causes or [Cause(kind="unanswered", message="the system gave no query")]
             return Diagnosis(causes=tuple(causes), notes=notes)
         if not evidence.case.golds:
-            return Diagnosis(causes=(_of_rows(evidence), *_ambiguity(evidence)), notes=(*notes, _GIVEN_GOLD))
+            return Diagnosis(causes=_of_rows(evidence), notes=(*notes, _GIVEN_GOLD))
         pair = _Pair.of(evidence, dialect, schema)
         found = self._of_results(evidence, pair, url, is_right)
         return replace(found, notes=(*notes, *found.notes), alike=pair.alike)
@@ -84,12 +85,12 @@ class CauseFinder:
     ) -> Diagnosis:
         """The causes of an answer whose rows differ from gold's."""
         if pair.unread:
-            causes = (Cause(kind="other", message=evidence.verdict.reason),)
-            return Diagnosis(causes=(*causes, *_ambiguity(evidence)), notes=(pair.unread,))
+            return Diagnosis(causes=_of_rows(evidence), notes=(pair.unread,))
         guard = self._clock() + self._time_for(evidence)
         repair, tried, notes = self._repair(pair, is_right, guard)
         if not pair.signs:
-            return Diagnosis(causes=self._alike(evidence), repair=repair, tried=tried, notes=notes)
+            causes = agreeing(_without_difference(evidence), near_miss_of(evidence), repair=repair)
+            return Diagnosis(causes=tuple(causes), repair=repair, tried=tried, notes=notes)
         named = _settled(pair, repair)
         witness = DataWitness(self._asks(url, guard), pair.schema, pair.dialect)
         proved_clauses = _clauses_of(repair)
@@ -115,15 +116,8 @@ class CauseFinder:
         if repair is None and len({_clause(sign.difference) for sign in pair.signs}) > _SEVERAL:
             words = f"no repair of up to three clauses makes the answer right ({tried} tried)"
             found = [*found[:2], Cause(kind="rewrite", message=words)]
+        found = agreeing(found, near_miss_of(evidence), pair.signs, repair)
         return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried, notes=notes)
-
-    def _alike(self, evidence: Evidence) -> tuple[Cause, ...]:
-        """The causes where both queries say the same, as far as is read."""
-        known = _ambiguity(evidence)
-        if known:
-            return known
-        words = f"{evidence.verdict.reason}; clause by clause both queries say the same"
-        return (Cause(kind="other", message=words),)
 
     def _repair(
         self, pair: _Pair, is_right: Callable[[str], bool], guard: float
@@ -163,11 +157,18 @@ _GIVEN_GOLD = "gold is a given result: only the results are compared, and no cla
 _GIVEN_ANSWER = "the answer is rows: only the results are compared, and no clauses"
 
 
-def _of_rows(evidence: Evidence) -> Cause:
+def _of_rows(evidence: Evidence) -> tuple[Cause, ...]:
     """What the two results alone say of a wrong answer."""
     near = evidence.comparison.near_misses if evidence.comparison is not None else ()
     words = [evidence.verdict.reason, *(miss.detail for miss in near[:2])]
-    return Cause(kind="other", message="; ".join(filter(None, words)))
+    other = Cause(kind="other", message="; ".join(filter(None, words)))
+    return (*agreeing([other], near_miss_of(evidence)), *_ambiguity(evidence))
+
+
+def _without_difference(evidence: Evidence) -> tuple[Cause, ...]:
+    """The causes where both queries say the same, as far as is read."""
+    words = f"{evidence.verdict.reason}; clause by clause both queries say the same"
+    return _ambiguity(evidence) or (Cause(kind="other", message=words),)
 
 
 _SEVERAL = 2

@@ -23,6 +23,8 @@ _ATTRIBUTE, _TABLE, _VALUE = "Attribute-Related Errors", "Table-Related Errors",
 _OPERATOR, _CONDITION = "Operator-Related Errors", "Condition-Related Errors"
 _FUNCTION, _CLAUSE = "Function-Related Errors", "Clause-Related Errors"
 _SUBQUERY, _OTHER = "Subquery-Related Errors", "Other Errors"
+RESULT = "Result"
+"""The category of what the two results tell: they are the same but for how values are computed or written."""
 EXECUTION = "Execution"
 """The category of what execution alone tells."""
 SELECTION = "Selection"
@@ -60,6 +62,11 @@ _ROWS: tuple[tuple[CauseKind, str, str, str], ...] = (
     ("asc_desc", "ASC/DESC", _OTHER, "Say which end of the order comes first."),
     ("distinct", "DISTINCT", _OTHER, "Say whether repetitions count."),
     ("other", "Other", _OTHER, "Compare the two results."),
+    ("scale", "Scale or unit", RESULT, "Say the unit and scale of the result: share or percentage, cents or euros."),
+    ("rounding", "Rounding", RESULT, "Say to how many decimals the result is rounded, or allow a tolerance."),
+    ("sign", "Sign", RESULT, "Say which number is subtracted from which."),
+    ("result_type", "Result type", RESULT, "Say as which type the value is to be returned."),
+    ("letter_case", "Letter case or white space", RESULT, "Say how texts are to be written, or ignore letter case."),
     ("unanswered", "Unanswered", EXECUTION, "Read the system's own log for this question."),
     ("held_back", "Held back", EXECUTION, "See what made the system decline or ask back: the question has an answer."),
     ("refused", "Refused", EXECUTION, "Have the system write one query that only reads."),

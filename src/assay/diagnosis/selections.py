@@ -125,8 +125,8 @@ def _dimensions(score: SelectionScore, number: int) -> Iterator[_Part]:
             yield _Part(
                 kind=_kind(one),
                 name=one.dimension,
-                gold=_named(missing, extra),
-                predicted=_named(extra, missing),
+                gold=_named(missing, (*extra, *one.true_positives)),
+                predicted=_named(extra, (*missing, *one.true_positives)),
                 number=number,
                 invented=_joined([term.id for term in extra if term.note in _INVENTED]),
             )
@@ -160,7 +160,7 @@ def _spans(ranges: tuple[TimeRange, ...] | None) -> str:
 
 
 def _named(terms: Sequence[ScoredTerm], others: Sequence[ScoredTerm]) -> str:
-    """The terms by their codes, with the name where the other side has the same code under another one."""
+    """The terms by their codes, with the name where ``others`` have the same code under another one."""
     codes = {term.id for term in others}
     return _joined([f"{term.id} “{term.name}”" if term.id in codes and term.name else term.id for term in terms])
 

@@ -4,6 +4,7 @@
 from assay.linting.apply import GoldLint, lint_across, lint_gold
 from assay.linting.catalogue import catalogue, closest_rule, rule_named
 from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase
+from assay.linting.root_causes import shared
 
 __all__ = [
     "CaseGolds",
@@ -16,4 +17,5 @@ __all__ = [
     "lint_across",
     "lint_gold",
     "rule_named",
+    "shared",
 ]

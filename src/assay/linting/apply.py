@@ -11,6 +11,7 @@ from typing import cast
 
 from assay.linting.catalogue import Rule, catalogue
 from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase, unreadable
+from assay.linting.root_causes import explained
 from assay.model import Case, Execution
 from assay.model.lint import LintFinding, LintOptions, Severity
 from assay.model.witness import Refutation
@@ -63,6 +64,7 @@ def lint_gold(
     ignored = 0
     golds = [Gold(case, index, dialect, names, database) for index in range(len(case.golds))]
     for gold in golds:
+        own: list[LintFinding] = []
         off, strange = ignored_rules(gold.query, dialect)
         unknown += strange
         if gold.facts is None and gold.query.strip():
@@ -78,7 +80,8 @@ def lint_gold(
                 if off is not None and (not off or rule.about.name in off):
                     ignored += 1
                 else:
-                    findings.append(finding_of(rule, found, case, gold.index))
+                    own.append(finding_of(rule, found, case, gold.index))
+        findings += explained(own)
     if database is not None and names is None:
         gaps["schema"] = "the engine cannot describe the database's tables"
     return GoldLint(
@@ -139,6 +142,7 @@ def finding_of(rule: Rule, found: Found, case: Case, gold: int) -> LintFinding:
         end_line=end[0],
         end_column=end[1],
         excerpt="" if place is None else " ".join(query[place.start : place.end].split())[:_EXCERPT],
+        root_cause=found.root_cause,
     )
 
 

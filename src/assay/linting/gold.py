@@ -43,6 +43,8 @@ class Found:
     place: Place | None = None
     remedy: str | None = None
     severity: str | None = None
+    root_cause: str = ""
+    """What lies behind it, in the same words wherever it lies behind something in this database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

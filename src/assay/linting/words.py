@@ -10,9 +10,12 @@ from functools import lru_cache
 
 from assay.linting.spoken_numbers import SCALES, spoken
 
-_NUMBER = re.compile(r"(?<![\w.,#/-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w/]|-\d|:\d)(%?)")
+# Parts of dates, times ("1:29.488"), versions and codes are no numbers by themselves.
+_NUMBER = re.compile(
+    r"(?<![\w.,#/-])(?<!\d:)-?(?:\d{1,3}(?:[   ]\d{3})+|\d+(?:,\d{3})*)(?:\.\d+)?(?![\w/]|-\d|:\d|\.\d)(%?)"
+)
 _QUOTED = re.compile(
-    r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|‘([^’\n]{1,80})’|``\s*([^`'\n]{1,80}?)\s*''|(?<!\w)'([^'\n]{1,80})'(?!\w)"
+    r"(?<!\w)\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|‘([^’\n]{1,80})’|``\s*([^`'\n]{1,80}?)\s*''|(?<!\w)'([^'\n]{1,80})'(?!\w)"
 )
 _LIKE = 0.6
 _WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
@@ -59,7 +62,7 @@ def numbers(text: str) -> tuple[tuple[str, float], ...]:
     plain = _QUOTED.sub(" ", text)
     found = []
     for match in _NUMBER.finditer(plain):
-        value = float(match[0].rstrip("%").replace(",", ""))
+        value = float("".join(sign for sign in match[0] if sign not in "%,   "))
         after = re.match(r"\s*([A-Za-z]+)", plain[match.end() :])
         if after and after[1].lower() in SCALES:
             value *= SCALES[after[1].lower()]

@@ -39,6 +39,11 @@ CauseKind = Literal[
     "asc_desc",
     "distinct",
     "other",
+    "scale",
+    "rounding",
+    "sign",
+    "result_type",
+    "letter_case",
     "unanswered",
     "held_back",
     "refused",
@@ -57,7 +62,7 @@ CauseKind = Literal[
     "wrong_dataset",
     "wrong_period",
 ]
-"""The 31 subcategories of NL2SQL-BUGs, then what execution alone tells, then those of selections.
+"""The 31 subcategories of NL2SQL-BUGs, then what the results tell, what execution alone tells, and those of selections.
 
 `assay.diagnosis.kinds` says what each is.
 """

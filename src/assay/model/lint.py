@@ -57,6 +57,34 @@ class LintFinding:
     end_column: int | None = None
     """One beyond the last character."""
     excerpt: str = ""
+    root_cause: str = ""
+    """What lies behind it, where that can lie behind other findings about the same database, too; else empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintRootCause:
+    """Several findings with one root cause: mending that mends them all."""
+
+    cause: str
+    database: str | None
+    severity: Severity
+    """The severest finding's."""
+    findings: tuple[LintFinding, ...]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules of its findings, each once."""
+        return tuple(dict.fromkeys(one.rule for one in self.findings))
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The ids of its cases, each once."""
+        return tuple(dict.fromkeys(one.case_id for one in self.findings))
+
+    @property
+    def name(self) -> str:
+        """The cause and the database."""
+        return f"{self.cause} ({self.database})" if self.database else self.cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +150,24 @@ class LintReport:
         for finding in self.findings:
             found[finding.rule] = found.get(finding.rule, 0) + 1
         return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+
+    def root_causes(self) -> tuple[LintRootCause, ...]:
+        """The root causes that several findings share, that of most findings first."""
+        found: dict[tuple[str | None, str], list[LintFinding]] = {}
+        for one in self.findings:
+            if one.root_cause:
+                found.setdefault((one.database, one.root_cause), []).append(one)
+        groups = [
+            LintRootCause(
+                cause=cause,
+                database=database,
+                severity=min((one.severity for one in own), key=SEVERITIES.index),
+                findings=tuple(own),
+            )
+            for (database, cause), own in found.items()
+            if len(own) > 1
+        ]
+        return tuple(sorted(groups, key=lambda one: (-len(one.findings), one.name)))
 
     def rules_by_case(self) -> dict[str, list[str]]:
         """Per case with findings the names of their rules, each once, in the order of the query."""

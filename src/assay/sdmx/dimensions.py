@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -17,6 +17,9 @@ _ALL = "all codes"
 _MOST_KEPT = 1 << 16
 
 
+Names = dict[str, tuple[str | None, ...]]
+
+
 @dataclass(slots=True, kw_only=True)
 class Sorted:
     """The terms of one dimension of one dataset, classified by code. Names by code, in each side's order."""
@@ -26,6 +29,10 @@ class Sorted:
     false_negatives: dict[str, str | None] = field(default_factory=dict)
     renamed: frozenset[str] = frozenset()
     """Codes that both sides have with different names."""
+    right_names: Names = field(default_factory=dict)
+    extra_names: Names = field(default_factory=dict)
+    missing_names: Names = field(default_factory=dict)
+    """The names of each code that counts once for each of them, among the true positives and so on."""
     rest: int = 1
     """How many codes the wildcard among the terms stands for."""
     names_compared: bool = True
@@ -38,10 +45,34 @@ def sort_terms(
     """Classify the terms of one dimension of a dataset; None where neither side selects anything in it.
 
     A wildcard, or all codes of the list, counts as every code where the target lists codes. Where the target has none,
-    it is no restriction, so nothing is selected.
+    it is no restriction, so nothing is selected. With ``compare_names`` a code under two names is two terms.
     """
     target = pair.target.dimensions.get(dimension) if pair.target is not None else None
     selected = pair.selected.dimensions.get(dimension) if pair.selected is not None else None
+    terms = _sorted_by_code(pair, target, selected, known, compare_names=compare_names)
+    if terms is not None and compare_names:
+        if selected is not None and selected.names:
+            _name_each(terms.false_positives, terms.extra_names, selected)
+        if target is not None and target.names:
+            _name_each(terms.false_negatives, terms.missing_names, target)
+    return terms
+
+
+def _name_each(codes: Mapping[str, str | None], names: Names, chosen: Chosen) -> None:
+    """Note all names of codes that only one side has. A name that is not given is none."""
+    for code in codes:
+        if code in chosen.names and code not in names:
+            names[code] = tuple(name for name in chosen.names[code] if name is not None)
+
+
+def _sorted_by_code(
+    pair: DatasetPair,
+    target: Chosen | None,
+    selected: Chosen | None,
+    known: DimensionStructure | None,
+    *,
+    compare_names: bool,
+) -> Sorted | None:
     free = selected is None or selected.everything or not selected.codes or _covers(selected, known)
     if target is None or not (target.codes or target.everything):
         # Absent, or explicitly empty: any restriction of this dimension is wrong.
@@ -58,7 +89,7 @@ def sort_terms(
         return Sorted(false_negatives=dict(target.codes))
     if selected.everything:
         return _everything_against(target, known)
-    terms = _by_code(target.codes, selected.codes, compare_names=compare_names)
+    terms = _by_code(target, selected, compare_names=compare_names)
     if (terms.false_positives or terms.false_negatives) and _covers(target, known) and _covers(selected, known):
         # Both sides have everything: codes of the list without data make no difference.
         extra, missing = _beyond(selected, known), _beyond(target, known)
@@ -125,23 +156,25 @@ def known_codes(known: DimensionStructure | None) -> frozenset[str]:
     return frozenset() if known is None else known.every_code
 
 
-def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
+def _by_code(wanted: Chosen, chosen: Chosen, *, compare_names: bool) -> Sorted:
     """Where a code was selected without a name, the list's name is not the answer's own: it is not compared."""
+    target, selected = wanted.codes, chosen.codes
     right = {code: name for code, name in target.items() if code in selected}
     missing = {code: name for code, name in target.items() if code not in right} if len(right) < len(target) else {}
     same = right.items() <= selected.items()
     differing = [] if same else [code for code, name in right.items() if name != selected[code]]
     unnamed = [code for code in differing if right[code] is None or selected[code] is None]
+    several = [code for code in right if code in wanted.names or code in chosen.names] if compare_names else []
     renamed = set()
     if compare_names:
         said = [code for code in differing if code not in unnamed and not isinstance(selected[code], ListedName)]
-        renamed = {code for code in said if not same_name(right[code], selected[code])}
+        renamed = {code for code in said if not same_name(right[code], selected[code])}.difference(several)
     if renamed:
         missing = {code: name for code, name in target.items() if code in missing or code in renamed}
         right = {code: name for code, name in right.items() if code not in renamed}
     for code in unnamed:
         right[code] = right[code] or selected[code]
-    return Sorted(
+    terms = Sorted(
         true_positives=right,
         false_positives={code: name for code, name in selected.items() if code not in right}
         if len(right) < len(selected)
@@ -150,6 +183,45 @@ def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, 
         renamed=frozenset(renamed),
         names_compared=not unnamed and None not in right.values(),
     )
+    if several:
+        _split_names(terms, wanted, chosen, several)
+    return terms
+
+
+def _split_names(terms: Sorted, wanted: Chosen, chosen: Chosen, codes: Iterable[str]) -> None:
+    """Sort the names of codes that both sides have, at least one of them under several names."""
+    for code in codes:
+        ours, theirs = wanted.all_names(code), chosen.all_names(code)
+        said = [name for name in theirs if name is not None and not isinstance(name, ListedName)]
+        named = [name for name in ours if name is not None]
+        right: list[str | None] = [name for name in named if any(same_name(name, other) for other in said)]
+        missing: list[str | None] = []
+        extra: list[str | None] = []
+        if len(said) == len(theirs):  # else the answer also has the code without a name, which is any name
+            missing = [name for name in named if name not in right]
+        if len(named) == len(ours):
+            extra = [name for name in said if not any(same_name(name, other) for other in named)]
+        if not right and (len(said) < len(theirs) or len(named) < len(ours)):
+            right = [named[0] if len(said) < len(theirs) and named else theirs[0]]
+        for held, names, found in (
+            (terms.true_positives, terms.right_names, right),
+            (terms.false_positives, terms.extra_names, extra),
+            (terms.false_negatives, terms.missing_names, missing),
+        ):
+            held.pop(code, None)
+            if found:
+                held[code] = found[0]
+                names[code] = tuple(found)
+        if missing or extra:
+            terms.renamed |= {code}
+    for held, order in (
+        (terms.true_positives, wanted.codes),
+        (terms.false_positives, chosen.codes),
+        (terms.false_negatives, wanted.codes),
+    ):
+        in_order = {code: held[code] for code in order if code in held}
+        held.clear()
+        held.update(in_order)
 
 
 def weigh_hierarchy(
@@ -167,11 +239,10 @@ def weigh_hierarchy(
         ("parent", terms.false_positives, terms.false_negatives),
         ("children", terms.false_negatives, terms.false_positives),
     ):
+        open_codes, right = frozenset(others), frozenset(terms.true_positives)  # the same for each parent
         for parent in list(parents):
             for children in _expansions(codes, parent, known.available):
-                if any(one in others for one in children) and all(
-                    one in others or one in terms.true_positives for one in children
-                ):
+                if not open_codes.isdisjoint(children) and open_codes.union(right).issuperset(children):
                     open_children = [one for one in children if one in others]
                     terms.equivalences.append(
                         HierarchyEquivalence(
@@ -196,7 +267,12 @@ def _count_as_right(terms: Sorted, parent: str, children: Iterable[str], *, sele
     if selected_parent:
         del terms.false_positives[parent]
         for child in children:
-            terms.true_positives[child] = terms.false_negatives.pop(child)
+            name = terms.false_negatives.pop(child)
+            if child in terms.true_positives:  # under another name
+                known = terms.right_names.get(child, (terms.true_positives[child],))
+                terms.right_names[child] = (*known, *terms.missing_names.get(child, (name,)))
+            else:
+                terms.true_positives[child] = name
     else:
         terms.true_positives[parent] = terms.false_negatives.pop(parent)
         for child in children:
@@ -232,8 +308,13 @@ def _leaves(codes: CodeList, children: tuple[str, ...], parent: str) -> tuple[st
 NoteOf = Callable[[str], TermNote | None]
 
 
-def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, rest: int) -> list[ScoredTerm]:
-    """The terms as evidence, with notes on them."""
+def judged(
+    terms: dict[str, str | None], label: str, note_of: NoteOf | None, rest: int, names: Names
+) -> list[ScoredTerm]:
+    """The terms as evidence, with notes on them. A code with several ``names`` is several terms."""
+    if names:
+        pairs = [(code, name) for code, first in terms.items() for name in names.get(code, (first,))]
+        return [each for code, name in pairs for each in judged({code: name}, label, note_of, rest, {})]
     if note_of is None and WILDCARD not in terms:
         known = _made(label, None)
         return [
@@ -272,6 +353,7 @@ def _new(
     return made
 
 
-def count_of(terms: dict[str, str | None], rest: int) -> int:
-    """The number of codes that the terms stand for."""
-    return len(terms) + (rest - 1 if WILDCARD in terms else 0)
+def count_of(terms: dict[str, str | None], rest: int, names: Names) -> int:
+    """The number of codes that the terms stand for, a code with several ``names`` once for each."""
+    more = sum(len(several) - 1 for code, several in names.items() if code in terms)
+    return len(terms) + more + (rest - 1 if WILDCARD in terms else 0)

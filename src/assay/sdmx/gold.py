@@ -58,16 +58,15 @@ def stale_names(target: Selection, selected: Selection, structures: Structures |
     """
     if structures is None:
         return ()
-    said = {
-        (dimension.dimension, code_of(term.id)): term.name
-        for dataset in selected.datasets
-        for dimension in dataset.dimensions
-        for term in dimension.terms
-    }
+    said: dict[tuple[str, str], set[str | None]] = {}
+    for dataset in selected.datasets:
+        for dimension in dataset.dimensions:
+            for term in dimension.terms:
+                said.setdefault((dimension.dimension, code_of(term.id)), set()).add(term.name)
     return tuple(dict.fromkeys(_stale(target, said, structures))) if said else ()
 
 
-def _stale(target: Selection, said: Mapping[tuple[str, str], str | None], structures: Structures) -> Iterator[str]:
+def _stale(target: Selection, said: Mapping[tuple[str, str], set[str | None]], structures: Structures) -> Iterator[str]:
     for dataset in target.datasets:
         known = structures.dataset(dataset.dataset)
         for dimension in dataset.dimensions if known is not None else ():
@@ -78,8 +77,9 @@ def _stale(target: Selection, said: Mapping[tuple[str, str], str | None], struct
                 key = (dimension.dimension, term.id)
                 if listed is None or term.name is None or key not in said:
                     continue
-                named = said[key]
-                if not same_name(listed, term.name) and (named is None or same_name(listed, named)):
+                if same_name(listed, term.name):
+                    continue
+                if any(named is None or same_name(listed, named) for named in said[key]):
                     yield (
                         f"the target calls {term.id} of {dimension.dimension} {excerpt(term.name)}, its code list "
                         f"{excerpt(listed)}"

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
-from assay.sdmx.naming import ListedName
+from assay.sdmx.naming import ListedName, plain_name
 from assay.sdmx.periods import merged_days
 from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
@@ -26,7 +26,38 @@ class Chosen:
     """
 
     codes: dict[str, str | None] = field(default_factory=dict)
+    names: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    """All names of each code that has several; ``codes`` has the first of them. None: it was also given without one."""
     everything: bool = False
+
+    def add(self, terms: Sequence[tuple[str, str | None]]) -> None:
+        """Add codes with their names. A code keeps each of its names, in an order that is not the order of adding."""
+        once = dict(terms)
+        if not self.codes and len(once) == len(terms):
+            self.codes.update(once)  # as nearly always
+            return
+        for code, name in terms:
+            known = self.names.get(code) or (self.codes.get(code, name),)
+            names = known if name in known and code in self.codes else _names((*known, name))
+            self.codes[code] = names[0]
+            if len(names) > 1:
+                self.names[code] = names
+
+    def all_names(self, code: str) -> tuple[str | None, ...]:
+        """Every name that the side gives a code."""
+        return self.names.get(code) or (self.codes[code],)
+
+
+def _names(given: Iterable[str | None]) -> tuple[str | None, ...]:
+    """Different names, those that the side says itself first. Of one that also is the list's, only that is taken."""
+    by_text: dict[str | None, str | None] = {}
+    for name in sorted(given, key=_rank, reverse=True):
+        by_text[None if name is None else plain_name(name)] = name
+    return tuple(sorted(by_text.values(), key=_rank))
+
+
+def _rank(name: str | None) -> tuple[bool, bool, str]:
+    return name is None, isinstance(name, ListedName), name or ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +124,7 @@ def _query(dataset: DatasetSelection, structure: DatasetStructure | None, ignore
             chosen = query.dimensions[one.dimension] = Chosen()
         chosen.everything = chosen.everything or one.everything
         known = structure.dimension(one.dimension) if structure is not None else None
-        _add_terms(chosen.codes, one.terms, known)
+        chosen.add(_with_names(one.terms, known))
     if dataset.time is not None and time_dimension not in ignored:
         query.add_time(dataset.time)
     return query
@@ -106,27 +137,29 @@ def _union(several: Sequence[Chosen | None]) -> Chosen:
         return Chosen()
     if len(said) < len(several) or any(one.everything for one in said):
         return Chosen(everything=True)
-    codes: dict[str, str | None] = {}
+    union = Chosen()
     for one in said:
-        for code, name in one.codes.items():
-            if codes.get(code) is None:
-                codes[code] = name
-    return Chosen(codes=codes)
+        union.add([(code, name) for code in one.codes for name in one.all_names(code)])
+    return union
 
 
 _ID, _NAME = attrgetter("id"), attrgetter("name")
 
 
-def _add_terms(codes: dict[str, str | None], terms: Sequence[Term], known: DimensionStructure | None) -> None:
+def _with_names(terms: Sequence[Term], known: DimensionStructure | None) -> list[tuple[str, str | None]]:
+    """The codes of terms with their names: the list's where a term has none."""
     names = known.codes.names if known is not None and known.codes is not None else {}
     if ":" not in "".join(map(_ID, terms)):
         # No URN among them: the hundreds of terms of a case are taken at once.
-        codes.update(zip(map(_ID, terms), map(_NAME, terms), strict=True))
+        found = list(zip(map(_ID, terms), map(_NAME, terms), strict=True))
     else:
-        codes.update((term.id if term.id in names else code_of(term.id), term.name) for term in terms)
-    if names and None in codes.values():
-        unnamed = [code for code, name in codes.items() if name is None]
-        codes.update((code, ListedName(names[code])) for code in unnamed if names.get(code) is not None)
+        found = [(term.id if term.id in names else code_of(term.id), term.name) for term in terms]
+    if not names or None not in map(_NAME, terms):
+        return found
+    return [
+        (code, ListedName(listed) if name is None and (listed := names.get(code)) is not None else name)
+        for code, name in found
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,20 +213,24 @@ def _by_label(selection: Selection, labels: Sequence[str]) -> dict[str, list[Dat
 
 
 def labels_of(names: Iterable[str], labels: Sequence[str] = ()) -> dict[str, str]:
-    """One label for all names that can mean the same dataset: one of ``labels``, else the first that says a version."""
-    known = list(labels)
+    """One label for all names that can mean the same dataset: one of ``labels``, else the one that says most.
+
+    Neither the order of ``names`` nor that of ``labels`` makes a difference.
+    """
+    known = sorted(labels, key=_says_less)
     found: dict[str, str] = {}
     # Names with a version first: a name without one can mean any of them, and must not represent two different ones.
-    for name in sorted(dict.fromkeys(names), key=_says_no_version):
+    for name in sorted(set(names), key=_says_less):
         found[name] = _counterpart(name, known)
         if found[name] not in known:
             known.append(found[name])
     return found
 
 
-def _says_no_version(dataset: str) -> bool:
+def _says_less(dataset: str) -> tuple[bool, bool, str]:
+    """For sorting: ids with a version first, then those with an agency."""
     parsed = _parsed(dataset)
-    return parsed is None or parsed.version is None
+    return parsed is None or parsed.version is None, parsed is None or not parsed.agency, dataset
 
 
 def _structure(
@@ -204,7 +241,7 @@ def _structure(
         return None
     parsed = _parsed(label)
     free = parsed is not None and parsed.version is None
-    names = [*(dataset.dataset for dataset in selected), label] if free else [label]
+    names = [*sorted({dataset.dataset for dataset in selected}, key=_says_less), label] if free else [label]
     return next((found for name in names if (found := structures.dataset(name)) is not None), None)
 
 

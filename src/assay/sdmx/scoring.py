@@ -33,7 +33,7 @@ def score_selection(
     """Score a selection against the closest of the acceptable targets, or the first of equally close ones.
 
     The closest target is an exact match, else the one with the highest macro F1, then micro F1, then share of the time
-    range. Raises ValueError without a target.
+    range, then the other numbers. Raises ValueError without a target.
     """
     scores = [
         _score_one(selected, target, index, structures=structures, settings=settings)
@@ -43,7 +43,14 @@ def score_selection(
 
 
 def _closeness(score: SelectionScore) -> tuple[float, ...]:
-    return (score.exact, *(value or 0.0 for value in (score.macro_f1, score.micro_f1, score.time_range)))
+    first = (score.macro_f1, score.micro_f1, score.time_range)
+    # Targets that are equally close by these may differ in the others: which one counts must not be chance.
+    others = (
+        *(score.macro_recall, score.macro_precision, score.micro_recall, score.micro_precision),
+        *(score.dataset_recall, score.dataset_precision, score.series_recall, score.series_precision),
+    )
+    ties = (*first, *others)
+    return (score.exact, *(value or 0.0 for value in first), *(-1.0 if value is None else value for value in ties))
 
 
 def _score_one(
@@ -184,11 +191,15 @@ class _Scoring:
         totals = [0, 0, 0]
         for pair, known, terms in found:
             note_of = self._notes(pair, name, known, terms, elsewhere or frozenset())
-            right += judged(terms.true_positives, pair.label, _through_hierarchy(terms), terms.rest)
-            extra += judged(terms.false_positives, pair.label, note_of, terms.rest)
-            missing += judged(terms.false_negatives, pair.label, note_of, terms.rest)
-            for place, side in enumerate((terms.true_positives, terms.false_positives, terms.false_negatives)):
-                totals[place] += count_of(side, terms.rest)
+            for place, (held, side, noted, names) in enumerate(
+                (
+                    (right, terms.true_positives, _through_hierarchy(terms), terms.right_names),
+                    (extra, terms.false_positives, note_of, terms.extra_names),
+                    (missing, terms.false_negatives, note_of, terms.missing_names),
+                )
+            ):
+                held.extend(judged(side, pair.label, noted, terms.rest, names))
+                totals[place] += count_of(side, terms.rest, names)
         counts = term_counts(*totals)
         return DimensionScore(
             dimension=name,

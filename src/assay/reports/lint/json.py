@@ -2,7 +2,9 @@
 
 Top level: ``format`` (``assay-lint``), ``version``, ``name``, ``database``, ``cases``, ``golds``, ``rules`` (those that
 were applied), ``counts`` (findings per rule), ``severities`` (findings per severity), ``doubtful_cases`` (ids with a
-warning or an error), ``findings`` (the fields of `assay.model.lint.LintFinding`), ``gaps``, ``notes``, ``ignored``,
+warning or an error), ``root_causes`` (those that several findings share: ``cause``,
+``database``, ``severity``, the number of ``findings``, ``rules`` and ``cases``), ``findings`` (the fields of
+`assay.model.lint.LintFinding`), ``gaps``, ``notes``, ``ignored``,
 ``accuracies`` (per stored run).
 """
 
@@ -31,6 +33,17 @@ def lint_json(report: LintReport) -> bytes:
             "counts": dict(report.counts()),
             "severities": {one: sum(finding.severity == one for finding in report.findings) for one in SEVERITIES},
             "doubtful_cases": list(dict.fromkeys(one.case_id for one in report.findings if one.case_id in doubtful)),
+            "root_causes": [
+                {
+                    "cause": one.cause,
+                    "database": one.database,
+                    "severity": one.severity,
+                    "findings": len(one.findings),
+                    "rules": list(one.rules),
+                    "cases": list(one.cases),
+                }
+                for one in report.root_causes()
+            ],
             "findings": [
                 {field.name: getattr(finding, field.name) for field in fields(finding)} for finding in report.findings
             ],

@@ -23,6 +23,7 @@ def lint_html(report: LintReport) -> bytes:
     text = template("lint.html").render(
         report=report,
         groups=groups,
+        roots=report.root_causes(),
         conclusion=conclusion(report),
         accuracies=list(accuracy_lines(report)),
         doubtful=len(report.doubtful()),

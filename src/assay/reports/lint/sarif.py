@@ -80,6 +80,7 @@ def _result(finding: LintFinding, place: int, name: str) -> dict[str, object]:
             "database": finding.database,
             "queryLine": finding.line,
             "queryColumn": finding.column,
+            "rootCause": finding.root_cause or None,
         },
     }
 

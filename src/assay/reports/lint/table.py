@@ -9,6 +9,7 @@ from assay.reports.text.plain import aligned, one_line, plural, visible
 
 _QUESTION = 150
 _QUERY = 300
+_ROOT_CAUSES = 10
 
 
 def lint_text(report: LintReport, *, most: int | None = None) -> str:
@@ -18,15 +19,36 @@ def lint_text(report: LintReport, *, most: int | None = None) -> str:
 
 def _lines(report: LintReport, most: int | None) -> Iterator[str]:
     shown = sorted(report.findings, key=lambda one: SEVERITIES.index(one.severity))
-    left = 0 if most is None else max(0, len(shown) - most)
-    for finding in shown[: len(shown) - left]:
+    with_others = {one: group for group in report.root_causes() for one in group.findings}
+    told = 0
+    seen: set[str] = set()
+    entries = 0
+    for finding in shown:
+        group = None if most is None else with_others.get(finding)
+        if group is not None and group.name in seen:
+            continue
+        if most is not None and entries == most:
+            break
         yield from _finding(finding)
+        if group is not None:
+            more = plural(len(group.findings) - 1, "more finding")
+            yield f"  and {more} with this root cause: {one_line(group.name, limit=200)}"
+            seen.add(group.name)
+        entries += 1
+        told += 1 if group is None else len(group.findings)
         yield ""
+    left = len(shown) - told
     if left:
         yield f"{plural(left, 'more finding')}: --all shows them, --html FILE and --json hold them."
         yield ""
     if report.findings:
         yield from aligned([(rule, f"{count:,}") for rule, count in report.counts().items()])
+        yield ""
+    if lines := list(root_cause_lines(report)):
+        yield "root causes that findings share:"
+        yield from (f"  {line}" for line in lines[:_ROOT_CAUSES])
+        if len(lines) > _ROOT_CAUSES:
+            yield f"  and {len(lines) - _ROOT_CAUSES:,} more: --html FILE and --json hold them"
         yield ""
     yield conclusion(report)
     yield from accuracy_lines(report)
@@ -41,6 +63,13 @@ def _lines(report: LintReport, most: int | None) -> Iterator[str]:
         yield f"{cases}{named}: {one_line(gap.why, limit=300)}{rules}"
     for note in report.notes:
         yield f"note: {one_line(note, limit=300)}"
+
+
+def root_cause_lines(report: LintReport) -> Iterator[str]:
+    """A line for each root cause that several findings share, that of most findings first."""
+    for one in report.root_causes():
+        count = f"{plural(len(one.findings), 'finding')} in {plural(len(one.cases), 'case')}"
+        yield f"{count}: {one_line(one.name, limit=200)}"
 
 
 def accuracy_lines(report: LintReport) -> Iterator[str]:

@@ -11,6 +11,7 @@ from assay.reports.text.plain import one_line, plural
 
 _LENGTH = 500
 _MOST = 20
+_ROOTS = 3
 
 
 class GoldFindings:
@@ -59,6 +60,15 @@ class GoldFindings:
         if doubtful:
             cases = plural(doubtful, "case")
             yield f"In {cases} the gold itself is doubtful, by an error or a warning of the lint.{without}"
+        roots = self.lint.root_causes()
+        if roots:
+            largest = "; ".join(
+                f"{one_line(one.name, limit=120)}: {plural(len(one.findings), 'finding')} "
+                f"in {plural(len(one.cases), 'case')}"
+                for one in roots[:_ROOTS]
+            )
+            more = f"; and {len(roots) - _ROOTS:,} more" if len(roots) > _ROOTS else ""
+            yield f"Findings of the lint share root causes: {largest}{more}."
         for gap in self.lint.gaps:
             if gap.cases:
                 cases = plural(len(gap.cases), "case")

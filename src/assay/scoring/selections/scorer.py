@@ -15,6 +15,7 @@ from assay.model import (
     Failure,
     Prediction,
     Score,
+    ScoredTerm,
     Selection,
     SelectionScore,
     SelectionSettings,
@@ -271,9 +272,9 @@ def _reason(score: SelectionScore) -> str:
         _, extra, missing = dimension.counts
         told = []
         if missing:
-            told.append(f"{missing:,} missing ({_named([term.id for term in dimension.false_negatives])})")
+            told.append(f"{missing:,} missing ({_named(list(map(_with_name, dimension.false_negatives)))})")
         if extra:
-            told.append(f"{extra:,} too many ({_named([term.id for term in dimension.false_positives])})")
+            told.append(f"{extra:,} too many ({_named(list(map(_with_name, dimension.false_positives)))})")
         if told:
             parts.append(f"{dimension.dimension}: {', '.join(told)}")
     parts += [f"time range: {_TIME[one.state]}" for one in score.time if one.state in _TIME]
@@ -301,6 +302,11 @@ _TIME = {
     "unexpected": "selected, where the target wants all of time",
 }
 _SHOWN = 3
+
+
+def _with_name(term: ScoredTerm) -> str:
+    """The code, with its name where that is what is wrong."""
+    return f"{term.id} “{term.name}”" if term.note == "name_differs" and term.name else term.id
 
 
 def _named(ids: Sequence[str]) -> str:

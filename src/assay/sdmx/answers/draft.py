@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
 from assay.sdmx.structures.identifiers import code_of
@@ -16,14 +16,14 @@ class DatasetDraft:
 
     def __init__(self, dataset: str) -> None:
         self.dataset = dataset
-        self._terms: dict[str, dict[str, Term]] = {}
+        self._terms: dict[str, dict[Term, None]] = {}
         self._everything: set[str] = set()
         self._time: tuple[TimeRange, ...] | None = None
 
     def add(self, dimension: str, terms: Iterable[Term] = (), *, everything: bool = False) -> None:
         """Add terms to those of a dimension. A term ``*`` is a wildcard, which covers all others.
 
-        A term's id can be a code's URN; of two terms with the same code, the first name given is kept.
+        A term's id can be a code's URN. A code that is given under two names is two terms.
         """
         known = self._terms.setdefault(dimension, {})
         if everything:
@@ -32,10 +32,7 @@ class DatasetDraft:
             if given.id == WILDCARD:
                 self._everything.add(dimension)
                 continue
-            term = Term(id=code_of(given.id), name=given.name) if ":" in given.id else given
-            before = known.get(term.id)
-            if before is None or (before.name is None and term.name is not None):
-                known[term.id] = term
+            known[Term(id=code_of(given.id), name=given.name) if ":" in given.id else given] = None
 
     def add_codes(self, dimension: str, codes: Iterable[str] | None) -> None:
         """Add codes to a dimension. None: every code."""
@@ -58,10 +55,16 @@ class DatasetDraft:
         dimensions = tuple(
             DimensionSelection(dimension=dimension, everything=True)
             if dimension in self._everything
-            else DimensionSelection(dimension=dimension, terms=tuple(terms.values()))
+            else DimensionSelection(dimension=dimension, terms=tuple(_without_unnamed(terms)))
             for dimension, terms in self._terms.items()
         )
         return DatasetSelection(dataset=self.dataset, dimensions=dimensions, time=self._time)
+
+
+def _without_unnamed(terms: Collection[Term]) -> Iterable[Term]:
+    """The terms without those that only repeat, without its name, a code that also has one."""
+    named = {term.id for term in terms if term.name is not None}
+    return (term for term in terms if term.name is not None or term.id not in named) if named else terms
 
 
 class SelectionDraft:

@@ -61,6 +61,8 @@ class Term:
     """Those of ``columns`` that stand outside of aggregate functions and windows."""
     aggregated: bool = False
     windowed: bool = False
+    extreme: bool = False
+    """A MIN, a MAX, or the first row by an order: of itself, or of the subquery whose column it is."""
     type: TypeFamily | None = None
     place: Place | None = None
 

@@ -41,7 +41,17 @@ class Terms:
             if ref is None:
                 return Term(kind="literal", text=text, value=node.name, type="text", place=place)
             kind = ref.type if ref.table is not None else self.type_of(node)
-            return Term(kind="column", text=text, column=ref, columns=(ref,), bare=(ref,), type=kind, place=place)
+            extreme = ref.table is None and self._is_extreme(self.scopes.behind(node), 1)
+            return Term(
+                kind="column",
+                text=text,
+                column=ref,
+                columns=(ref,),
+                bare=(ref,),
+                extreme=extreme,
+                type=kind,
+                place=place,
+            )
         if (literal := self._literal(node, text, place)) is not None:
             return literal
         if isinstance(node, exp.Query):
@@ -56,9 +66,27 @@ class Terms:
             bare=bare,
             aggregated=aggregated,
             windowed=windowed,
+            extreme=self._is_extreme(node),
             type=self.type_of(node),
             place=place,
         )
+
+    def _is_extreme(self, node: exp.Expr | None, depth: int = 0) -> bool:
+        from sqlglot import exp
+
+        while isinstance(node, exp.Window | exp.Filter | exp.Alias | exp.Paren | exp.Coalesce | exp.Cast):
+            node = node.this
+        if node is None or depth > _DEEPEST:
+            return False
+        if isinstance(node, exp.Min | exp.Max | exp.FirstValue):
+            return True
+        select = node.find_ancestor(exp.Select) if depth else None
+        limit = None if select is None else select.args.get("limit")
+        if select is not None and limit is not None and select.args.get("order") is not None:
+            return True
+        if isinstance(node, exp.Column):
+            return self._is_extreme(self.scopes.behind(node), depth + 1)
+        return False
 
     def _literal(self, node: exp.Expr, text: str, place: Place | None) -> Term | None:
         from sqlglot import exp
@@ -100,7 +128,7 @@ class Terms:
                 continue
             if isinstance(one, exp.Window):
                 windowed = covered = True
-            elif isinstance(one, exp.AggFunc):
+            elif isinstance(one, exp.AggFunc | exp.WithinGroup):
                 aggregated = aggregated or not covered
                 covered = True
             elif isinstance(one, exp.Column) and not one.is_star:

@@ -25,13 +25,14 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     empty = _empty_tables(gold)
     because = f": {' and '.join(empty)} {'hold' if len(empty) > 1 else 'holds'} no row" if empty else ""
+    root = "tables without rows" if empty else ""
     if not rows:
-        yield Found(evidence=f"The query returns no row{because}.")
+        yield Found(evidence=f"The query returns no row{because}.", root_cause=root)
     elif len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]):
         probe = gold.database.rows(nothing_probe(gold.query, gold.dialect))
         if probe is not None and len(probe) == 1 and probe[0][:-1] == rows[0] and probe[0][-1] == 1:
             shown = ", ".join("NULL" if cell is None else str(cell) for cell in rows[0])
-            yield Found(evidence=f"Its only row ({shown}) was computed over no rows{because}.")
+            yield Found(evidence=f"Its only row ({shown}) was computed over no rows{because}.", root_cause=root)
 
 
 def _empty_tables(gold: Gold) -> list[str]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from assay.linting.gold import Found, Gold
+from assay.linting.gold import ColumnValues, Found, Gold
+from assay.linting.root_causes import BLANKS, letter_case_of
 from assay.model.lint import LintRule
 
 RULE = LintRule(
@@ -37,4 +38,17 @@ def check(gold: Gold) -> Iterator[Found]:
                 yield Found(
                     evidence=f"{names[0]} (such as {a}) and {names[1]} (such as {b}) have no value in common.",
                     place=pair.place,
+                    root_cause=_root_cause(names, left, right),
                 )
+
+
+def _root_cause(names: tuple[str, str], left: ColumnValues, right: ColumnValues) -> str:
+    """Why the columns share nothing: their texts differ in blanks or letters alone, or other columns are meant."""
+    sides = [[value for value in one.counts if isinstance(value, str)] for one in (left, right)]
+    by_words = [{" ".join(value.split()) for value in side} for side in sides]
+    if not by_words[0].isdisjoint(by_words[1]):
+        return BLANKS
+    first, second = sorted(names)
+    if not {value.casefold() for value in by_words[0]}.isdisjoint(value.casefold() for value in by_words[1]):
+        return letter_case_of(f"{first} and {second}")
+    return f"{first} and {second} have no value in common"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
+from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
 
 RULE = LintRule(
@@ -45,4 +46,5 @@ def check(gold: Gold) -> Iterator[Found]:
         yield Found(
             evidence=f"{values.nulls:,} rows of {column.table} have no {column.column}, so NOT IN is never true.",
             place=one.place,
+            root_cause=without_values(column.name),
         )

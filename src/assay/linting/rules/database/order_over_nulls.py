@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
+from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
 from assay.sql.facts import OrderKey, column_name, probe_of_level
 
@@ -34,6 +35,7 @@ def check(gold: Gold) -> Iterator[Found]:
         yield Found(
             evidence=f"{nulls:,} of the rows to be ordered have no {key.term.column.name}, and NULL comes first.",
             place=key.term.place,
+            root_cause=without_values(key.term.column.name),
         )
 
 

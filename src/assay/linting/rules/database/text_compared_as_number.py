@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assay.linting.gold import ColumnValues, Found, Gold
+from assay.linting.root_causes import as_texts
 from assay.linting.words import as_number
 from assay.model.lint import LintRule
 from assay.sql.facts import Condition
@@ -34,6 +35,7 @@ def check(gold: Gold) -> Iterator[Found]:
             yield Found(
                 evidence=f"{column.name} holds texts, and {wrong!r} is judged otherwise as a text than as a number.",
                 place=one.place,
+                root_cause=as_texts(column.name, "numbers"),
             )
 
 

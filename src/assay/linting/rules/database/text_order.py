@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from assay.linting.gold import ColumnValues, Found, Gold
+from assay.linting.root_causes import as_texts
 from assay.linting.words import as_number
 from assay.model.lint import LintRule
 from assay.sql.facts import Term
@@ -57,6 +58,7 @@ def check(gold: Gold) -> Iterator[Found]:
                 evidence=f"{what} {term.text}: {column.name} holds {kind} as texts, "
                 f"and {first!r} comes before {second!r}.",
                 place=term.place,
+                root_cause=as_texts(column.name, "numbers" if kind == "numbers" else "dates"),
             )
 
 

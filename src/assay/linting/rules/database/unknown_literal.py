@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from assay.linting.gold import ColumnValues, Found, Gold
+from assay.linting.root_causes import BLANKS, letter_case_of
 from assay.model.lint import LintRule
 from assay.sql.facts import Term
 
@@ -58,6 +59,7 @@ def _found(term: Term, values: ColumnValues, column: str) -> Found:
             place=term.place,
             severity="error",
             remedy=f"Write {same[0]!r}.",
+            root_cause=BLANKS if how == "blanks" else letter_case_of(column),
         )
     pool = list(texts)[:_MOST_COMPARED]
     near = get_close_matches(text, pool, n=3, cutoff=0.6) if len(text) < 100 else []
@@ -75,7 +77,8 @@ def _found(term: Term, values: ColumnValues, column: str) -> Found:
     else:
         some = ", ".join(repr(one[:40]) for one in sorted(pool, key=lambda one: -texts[one])[:5])
         hint = f"it holds {'only ' if len(texts) <= 5 else ''}{some}{' …' if len(texts) > 5 else ''}"
-    return Found(evidence=f"{text!r} never occurs in {column}; {hint}.", place=term.place)
+    root = f"{text!r} is not among the values of {column}"
+    return Found(evidence=f"{text!r} never occurs in {column}; {hint}.", place=term.place, root_cause=root)
 
 
 def _times(count: int) -> str:

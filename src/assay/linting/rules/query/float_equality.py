@@ -1,5 +1,6 @@
 """Equality of numbers that are computed."""
 
+import re
 from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
@@ -18,14 +19,26 @@ RULE = LintRule(
     good="SELECT name FROM team WHERE ABS(wins / 3.0 - 0.1) < 1e-9",
 )
 
+_QUALIFIER = re.compile(r"\b[A-Za-z_]\w*\.")
+
 
 def check(gold: Gold) -> Iterator[Found]:
     for one in gold.facts.conditions if gold.facts is not None else ():
         if one.operator not in ("=", "<>") or one.clause == "output":
             continue
         sides = (one.left, one.right[0])
+        if _is_own_value(*sides):
+            continue
         if any(_is_computed(gold, side) for side in sides) and not any(side.kind == "subquery" for side in sides):
             yield Found(evidence=f"{gold.shown(one.place)} compares computed fractions for equality.", place=one.place)
+
+
+def _is_own_value(left: Term, right: Term) -> bool:
+    """Whether a fraction is compared with its own MIN or MAX, or with another row's: computed alike, it is the same."""
+    if any(side.extreme and other.kind != "literal" for side, other in ((left, right), (right, left))):
+        return True
+    plain = [_QUALIFIER.sub("", side.text).casefold() for side in (left, right)]
+    return plain[0] == plain[1]
 
 
 def _is_computed(gold: Gold, term: Term) -> bool:

@@ -27,6 +27,16 @@ def check(gold: Gold) -> Iterator[Found]:
         # As the question has it, or all but a word's ending: "Cats" for 'cat'.
         if not own or "".join(own) in said or all(one[: max(3, len(one) - 2)] in said for one in own):
             continue
+        if any(_is_code_of(term.value or "", value) for term in gold.facts.literals):
+            continue
         if value.lower() in gold.evidence.lower():
             continue  # the evidence says what the value stands for
         yield Found(evidence=f"The question quotes {value!r}, and the query does not use it.")
+
+
+def _is_code_of(code: str, value: str) -> bool:
+    """Whether a short code can stand for a value: ``CA`` for California, ``USA`` for United States of America."""
+    letters = iter(value.upper())
+    return (
+        1 < len(code) <= 4 and code.isupper() and code[:1] == value[:1].upper() and all(one in letters for one in code)
+    )

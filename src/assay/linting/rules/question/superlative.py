@@ -43,9 +43,26 @@ def check(gold: Gold) -> Iterator[Found]:
     word = found[0].lower()
     if re.search(rf"\b{word}\b[^;]*?=\s*(?!max|min)", gold.evidence, re.IGNORECASE):
         return  # the evidence says by which condition it is told
-    if _is_name(gold, word):
+    if _is_name(gold, word) or _is_stored(gold):
         return
+    if word in ("maximum", "minimum") and _OF_EACH.search(gold.question):
+        return  # an attribute of each: "the maximum range of each aircraft"
     yield Found(evidence=f"The question says {word!r}, and the query takes no extreme.")
+
+
+_OF_EACH = re.compile(r"\b(?:each|every|per)\b|\bfor all\b", re.IGNORECASE)
+_RANK = re.compile(r"rank|position|place|order|standing|seed|winner|is_?(?:max|min|latest|last|first|top|best)")
+
+
+def _is_stored(gold: Gold) -> bool:
+    """Whether a condition asks for the first of a stored rank."""
+    return any(
+        one.operator == "="
+        and one.left.column is not None
+        and _RANK.search(one.left.column.column.lower()) is not None
+        and (one.right[0].value or "") in ("1", "true", "first")
+        for one in (gold.facts.conditions if gold.facts is not None else ())
+    )
 
 
 def _is_name(gold: Gold, word: str) -> bool:

@@ -1,0 +1,126 @@
+"""In how many ways a query can use a number that its question says: as a bound, a list, a unit, a word, a column."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import product
+
+from assay.linting.gold import Gold
+from assay.linting.spoken_numbers import spoken
+from assay.linting.words import as_number, words
+from assay.sql.facts import Condition, QueryFacts
+
+_BY_SIZE = ("<", "<=", ">", ">=", "between")
+_YEAR = re.compile(r"\b[12]\d{3}\b")
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_ROMAN = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"]
+_SMALL = 12
+"""Numbers up to this can be the length of a list, a month, a Roman numeral."""
+
+
+class UsedNumbers:
+    """The numbers that a gold query uses, whatever form they have there."""
+
+    def __init__(self, gold: Gold, facts: QueryFacts) -> None:
+        self._gold = gold
+        self._facts = facts
+
+    @cached_property
+    def plain(self) -> frozenset[float]:
+        """Numbers as such, without their sign, and the limits."""
+        found = {abs(number) for term in self._facts.literals if (number := as_number(term.value)) is not None}
+        found |= {float(level.limit) for level in self._facts.levels if level.limit is not None}
+        return frozenset(found | {-number for number in found})
+
+    @cached_property
+    def bounds(self) -> frozenset[float]:
+        """Numbers in comparisons by size, those within a date too, and offsets: one more or less can mean the same."""
+        texts = [term.value or "" for one in self._facts.conditions if one.operator in _BY_SIZE for term in one.right]
+        texts += re.findall(r"\boffset\s+\d+|\blimit\s+\d+(?=\s*,)", self._gold.query, re.IGNORECASE)
+        whole = {number for text in texts if (number := as_number(text)) is not None}
+        return frozenset(whole | {float(digits) for text in texts for digits in re.findall(r"\d+", text)[:6]})
+
+    @cached_property
+    def digits(self) -> tuple[str, ...]:
+        """Digits anywhere in the query and in the evidence."""
+        text = f"{self._gold.query} {self._gold.evidence}"
+        return tuple("".join(sign if sign.isdigit() else " " for sign in text).split())
+
+    @cached_property
+    def in_words(self) -> frozenset[float]:
+        """Numbers in words, in names and values: ``three_pointers``, ``'Second'``, ``'May'``, ``'World War II'``."""
+        found = set(spoken(words(self._gold.query)))
+        for term in self._facts.literals:
+            held = words(term.value or "")
+            found |= {float(_ROMAN.index(word) + 1) for word in held if word in _ROMAN and len(held) > 1}
+            found |= {float(_MONTHS.index(word[:3]) + 1) for word in held if word[:3] in _MONTHS and word.isalpha()}
+        return frozenset(found)
+
+    @cached_property
+    def patterns(self) -> frozenset[float]:
+        """How many letters or parts a pattern of LIKE asks for: ``'____'``, ``'%,%,%'``."""
+        patterns = [one.right[0].value or "" for one in self._facts.conditions if one.operator == "like"]
+        parts = {pattern.count("%") for pattern in patterns if pattern.count("%") > 2}  # two are around any word
+        return frozenset(float(number) for number in parts | {pattern.count("_") for pattern in patterns})
+
+    @cached_property
+    def lengths(self) -> frozenset[float]:
+        """How many values are listed, or times a table is read."""
+        found: set[int] = set()
+        equal: Counter[tuple[object, ...]] = Counter()
+        for one in self._facts.conditions:
+            if one.operator == "in":
+                found.add(len(one.right))
+            elif one.operator == "=" and one.left.column is not None and one.right[0].kind == "literal":
+                equal[one.left.column.column.lower(), one.clause] += 1
+        for level in self._facts.levels:
+            found.update(Counter(source.table for source in level.sources if source.table).values())
+        found |= set(equal.values())
+        return frozenset(float(number) for number in found if 1 < number <= _SMALL)
+
+    def spans(self, value: float, asked: Sequence[float]) -> bool:
+        """Whether a number lies within a range whose ends the question says as well: 9, 10, 11 of BETWEEN 9 AND 11."""
+        return any(low < value < high and {low, high} <= set(asked) for low, high in self._ranges())
+
+    def _ranges(self) -> Iterator[tuple[float, float]]:
+        lower: list[tuple[Condition, float]] = []
+        upper: list[tuple[Condition, float]] = []
+        for one in self._facts.conditions:
+            ends = [as_number(term.value) for term in one.right]
+            if one.operator == "between" and len(ends) == 2 and ends[0] is not None and ends[1] is not None:
+                yield ends[0], ends[1]
+            elif one.operator in (">", ">=") and ends[0] is not None:
+                lower.append((one, ends[0]))
+            elif one.operator in ("<", "<=") and ends[0] is not None:
+                upper.append((one, ends[0]))
+        for (first, low), (second, high) in product(lower[:9], upper[:9]):
+            if first.left.text == second.left.text:
+                yield low, high
+
+    @cached_property
+    def has_column_of_a_year(self) -> bool:
+        """Whether the evidence says that a column which the query uses is about a year: ``A12 is the rate of 1995``."""
+        used = set(words(self._gold.query))
+        return any(
+            _YEAR.search(part) is not None and not used.isdisjoint(_identifiers(part))
+            for part in re.split(r"[;\n]|,\s|\.\s", self._gold.evidence)
+        )
+
+
+def _identifiers(text: str) -> set[str]:
+    """The words of a text that look like columns' names: with a digit, a capital letter within, or in backquotes."""
+    found = re.findall(r"`([^`]+)`|\b([A-Za-z]+\d\w*|[a-z]+[A-Z]\w*|\w+_\w+)\b", text)
+    return {word for pair in found for name in pair for word in words(name)}
+
+
+def computed_of(value: float, others: Sequence[float]) -> Iterator[float]:
+    """What a question's two numbers can give that a query then has: aged 18 in 2010 is born in 1992."""
+    for other in others:
+        if other in (value, 0.0):
+            continue
+        yield from (value - other, other - value, value + other, value * other, value * other / 100)
+        yield from (value * (1 + other / 100), value * (1 - other / 100))
+        yield from (other * (1 + value / 100), other * (1 - value / 100))
