@@ -49,7 +49,11 @@ class Judging:
     ) -> None:
         self.job = job
         self.pool = pool
-        self.works = job.works if isinstance(job.works, PackedWorks) else WorkList(job.works, job.bases)
+        self.works = (
+            job.works
+            if isinstance(job.works, PackedWorks)
+            else WorkList(job.works, job.bases, extract=job.settings.extract)
+        )
         """The cases, each with its answer as soon as there is one."""
         self.begun = False
         """Whether the folder says that a run is being made in it."""
