@@ -283,8 +283,8 @@ class _Builder:
             contain = "contains" if count == 1 else "contain"
             yield (
                 f"{plural(count, 'prediction')} {_is(count)} not a statement but {contain} one, which was evaluated "
-                "(flag extracted; --no-extract evaluates texts as written). The benchmarks' own metrics score the whole "
-                "text of a file's prediction."
+                "(flag extracted; --no-extract evaluates texts as written). The benchmarks' own metrics score the "
+                "whole text of a file's prediction."
             )
 
     def open_gold_notes(self) -> Iterable[str]:

@@ -20,7 +20,7 @@ from assay.sql.extraction.fences import (
     without_thinking,
 )
 from assay.sql.extraction.objects import beside_json, queries_in_json
-from assay.sql.extraction.statements import is_statement, opening_of, statements_in
+from assay.sql.extraction.statements import is_statement, opening_of, statements_in, statements_in_words
 
 _REFUSES = re.compile(
     r"\b(?:I|we)(?: am|'m|’m| are|'re|’re)?(?: sorry[,.]?(?: but)? I)? ?"
@@ -33,6 +33,7 @@ _REFUSES = re.compile(
     r"|^\W*(?:(?:sql|query|answer|final answer)\W+)?null\W*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_THINKING_MARK = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
 _EMPTY_FENCE = re.compile(r"```\w*\s*```")
 _MOST_OTHERS = 5
 
@@ -87,6 +88,9 @@ def read_text(text: str) -> Reading:
         return Reading(query=without_end(answer), place="words", complete=complete, others=drafts)
     place, found = _found(answer)
     chosen = choose(answer, found)
+    if not found and opening_of(answer) in ("query", "command"):
+        # No dialect that the parser knows, or a mistake: the engine says what is wrong with it.
+        return Reading(query=without_end(answer), bare=answer == text, place=None if answer == text else "words")
     if chosen is None:
         others = tuple(dict.fromkeys(candidate.query for candidate in found))
         words = (beside_json(answer) if place == "json" else answer).strip()
@@ -121,14 +125,12 @@ def _found(answer: str) -> tuple[ExtractionPlace, Sequence[Candidate]]:
     bare = whole.strip("`").strip().removeprefix("sql").strip()
     if is_null_word(bare):
         return "fence" if bare != whole else "words", [Candidate(query=bare, start=0, end=len(answer))]
-    if opening_of(answer) == "command":
-        return "words", ()
-    return "words", statements_in(without_fences(answer))
+    return "words", statements_in_words(without_fences(answer))
 
 
 def _drafts(text: str) -> tuple[str, ...]:
     """The statements in a model's thinking."""
-    thoughts = thinking_in(text)
+    thoughts = _THINKING_MARK.sub(" ", thinking_in(text))
     found = list(fenced(thoughts)) or statements_in(thoughts)
     return tuple(dict.fromkeys(candidate.query for candidate in found))[:_MOST_OTHERS]
 

@@ -11,8 +11,9 @@ from assay.sql.statement_kind import statement_kind
 
 _NOTES = re.compile(r"(?>\s|\ufeff|--[^\n]*(?:\n|\Z)|/\*(?>[^*]|\*(?!/))*\*/)*+")
 _NAME = r"(?:\w+|\"[^\"\n]+\"|`[^`\n]+`|\[[^\]\n]+\])"
-_WITH = rf"WITH\s+(?:RECURSIVE\s+)?{_NAME}\s*(?:\([^()]*\)\s*)?AS\s*(?:(?:NOT\s+)?MATERIALIZED\s*)?\("
-_QUERY = rf"{_WITH}|SELECT\b|VALUES\s*\(|FROM\s+\S+(?!\s+import\b)\s"
+_GAP = r"(?>\s|--[^\n]*\n|#[^\n]*\n|/\*(?>[^*]|\*(?!/))*\*/)"
+_WITH = rf"WITH(?=[\s/-]){_GAP}++(?:RECURSIVE\s+)?{_NAME}\s*(?:\([^()]*\)\s*)?AS\s*(?:(?:NOT\s+)?MATERIALIZED\s*)?\("
+_QUERY = rf"{_WITH}|(?-i:WITH)\s|SELECT\b|VALUES\s*\(|FROM\s+\S+(?!\s+import\b)\s"
 _COMMAND = (
     "INSERT|UPDATE|DELETE|MERGE|REPLACE|CREATE|ALTER|DROP|TRUNCATE|EXPLAIN|PRAGMA|PIVOT|UNPIVOT|ATTACH|DETACH|VACUUM|"
     "GRANT|REVOKE|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|DECLARE|EXECUTE|EXEC|ANALYZE|REINDEX|TABLE|DESCRIBE|DESC|"
@@ -36,7 +37,11 @@ _DOUBTFUL = re.compile(
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
 _TITLE_LINE = re.compile(r"\n[ \t>]*[A-Z][a-z'’]+\b")
-_FIRST_WORD = re.compile(r"[\W_]*(?P<word>\w+)(?P<colon>:?)")
+_SENTENCE = re.compile(
+    r"[\W_]*+(?:\d+[\W_]*+)?(?:[A-Z][A-Za-z'’]*+(?:[*_]*:|[ \t]*[.!*_]*+[ \t]*(?:\r?\n|\Z)|,?(?:[ ][a-z'’]++)++[^\w=(])"
+    r"|(?:[a-z'’]++[ ,]++){3}[a-z])"
+)
+"""The beginning of a sentence or a heading. SQL that no parser can read must not be taken for one."""
 
 _AT_LINE_START = re.compile(rf"^[ \t>*-]*(?P<query>\(*(?:{_WITH}|SELECT\b))", re.MULTILINE | re.IGNORECASE)
 _AFTER_A_MARK = re.compile(rf"[:`\"“.!?][ \t*]*(?P<query>\(*(?:{_WITH}|SELECT\b))", re.IGNORECASE)
@@ -53,7 +58,7 @@ _MOST_CUTS = 12
 _MOST_PARSED = 24
 """Texts that are parsed to find the statements in one text."""
 _LONGEST_PARSED = 20_000
-_DIALECTS = ("", "sqlite", "mysql", "tsql")
+_DIALECTS = ("", "sqlite", "mysql", "tsql", "snowflake", "bigquery")
 
 Opening = Literal["query", "command", "perhaps"]
 
@@ -91,6 +96,14 @@ def _after_semicolons(text: str) -> Iterator[str]:
     plain = _QUOTED.sub(lambda found: " " * len(found[0]), text)
     for semicolon in re.finditer(r";(?=\s*[^\s;])", plain):
         yield text[semicolon.end() :]
+
+
+def statements_in_words(text: str) -> list[Candidate]:
+    """As `statements_in`, unless the text begins with SQL that the parser cannot read: then none of it is prose."""
+    found = statements_in(text)
+    opening = opening_of(text)
+    begins_elsewhere = bool(found) and _NOTES.sub("", text[: found[0].start]).strip(" (") != ""
+    return [] if opening == "command" or (opening == "query" and begins_elsewhere) else found
 
 
 def statements_in(text: str) -> list[Candidate]:
@@ -152,7 +165,9 @@ def _statement_at(text: str, start: int, parser: _Parser, *, marked: bool) -> Ca
         if not (_HAS_FROM.search(query) or (marked and in_capitals)):
             return None
         # The parser may not know what an engine does: capital letters in one paragraph are SQL, too.
-        known = place == 0 and marked and in_capitals and " FROM " in f" {' '.join(query.split())} "
+        known = (
+            place == 0 and marked and in_capitals and query[-1] != "." and " FROM " in f" {' '.join(query.split())} "
+        )
         if not parser.reads(query) and not (known and not _TITLE_LINE.search(query)):
             continue
         stop = start + len(query)
@@ -184,14 +199,9 @@ def _is_prose(tail: str) -> bool:
     tail = tail.lstrip(_AFTER_END)
     if (notes := _NOTES.match(tail)) is not None:
         tail = tail[notes.end() :]
-    first = _FIRST_WORD.match(tail)
-    if first is None or not tail:
+    if not re.search(r"\w", tail) or opening_of(tail) == "query":  # a further query is a candidate of its own
         return True
-    if _GOES_ON.match(tail) or opening_of(tail) in ("query", "command"):
-        # A further query is a candidate of its own.
-        return opening_of(tail) == "query"
-    word = first["word"]
-    return any(map(str.islower, word)) or word in ("I", "A") or bool(first["colon"]) or word.isdigit()
+    return not _GOES_ON.match(tail) and opening_of(tail) != "command" and _SENTENCE.match(tail) is not None
 
 
 def _end_of(text: str, start: int) -> tuple[int, bool]:
