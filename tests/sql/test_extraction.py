@@ -75,8 +75,10 @@ def test_the_one_statement_is_found_however_it_is_wrapped(wrapping: str, query: 
         "SELECT a, -- Draft: SELECT b FROM t\n  b FROM t",
         "SELECT ```a``` FROM t",
         "SELECT a FROM v\n\nCONTEXT('i18n'='us')",
-        "WITH\n-- Get recent data\nRecent AS (SELECT a:b::STRING FROM t QUALIFY 1),\n\nlater as (SELECT 1) "
-        "SELECT * FROM Recent",
+        (
+            "WITH\n-- Get recent data\nRecent AS (SELECT a:b::STRING FROM t QUALIFY 1),\n\nlater as (SELECT 1) "
+            "SELECT * FROM Recent"
+        ),
         "EXPLAIN SELECT a FROM t",
         "EXPLAIN\nSELECT a FROM t",
         "INSERT INTO u\nSELECT a FROM t",
