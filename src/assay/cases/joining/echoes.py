@@ -119,6 +119,6 @@ def _contradicted(  # noqa: PLR0917 - private
     place = way.places[row] or 0
     return (
         f"{_row(loaded, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, and that "
-        f"of the case to which it belongs {_HOW[way.by]} is {shortened(str(echo.asked[place]), most=MOST_TEXT)}."
+        f"of the case, to which it belongs {_HOW[way.by]}, is {shortened(str(echo.asked[place]), most=MOST_TEXT)}."
         f"{counts}{advice} Only if you know that they belong together {_HOW[way.by]}: --ignore-questions"
     )

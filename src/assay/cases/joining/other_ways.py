@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from assay.cases.joining.candidates import ids_in, loose_id
+from assay.cases.fields import normal
+from assay.cases.joining.candidates import DATABASES, QUESTIONS, ids_in, loose_id
 from assay.cases.joining.ways import Way, id_column
 from assay.cases.joining.wording import BY_POSITION
 from assay.cases.paths import leaf_columns
 from assay.kept import parts_of
-from assay.ports import LoadedCases, LoadedPredictions
+from assay.ports import Column, LoadedCases, LoadedPredictions
 
 Places = Sequence[int | None]
 
@@ -41,12 +42,14 @@ def _ways(questions: LoadedCases, loaded: LoadedPredictions) -> Iterator[tuple[s
     keys = [loose_id(one.case_id) for one in parts_of(loaded.predictions, "case_id")]
     own = [loose_id(case.id) for case in parts_of(questions.cases, "id")]
     name = id_column(questions.columns) or "question_id"
-    columns = [(column.name, ids) for column in leaf_columns(loaded.beside) if (ids := ids_in(column)) is not None]
+    columns = [
+        (column.name, ids) for column in _no_echoes(leaf_columns(loaded.beside)) if (ids := ids_in(column)) is not None
+    ]
     if not questions.by_position:
         yield f"--prediction-id-column {_quoted(name)}", _places(keys, own)
         for column, ids in columns:
             yield f"--prediction-id-column {_quoted(column)}", _places(ids, own)
-    for other in leaf_columns(questions.beside):
+    for other in _no_echoes(leaf_columns(questions.beside)):
         if (values := ids_in(other)) is None:
             continue
         yield f"--id-column {_quoted(other.name)}", _places(keys, values)
@@ -55,6 +58,11 @@ def _ways(questions: LoadedCases, loaded: LoadedPredictions) -> Iterator[tuple[s
             yield options, _places(ids, values)
     if count == len(questions.cases):
         yield BY_POSITION, range(count)
+
+
+def _no_echoes(columns: Iterable[Column]) -> Iterator[Column]:
+    """The columns without those that hold questions or databases: these agree with themselves."""
+    return (column for column in columns if normal(column.name) not in QUESTIONS | DATABASES)
 
 
 def _places(ids: Sequence[str], own: Sequence[str]) -> Places:
