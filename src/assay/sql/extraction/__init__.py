@@ -5,6 +5,15 @@
 
 from assay.sql.extraction.fences import clean_query, without_thinking
 from assay.sql.extraction.objects import queries_in_json
-from assay.sql.extraction.reading import Reading, extracted, read_text, written
+from assay.sql.extraction.reading import Reading, extracted, read_text, refuses, written
 
-__all__ = ["Reading", "clean_query", "extracted", "queries_in_json", "read_text", "without_thinking", "written"]
+__all__ = [
+    "Reading",
+    "clean_query",
+    "extracted",
+    "queries_in_json",
+    "read_text",
+    "refuses",
+    "without_thinking",
+    "written",
+]

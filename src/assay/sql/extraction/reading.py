@@ -25,7 +25,8 @@ from assay.sql.extraction.statements import is_statement, opening_of, statements
 _REFUSES = re.compile(
     r"\b(?:I|we)(?: am|'m|’m| are|'re|’re)?(?: sorry[,.]?(?: but)? I)? ?"
     r"(?:cannot|can ?not|can't|can’t|could not|couldn't|unable to|not able to|won't|will not|decline to|refuse to) "
-    r"(?:\w+ ){0,2}?(?:answer|write|generate|provide|produce|create|give|formulate|construct|help|determine)"
+    r"(?:\w+ ){0,2}?(?:answer|write|generate|provide|produce|create|give|formulate|construct|help|determine|"
+    r"assist|comply|judge|compare|decide|evaluate|assess|do that|do this)"
     r"|\b(?:question|request|it|this|that)(?: \w+){0,2} (?:cannot|can ?not|can't|can’t|could not|couldn't) be "
     r"(?:\w+ )?(?:answered|determined|expressed)"
     r"|\b(?:unanswerable|not answerable)\b"
@@ -68,6 +69,11 @@ class Reading:
     """Other statements in the text, which do not count: drafts, and all of several of which none is the final one."""
 
 
+def refuses(words: str) -> bool:
+    """Whether words say that their author does not, or cannot, do what was asked."""
+    return _REFUSES.search(words) is not None
+
+
 def read_text(text: str) -> Reading:
     """The query in a text.
 
@@ -97,7 +103,7 @@ def read_text(text: str) -> Reading:
         return Reading(query=None, words=words, others=others[:_MOST_OTHERS])
     after = answer[chosen.end :].strip().lstrip(";`")
     words = _EMPTY_FENCE.sub("", f"{answer[: chosen.start].strip()}\n{after}").strip()
-    if not is_null_word(chosen.query) and _REFUSES.search(without_fences(words)):
+    if not is_null_word(chosen.query) and refuses(without_fences(words)):
         return Reading(query=None, words=answer.strip())
     rest = statements_in(without_fences(answer)) if place == "fence" else ()
     others = (*drafts, *(candidate.query for candidate in (*found, *rest)))
