@@ -25,9 +25,8 @@ def check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: Way) ->
         same, wrong = echo.compared(way.places)
         if wrong:
             counts = f" {len(wrong)} of {len(same)} predictions differ like this." if len(wrong) > 1 else ""
-            raise InputError(
-                _contradicted(echo, wrong[0], counts, _advice(echoes, questions, loaded, way), loaded, way)
-            )
+            advice = _advice(echoes, questions, loaded, way)
+            raise InputError(f"{_contradicted(echo, wrong[0], questions, loaded, way)}{counts}{advice} {_LAST}")
         compared |= same
     if way.by != "row":
         _check_other_columns(questions, loaded, way)
@@ -112,13 +111,14 @@ def _advice(echoes: Sequence[_Echo], questions: LoadedCases, loaded: LoadedPredi
     return f" {better}" if better else f" {did_you_mean(candidates_of(questions, loaded))}".rstrip()
 
 
-def _contradicted(  # noqa: PLR0917 - private
-    echo: _Echo, row: int, counts: str, advice: str, loaded: LoadedPredictions, way: Way
-) -> str:
-    """What a prediction repeats, what its case has, and what to do."""
+_LAST = "Only if you know that they belong together as they are joined now: --ignore-questions"
+
+
+def _contradicted(echo: _Echo, row: int, questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> str:
+    """What a prediction repeats, and what its case has."""
     place = way.places[row] or 0
     return (
         f"{_row(loaded, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, and that "
-        f"of the case, to which it belongs {_HOW[way.by]}, is {shortened(str(echo.asked[place]), most=MOST_TEXT)}."
-        f"{counts}{advice} Only if you know that they belong together {_HOW[way.by]}: --ignore-questions"
+        f"of the case {questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
+        f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}."
     )
