@@ -28,7 +28,7 @@ _REFUSES = re.compile(
     r"(?:\w+ ){0,2}?(?:answer|write|generate|provide|produce|create|give|formulate|construct|help|determine|"
     r"assist|comply|judge|compare|decide|evaluate|assess|do that|do this)"
     r"|\b(?:question|request|it|this|that)(?: \w+){0,2} (?:cannot|can ?not|can't|can’t|could not|couldn't) be "
-    r"(?:\w+ )?(?:answered|determined|expressed)"
+    r"(?:\w+ )?(?:answered|determined|expressed)(?! (?:by|from|in|using|with|without) (?:a single|just|one|only)\b)"
     r"|\b(?:unanswerable|not answerable)\b"
     r"|\b(?:is|it's) (?:not possible|impossible) to (?:\w+ ){0,2}?(?:answer|write|generate|provide|determine)"
     r"|^\W*(?:(?:sql|query|answer|final answer)\W+)?null\W*$",
@@ -102,7 +102,7 @@ def read_text(text: str) -> Reading:
         words = (beside_json(answer) if place == "json" else answer).strip()
         return Reading(query=None, words=words, others=others[:_MOST_OTHERS])
     after = answer[chosen.end :].strip().lstrip(";`")
-    words = _EMPTY_FENCE.sub("", f"{answer[: chosen.start].strip()}\n{after}").strip()
+    words = _EMPTY_FENCE.sub("", f"{answer[: chosen.start].strip().rstrip('`')}\n{after}").strip()
     if not is_null_word(chosen.query) and refuses(without_fences(words)):
         return Reading(query=None, words=answer.strip())
     rest = statements_in(without_fences(answer)) if place == "fence" else ()
