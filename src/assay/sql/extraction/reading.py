@@ -161,9 +161,12 @@ def extracted(prediction: Prediction, *, live: bool = False) -> Prediction:
 
 
 def written(prediction: Prediction) -> Prediction:
-    """The prediction with its text as it came, in place of the query that was extracted from it."""
+    """The prediction with its text as it came, in place of the query that was extracted from it.
+
+    A tool call is not a text: its argument stays the query.
+    """
     found = prediction.extraction
-    if found is None:
+    if found is None or found.place == "tool":
         return prediction
     query = prediction.query if found.place is None else prediction.raw
     return remade(prediction, query=query, raw=None if query == prediction.raw else prediction.raw, extraction=None)
