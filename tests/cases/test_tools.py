@@ -18,6 +18,7 @@ from assay import registry
 from assay.cases import load_predictions, load_questions, recognise
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction
+from assay.sql.extraction import extracted
 
 GOLD, ANSWER = "SELECT name FROM t", "SELECT T.name FROM t AS T"
 
@@ -148,7 +149,7 @@ def test_of_a_conversation_in_a_file_of_ragas_the_last_turn_is_read(tmp_path: Pa
     for document in (samples, samples[1:], {"samples": samples}):
         cases, predictions = _read(_written(tmp_path, document))
         assert {case.question for case in cases} == {"Which names?"}
-        queries = [one.query for one in predictions]
+        queries = [extracted(one).query for one in predictions]
         assert queries[-4:] == [ANSWER, ANSWER, None, ANSWER]
         failure = predictions[-2].failure
         assert failure is not None
@@ -186,7 +187,7 @@ def test_each_tools_own_file_is_read_whole(
         "cost": prediction.cost_usd,
         **{field: getattr(case, field) for field in known if field != "cost"},
     } == {"id": case.id, **expected}
-    assert prediction.query == ANSWER
+    assert extracted(prediction).query == ANSWER
     if prediction.tokens is not None:
         assert (prediction.tokens.input, prediction.tokens.output) == (7, 2)
         assert prediction.timings_s == (("latency_s", 1.5),)
@@ -278,7 +279,7 @@ def test_a_log_packed_with_zstandard_is_read_by_every_python(tmp_path: Path) -> 
     }
     cases, predictions = _read(_zstandard(tmp_path, members))
     assert [(case.id, case.question) for case in cases] == [("1", "Which names? (1)"), ("2", "Which names? (2)")]
-    assert [one.query for one in predictions] == [ANSWER] * 2
+    assert [extracted(one).query for one in predictions] == [ANSWER] * 2
     formats = registry.case_formats()
     for spoilt in (
         {"samples/1_epoch_1.json": members["samples/1_epoch_1.json"][:-30]},
@@ -349,6 +350,10 @@ def test_the_toolkit_keeps_the_names_of_the_benchmark_that_it_was_made_from(
     assert [one.query for one in several[1]] == [ANSWER, None]
 
 
+def _queries(path: Path) -> list[str | None]:
+    return [extracted(one).query for one in _read(path)[1]]
+
+
 def test_a_packed_log_is_the_same_as_the_document(tmp_path: Path) -> None:
     samples = [_sample(number) for number in (1, 2, 10)]
     packed, document = _packed(tmp_path, samples[::-1]), _written(tmp_path, _log(samples))
@@ -356,7 +361,7 @@ def test_a_packed_log_is_the_same_as_the_document(tmp_path: Path) -> None:
         (case.id, case.question, case.golds) for case in _read(document)[0]
     ]
     assert [case.id for case in _read(packed)[0]] == ["1", "2", "10"]
-    assert [one.query for one in _read(packed)[1]] == [one.query for one in _read(document)[1]] == [ANSWER] * 3
+    assert _queries(packed) == _queries(document) == [ANSWER] * 3
 
 
 def test_of_several_epochs_one_is_named(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_run_is_judged_written_and_summed_up(server: ChatEmulator, run: Path) 
     assert re.search(r"^equivalent +2 of 5 +40\.0 % +\[\d", printed, re.M)
     assert re.search(r"^no predicted query +1, not equivalent without asking", printed, re.M)
     assert re.search(r"^position bias +0 of 5 pairs", printed, re.M)
-    assert re.search(r"^questions +9 asked, 1 kept", printed, re.M)
+    assert re.search(r"^questions +9 asked, 0 kept from before, 1 with the same prompt", printed, re.M)
     assert re.search(r"^cost +0\.\d{4} USD", printed, re.M)
     again = _json(server, run)
     assert (again["spending"]["questions"], again["spending"]["kept"]) == (0, 10)
@@ -153,8 +153,17 @@ def test_a_position_biased_model_is_unscored_and_reported(run: Path) -> None:
 def test_refusals_are_unscored_with_their_reason(run: Path) -> None:
     with ChatEmulator(answers=lambda _: ChatAnswer(refusal="no \x1b[31mthanks"), token=KEY) as server:
         status, printed, said = _command(run, "--model", "judge-1", "-q", env=_env(server))
-    assert (status, "unfinished: nothing could be judged" in said) == (3, True)
+        asked = len(server.bodies)
+        assert asked == 9
+        again = _command(run, "--model", "judge-1", "-q", env=_env(server))
+        assert len(server.bodies) == asked, "what was refused is not paid for again"
+        _command(run, "--model", "judge-1", "-q", "--retry-refusals", env=_env(server))
+        assert len(server.bodies) == 2 * asked
+    assert status == again[0] == 0
+    assert "the judge refused 4 cases of 5: --retry-refusals asks again" in said
     assert re.search(r"^unscored +4 of 5\n +4 x the judge refused: no .*thanks", printed, re.M)
+    assert re.search(r"^questions +9 asked, 0 kept from before, 1 with the same prompt", printed, re.M)
+    assert re.search(r"^questions +0 asked, 10 kept from before$", again[1], re.M)
     assert "\x1b" not in printed
 
 

@@ -299,10 +299,45 @@ def test_answers_are_kept_and_cost_nothing_the_second_time(asking: Asking, tmp_p
     assert (spent.questions, spent.kept, spent.input_tokens, spent.cost_usd) == (0, 4, 0, 0.0)
 
 
-def test_what_was_no_verdict_is_asked_again(asking: Asking, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ChatAnswer(content="I think that"),
+        ChatAnswer(content="{", finish_reason="length"),
+        ChatAnswer(content=""),
+        ChatAnswer(error={"message": "overloaded"}),
+    ],
+)
+def test_what_was_no_verdict_is_asked_again(answer: ChatAnswer, asking: Asking, tmp_path: Path) -> None:
     cache = tmp_path / "answers.sqlite"
-    assert _opinion(asking, ChatAnswer(refusal="no"), cache=cache).equivalent is None
+    assert _opinion(asking, answer, cache=cache).equivalent is None
     assert _opinion(asking, verdict(True), cache=cache).equivalent is True
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ChatAnswer(refusal="no"),
+        ChatAnswer(content=None, refusal="I must not."),
+        ChatAnswer(content="", finish_reason="content_filter"),
+        ChatAnswer(content="I'm sorry, but I can't assist with that request."),
+        ChatAnswer(content="I am unable to compare these queries."),
+    ],
+)
+def test_a_refusal_is_kept_as_an_abstention(answer: ChatAnswer, asking: Asking, tmp_path: Path) -> None:
+    cache = tmp_path / "answers.sqlite"
+    given = answer
+    with ChatEmulator(answers=lambda _: given) as server:
+        first = asking(server, cache=cache).judge(OTHER)
+        assert first.equivalent is None
+        assert [vote.abstained for vote in first.votes] == [True, True]
+        given = ChatAnswer(content=verdict(True))
+        kept = asking(server, cache=cache).judge(OTHER)
+        assert (kept.equivalent, [vote.cached for vote in kept.votes]) == (None, [True, True])
+        assert len(server.bodies) == 2
+        assert asking(server, cache=cache, retry_refusals=True).judge(OTHER).equivalent is True
+        assert asking(server, cache=cache).judge(OTHER).equivalent is True, "the later answer replaced the refusal"
+        assert len(server.bodies) == 4
 
 
 def test_a_damaged_answer_is_asked_again_and_another_file_is_an_error(asking: Asking, tmp_path: Path) -> None:

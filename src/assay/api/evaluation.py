@@ -68,7 +68,7 @@ from assay.ports import Metric, NeededDatabase, System
 from assay.protections import lacking
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
-from assay.runs.plan import databases_of, plan_work, works_of
+from assay.runs.plan import TextReading, databases_of, plan_work, works_of
 from assay.runs.work_lists import PackedWorks
 from assay.sdmx.gc_pause import collector_paused
 
@@ -107,6 +107,7 @@ def evaluate(
     tags: Sequence[str] = (),
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
+    extract: bool = True,
     lint: bool | LintOptions = False,
     witness: bool | WitnessSettings = False,
     scratch: str | None = None,
@@ -155,6 +156,8 @@ def evaluate(
         tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
         files: how to read the files, where they do not show it themselves.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        extract: evaluate the one SQL statement in a prediction whose text has other words; False: evaluate every text
+            as it came. The benchmarks' own metrics score the text of a file in either case.
         lint: also look for what is doubtful about the golds themselves, and show it beside the verdicts, with the
             accuracy without the doubtful cases (docs/guides/lint.md). No verdict depends on it.
         witness: also look for a database that parts each right answer from gold, or for a proof that there is none: the
@@ -200,6 +203,7 @@ def evaluate(
         rescore=rescore,
         name=name,
         tags=tags,
+        extract=extract,
         lint=lint,
         witness=witness_settings(witness),
         scratch=scratch,
@@ -235,6 +239,7 @@ def evaluate_inputs(
     rescore: bool = False,
     name: str | None = None,
     tags: Sequence[str] = (),
+    extract: bool = True,
     lint: bool | LintOptions = False,
     witness: WitnessSettings | None = None,
     scratch: str | None = None,
@@ -322,11 +327,12 @@ def evaluate_inputs(
             name=name,
             repeats=repeats,
             tags=read_tags(tags),
+            extract=extract,
             suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
         bases = {text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()}
         provenance = provenance_of(inputs, fingerprints, list(urls.values()))
-        works = works_of(inputs.cases, inputs.predictions, named_databases, named_golds)
+        works = works_of(inputs.cases, inputs.predictions, named_databases, named_golds, texts=_texts(extract, system))
         with collector_paused():
             large = system is None and len(inputs.cases) > LARGE
             planned = PackedWorks(len(inputs.cases), works, bases) if large else list(works)
@@ -349,7 +355,10 @@ def evaluate_inputs(
             system=system,
             cases=inputs.cases,
             answered=lambda answers: replace(
-                job, works=plan_work(repeated(inputs.cases, repeats), answers, locate, locate_gold)
+                job,
+                works=plan_work(
+                    repeated(inputs.cases, repeats), answers, locate, locate_gold, texts=_texts(extract, system)
+                ),
             ),
             output=output,
             overwrite=overwrite,
@@ -361,6 +370,12 @@ def evaluate_inputs(
     if cache is not None:
         cache.make_room()
     return done
+
+
+def _texts(extract: bool, system: System | None) -> TextReading:  # noqa: FBT001 - private
+    if not extract:
+        return "off"
+    return "file" if system is None else "live"
 
 
 def _check_together(

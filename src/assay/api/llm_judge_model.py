@@ -53,6 +53,7 @@ def open_judge(
     max_tokens: int | None = None,
     concurrency: int = 4,
     cache: str | os.PathLike[str] | None = None,
+    retry_refusals: bool = False,
     prompt: str | Prompt | None = None,
     keep_comments: bool = False,
     usd_per_million_input: float | None = None,
@@ -61,8 +62,9 @@ def open_judge(
     """Open a judge, to be closed after use or used in a ``with`` statement; closing it closes its model.
 
     ``samples`` is the number of answers in each order of the two queries. ``cache`` names a file that keeps
-    answers, so that the same question to the same model is paid for once. ``prompt`` is a text as
-    ``assay judge --show-prompt`` prints it. Raises InputError and UsageError.
+    answers, so that the same question to the same model is paid for once. A refusal is an answer, too:
+    ``retry_refusals`` asks again what was refused before. ``prompt`` is a text as ``assay judge --show-prompt`` prints
+    it. Raises InputError and UsageError.
     """
     if not isinstance(prompt, Prompt):
         prompt = (
@@ -75,6 +77,7 @@ def open_judge(
         max_tokens=max_tokens,
         concurrency=concurrency,
         cache=None if cache is None else Path(cache),
+        retry_refusals=retry_refusals,
         usd_per_million_input=usd_per_million_input,
         usd_per_million_output=usd_per_million_output,
         prompt=prompt,

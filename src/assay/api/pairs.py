@@ -17,6 +17,7 @@ from assay.ports import Executions, Task, TaskDone
 from assay.reports.text.pair import HEAD_ROWS
 from assay.runs.strengths import SAME_TEXT, is_same_text, match_task, with_strength
 from assay.runs.worker_tasks import CaseTask
+from assay.sql.extraction import extracted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,9 @@ def examine_pair(
         raise InputError(f"{url} is a template: name one database")
     check_databases([url], {})
     case = Case(id="0", question="", golds=golds, options=CaseOptions(ordered=ordered))
-    task = CaseTask(case=case, prediction=Prediction(case_id="0", query=predicted_sql), url=url, head_rows=HEAD_ROWS)
+    task = CaseTask(
+        case=case, prediction=extracted(Prediction(case_id="0", query=predicted_sql)), url=url, head_rows=HEAD_ROWS
+    )
     with make_pool(comparison, limits or Limits(), (), 1, diagnose=True) as pool:
         (outcome,) = pool.run([[Task(id=0, payload=task, database=url)]])
         evidence, executions = read_outcome(outcome)

@@ -35,6 +35,7 @@ from assay.model import (
 from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.runs.store.codec import decode_evidence
 from assay.runs.worker_tasks import CaseOutcome, CaseTask
+from assay.sql.extraction import extracted
 
 _KEPT_POOLS = 2
 
@@ -168,7 +169,7 @@ def _gathered(
     if isinstance(predicted_sql, GivenResult):
         prediction = Prediction(case_id="0", result=predicted_sql)
     else:
-        prediction = Prediction(case_id="0", query=predicted_sql)
+        prediction = extracted(Prediction(case_id="0", query=predicted_sql))
     task = CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows)
     return read_outcome(_POOLS.run(limits or Limits(), task, causes=causes))
 

@@ -74,6 +74,9 @@ def judge(  # one parameter an option
         typer.Option(metavar="FILE", help=f"Where answers are kept. Default: {CACHE_NAME} in the run's folder."),
     ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no answers, and take none.")] = False,
+    retry_refusals: Annotated[
+        bool, typer.Option("--retry-refusals", help="Ask again what the judge refused to answer before.")
+    ] = False,
     concurrency: Concurrency = None,
     token: Annotated[
         str | None, typer.Option(metavar="TEXT", help="API key. Better in OPENAI_API_KEY.", show_default=False)
@@ -134,6 +137,7 @@ def judge(  # one parameter an option
         temperature=temperature,
         concurrency=concurrency or CONCURRENCY,
         cache=kept,
+        retry_refusals=retry_refusals,
         prompt=wording,
         usd_per_million_input=price_in,
         usd_per_million_output=price_out,

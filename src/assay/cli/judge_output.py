@@ -67,6 +67,7 @@ def _vote(vote: Vote) -> dict[str, Any]:
         "equivalent": vote.equivalent,
         "difference": vote.difference,
         "failure": None if vote.failure is None else vote.failure.message,
+        "abstained": vote.abstained,
         "input_tokens": None if vote.tokens is None else vote.tokens.input,
         "output_tokens": None if vote.tokens is None else vote.tokens.output,
         "latency_s": vote.latency_s,
@@ -107,10 +108,15 @@ def show_opinions(
 def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
     """Say on standard error which cases lack an opinion, and end with status 3 as an unfinished run does.
 
-    So it ends where a case lacks a vote, which the same command asks for again, and where no case has an opinion for
-    any reason. Where every vote came and some cases have an opinion, unscored cases stay so, and the status is 0.
+    It does so if a case lacks a vote, which the same command asks for again, and if no case has an opinion, unless the
+    judge refused. If every vote came and some cases have an opinion, unscored cases stay so, and the status is 0. A
+    refusal is an abstention: it is kept, and asking again is for --retry-refusals.
     """
-    asked = [case for case in judged if case.asked]
+    refused = sum(case.abstained for case in judged)
+    if refused:
+        were = "1 case" if refused == 1 else f"{refused:,} cases"
+        print(f"note: the judge refused {were} of {len(judged):,}: --retry-refusals asks again", file=sys.stderr)
+    asked = [case for case in judged if case.asked and not case.abstained]
     without = [case for case in asked if case.equivalent is None]
     open_ = [case for case in without if case.lacks_votes]
     if open_ or (without and len(without) == len(asked)):
@@ -134,6 +140,7 @@ def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:
         "cases": len({case.case_id for case in judged}),
         "equivalent": asdict(_equivalent(judged)),
         "unscored_reasons": [{"reason": reason, "cases": count} for reason, count in unscored.most_common()],
+        "refused": sum(case.abstained for case in judged),
         "without_query": sum(case.equivalent is False and not case.asked for case in judged),
         "pairs_asked": len(opinions),
         "position_bias": sum(one.position_bias for one in opinions) if judge.settings.both_orders else None,
@@ -160,6 +167,8 @@ def _show_pair(case: JudgedCase) -> None:
 def _show_numbers(numbers: Mapping[str, Any], *, single: bool) -> None:
     typer.echo(f"judged by {one_line(numbers['judge'])}")
     if not single:
+        if numbers["refused"]:
+            _line("refused", f"{numbers['refused']} of {numbers['cases']}")
         _line("equivalent", _rate(numbers["equivalent"]))
         _line("unscored", f"{numbers['equivalent']['unscored']} of {numbers['cases']}")
         for entry in numbers["unscored_reasons"][:_REASONS_SHOWN]:
@@ -176,7 +185,8 @@ def _show_numbers(numbers: Mapping[str, Any], *, single: bool) -> None:
     else:
         _line("position bias", f"{numbers['position_bias']} of {numbers['pairs_asked']} pairs")
     spent = numbers["spending"]
-    _line("questions", f"{spent['questions']} asked, {spent['kept']} kept from before")
+    same = f", {spent['shared']} with the same prompt as another" if spent["shared"] else ""
+    _line("questions", f"{spent['questions']} asked, {spent['kept']} kept from before{same}")
     uncounted = f"; {spent['uncounted']} answers were not counted by the server" if spent["uncounted"] else ""
     _line("tokens", f"{spent['input_tokens']:,} in, {spent['output_tokens']:,} out{uncounted}")
     if spent["cost_usd"] is not None:

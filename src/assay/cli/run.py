@@ -146,6 +146,12 @@ def run(  # one parameter an option
     ignore_questions: Annotated[
         bool, typer.Option("--ignore-questions", help="Accept answers that repeat another question than their case's.")
     ] = False,
+    extract: Annotated[
+        bool,
+        typer.Option(
+            "--extract/--no-extract", help="Evaluate the one statement in a prediction with words besides it."
+        ),
+    ] = True,
     sheet: Sheet = None,
     prediction_sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of the predictions' workbook.")] = None,
     encoding: Encoding = None,
@@ -176,6 +182,10 @@ def run(  # one parameter an option
     prompt: Annotated[
         str | None,
         typer.Option(metavar="NAME|FILE", help="chat: ddl, ddl-or-null, llmsql-0, -1, -5 or a file. [default: ddl]"),
+    ] = None,
+    query_tool: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="chat: the tool that executes queries. Default: named as run_sql or query."),
     ] = None,
     show_prompt: Annotated[
         bool, typer.Option("--show-prompt", help="chat: print the first case's prompt, and ask nothing.")
@@ -252,6 +262,7 @@ def run(  # one parameter an option
             encoding=prediction_encoding,
         ),
         ignore_questions=ignore_questions or None,
+        extract=None if extract else False,
         baseline=gates.baseline,
     )
     settings = with_file(cases, flags, needs_database=True)
@@ -288,6 +299,7 @@ def run(  # one parameter an option
                 decision_path=decision_path,
                 confidence_path=confidence_path,
                 prompt=prompt,
+                query_tool=query_tool,
                 price_in=price_in,
                 price_out=price_out,
             ),
@@ -394,6 +406,7 @@ def run_settings(
                 tags=settings.tags or (),
                 files=_files(settings),
                 allow_unmatched=bool(settings.allow_unmatched),
+                extract=settings.extract is not False,
                 lint=_lint_options(settings, wanted=lint),
                 witness=False if witness is None else witness,
                 scratch=scratch,

@@ -48,13 +48,22 @@ class JudgedCase:
 
     @property
     def lacks_votes(self) -> bool:
-        """Whether it has no verdict because some question got no readable answer: asking again may help."""
+        """Whether it has no verdict because some question got no readable answer: asking again may help.
+
+        It does not help if the judge refused to answer.
+        """
         return self.equivalent is None and any(
-            vote.failure is not None
+            vote.failure is not None and not vote.abstained
             for opinion in self.opinions
             if opinion.equivalent is None
             for vote in opinion.votes
         )
+
+    @property
+    def abstained(self) -> bool:
+        """Whether it has no verdict because the judge refused to answer a question."""
+        votes = [vote for opinion in self.opinions if opinion.equivalent is None for vote in opinion.votes]
+        return self.equivalent is None and not self.lacks_votes and any(vote.abstained for vote in votes)
 
     @property
     def opinion(self) -> Opinion | None:

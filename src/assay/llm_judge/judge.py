@@ -38,6 +38,8 @@ class JudgeSettings:
     """A pair with a longer query (without comments) is unscored: the queries might differ in the part cut off."""
     cache: Path | None = None
     """A file to keep answers in; None: nothing is kept."""
+    retry_refusals: bool = False
+    """Ask again what the judge refused to answer before."""
     usd_per_million_input: float | None = None
     usd_per_million_output: float | None = None
     prompt: Prompt = field(default_factory=Prompt)
@@ -62,6 +64,8 @@ class QueryJudge:
         self._lock = Lock()
         self._under_way: dict[bytes, Lock] = {}
         """A lock per cache key whose question is being asked."""
+        self._answered: set[bytes] = set()
+        """The cache keys whose questions were answered since the judge was opened."""
 
     def judge(self, pair: QueryPair) -> Opinion:
         """The opinion on one pair. Raises SystemUnusable where the model can answer nothing at all."""
@@ -187,11 +191,15 @@ class QueryJudge:
         with alone:
             kept = self._cache.get(key)
             if kept is not None:
-                return vote_of(kept, order=order, sample=sample, cached=True, material=material)
+                shared = key in self._answered
+                vote = vote_of(kept, order=order, sample=sample, cached=True, shared=shared, material=material)
+                if shared or not (vote.abstained and settings.retry_refusals):
+                    return vote
             answer = self._asked(messages, seed, schema)
             vote = vote_of(answer, order=order, sample=sample, material=material)
-            if isinstance(answer, Completion) and vote.equivalent is not None:
+            if isinstance(answer, Completion) and (vote.equivalent is not None or vote.abstained):
                 self._cache.put(key, answer)
+                self._answered.add(key)
         return vote
 
     def _asked(
@@ -221,7 +229,9 @@ class Spending:
     questions: int
     """Questions sent to the model now."""
     kept: int
-    """Questions answered from the cache."""
+    """Questions answered from the cache, by answers of earlier calls."""
+    shared: int
+    """Questions with the same prompt as another one of these, whose answer they share."""
     input_tokens: int
     output_tokens: int
     uncounted: int
@@ -244,7 +254,8 @@ def spending(opinions: Iterable[Opinion], settings: JudgeSettings) -> Spending:
         cost = (input_tokens * (prices[0] or 0.0) + output_tokens * (prices[1] or 0.0)) / 1_000_000
     return Spending(
         questions=len(asked),
-        kept=len(votes) - len(asked),
+        kept=sum(vote.cached and not vote.shared for vote in votes),
+        shared=sum(vote.shared for vote in votes),
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         uncounted=len(answered) - len(counted),

@@ -9,6 +9,7 @@ from typing import Literal
 from assay.llm_judge.reply import read_verdict, yes_no
 from assay.model import Failure, TokenUsage
 from assay.ports import Completion
+from assay.sql.extraction import refuses
 
 Order = Literal["given", "swapped"]
 
@@ -28,6 +29,10 @@ class Vote:
     latency_s: float | None = None
     cached: bool = False
     """Whether the answer came from the cache, at no cost now."""
+    shared: bool = False
+    """Whether that answer was given to another question with the same prompt since the judge was opened."""
+    abstained: bool = False
+    """Whether the judge refused to answer: asking again would be refused again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,21 +114,31 @@ def unscorable(message: str) -> Failure:
 
 
 def vote_of(
-    answer: Completion | Failure, *, order: Order, sample: int, cached: bool = False, material: Sequence[str] = ()
+    answer: Completion | Failure,
+    *,
+    order: Order,
+    sample: int,
+    cached: bool = False,
+    shared: bool = False,
+    material: Sequence[str] = (),
 ) -> Vote:
     """Read one answer. A refusal, a cut answer, and one that does not end with a verdict give a vote without a verdict.
 
     ``material`` is text by others that the judge was shown: a mere repetition of it is not a verdict.
     """
-    vote = Vote(order=order, sample=sample, cached=cached)
+    vote = Vote(order=order, sample=sample, cached=cached, shared=shared)
     if isinstance(answer, Failure):
         return replace(vote, failure=unscorable(f"the judge gave no answer: {answer.message}"))
     vote = replace(vote, tokens=answer.tokens, latency_s=answer.latency_s)
     problem = _problem(answer)
     if problem is not None:
-        return replace(vote, failure=unscorable(problem))
-    found = read_verdict(answer.message.content, material)
+        abstained = bool(answer.refusal) or answer.finish_reason == "content_filter"
+        return replace(vote, failure=unscorable(problem), abstained=abstained)
+    content = answer.message.content
+    found = read_verdict(content, material)
     if isinstance(found, str):
+        if refuses(content) and not answer.tool_calls:
+            return replace(vote, failure=unscorable(f"the judge refused: {_line(content)}"), abstained=True)
         return replace(vote, failure=unscorable(found))
     difference = found.get("difference")
     said = " ".join(difference.split()) if isinstance(difference, str) else ""

@@ -39,6 +39,9 @@ class QueryMetric:
     lowest: ClassVar[float] = 0.0
     highest: ClassVar[float] = 1.0
     depends_on_queries_only: ClassVar[bool] = True
+    scores_text: ClassVar[bool] = False
+    """Whether it scores the whole text of a file's prediction, as its benchmark's script does, and not the query that
+    was extracted from the text."""
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
         """No queries besides gold and the prediction as they are."""

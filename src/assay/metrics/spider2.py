@@ -34,6 +34,7 @@ class Spider2Lite(ResultMetric):
     """
 
     name: ClassVar[str] = "spider2_lite"
+    scores_text: ClassVar[bool] = True
     meaning: ClassVar[str] = "Spider 2.0-lite: gold's columns found among the predicted ones"
     default_place: ClassVar[int] = 6
 

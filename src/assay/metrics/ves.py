@@ -41,6 +41,7 @@ class Ves(QueryMetric):
     """
 
     name: ClassVar[str] = "ves"
+    scores_text: ClassVar[bool] = True
     meaning: ClassVar[str] = "how fast the right answers are beside gold, as BIRD rewards it; 0 unless Results Match"
     highest: ClassVar[float] = 1.25
     guide_column: ClassVar[str] = "VES Score"
@@ -62,6 +63,7 @@ class BirdRves(QueryMetric):
     """BIRD's R-VES: 0 unless BIRD EX, else 100 times the root of the reward; ratios beyond 3 deviations are dropped."""
 
     name: ClassVar[str] = "bird_rves"
+    scores_text: ClassVar[bool] = True
     meaning: ClassVar[str] = "BIRD: 100 times the root of that reward; 0 unless bird_ex"
     highest: ClassVar[float] = 100.0 * math.sqrt(1.25)
     binary: ClassVar[bool] = False

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.model.case import Case, CaseOptions, ColumnRule, Prediction
+    from assay.model.case import Case, CaseOptions, ColumnRule, Extraction, ExtractionPlace, Prediction
     from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
     from assay.model.database import DatabaseUrl
     from assay.model.decision import Decision, Exchange, Given
@@ -152,6 +152,8 @@ __all__ = [
     "Exchange",
     "Execution",
     "ExecutionStatus",
+    "Extraction",
+    "ExtractionPlace",
     "Failure",
     "FailureKind",
     "FieldNames",

@@ -92,6 +92,33 @@ class Case:
         return tuple(dict.fromkeys(conditions[gold_index])) if gold_index < len(conditions) else ()
 
 
+ExtractionPlace = Literal["fence", "json", "words", "tool"]
+"""``fence`` a code fence; ``json`` a JSON object; ``words`` prose, or what follows a model's thinking; ``tool`` an
+argument of a tool call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """How a query was taken from a text that is not a statement but contains one (`assay.sql.extraction`)."""
+
+    place: ExtractionPlace | None
+    """Where in the text the query is. None: the text contains several different statements and marks none as the final
+    one, so that none of them is evaluated."""
+    others: tuple[str, ...] = ()
+    """The other statements in the text, such as a draft. They do not count."""
+    live: bool = False
+    """Whether a system gave the text when it was asked. The benchmarks' scripts score the texts of files, so that their
+    metrics score the extracted query of a live system and the whole text of a file."""
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why no statement of the text is evaluated; None if one is."""
+        if self.place is not None:
+            return None
+        message = f"it contains {len(self.others)} different statements and does not mark one of them as the final one"
+        return Failure(stage="read", kind="no_query", blame="system", message=message)
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
@@ -128,6 +155,8 @@ class Prediction:
     """For SDMX: the answers to the questions of the conversation, in their order; ``query`` is then None."""
     repeat: int = 0
     """Zero-based: which of several answers to the same question this is."""
+    extraction: Extraction | None = None
+    """How ``query`` was taken from the text in ``raw``; None if the text is the query."""
 
     def __post_init__(self) -> None:
         if self.decision is not None and self.decision not in DECISIONS:

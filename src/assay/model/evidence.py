@@ -353,6 +353,8 @@ class RunSettings:
     """The database of gold's queries, where they have their own, with passwords masked."""
     suite: str | None = None
     """The suite whose databases answers were tried on too: its folder's name, and a hash of its content."""
+    extract: bool = True
+    """Whether the query is extracted from a prediction whose text is not a statement but contains one."""
     metric_infos: tuple[MetricInfo, ...] = ()
     """What each metric's class says of it, in the metrics' order. Runs of earlier versions have none."""
 

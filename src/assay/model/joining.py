@@ -34,5 +34,7 @@ class Joining:
     """How many answers repeat their question (or database) and were found to repeat the case's."""
     questions_ignored: bool = False
     """The questions that answers repeat were not checked, at the user's request."""
+    questions_differ: int = 0
+    """If they were not checked: how many answers repeat another question or database than their case's."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""

@@ -24,12 +24,14 @@ Flag = Literal[
     "tie_by_chance",
     "noisy_timing",
     "lenient",
+    "extracted",
 ]
 """``strict_order``: gold could not be parsed, or its ties could not be seen, so its row order counts as it came.
 ``order_by_chance``: the rows are in the order that gold asks for, but nothing in the prediction asks for it.
 ``tie_by_chance``: the prediction's own LIMIT cuts through rows that tie, and other rows of the tie would be wrong.
 ``noisy_timing``: the measured times vary so much that another measurement may earn another reward.
-``lenient``: right only by the leniency that the case or the run declares."""
+``lenient``: right only by the leniency that the case or the run declares.
+``extracted``: the prediction's text is not a statement; the one in it was evaluated."""
 
 Strength = Literal[
     "matched_on_one_database",

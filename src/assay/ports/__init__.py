@@ -26,7 +26,7 @@ from assay.ports.scoring import (
     TimedScore,
 )
 from assay.ports.suites import ChecksSuite
-from assay.ports.systems import AsksAboutDatabases, ChatMessage, ChatModel, Completion, SchemaSource, System
+from assay.ports.systems import AsksAboutDatabases, ChatMessage, ChatModel, Completion, SchemaSource, System, ToolCall
 from assay.ports.witnesses import MakesScratch, MakesTrials, PossibleAnswers, ReadsAnswers, TrialDatabase
 from assay.ports.workers import (
     LABEL_BYTES,
@@ -87,5 +87,6 @@ __all__ = [
     "TellsContent",
     "TimedMetric",
     "TimedScore",
+    "ToolCall",
     "TrialDatabase",
 ]

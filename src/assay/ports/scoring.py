@@ -102,6 +102,9 @@ class Metric(Protocol):
     Its class may have every attribute of `assay.model.MetricInfo`: whether it is ``binary``, its ``label``, its
     ``meaning``, its range, whether higher is better. That is all that reports, gates and comparisons need to know.
 
+    With ``scores_text = True`` it scores the whole text of a file's prediction, as a benchmark's script does, and not
+    the query that was extracted from the text.
+
     It may also set ``depends_on_queries_only = True``: its score then depends on the
     database, the golds, the predicted query and the case's options alone (not on the question, the
     tags or the timings), so that cases which share these are scored once.

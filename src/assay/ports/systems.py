@@ -58,6 +58,15 @@ class ChatMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool that a model asks to be called."""
+
+    name: str
+    arguments: str
+    """As they came: JSON, unless the model made a mistake."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """What a model answered."""
 
@@ -68,6 +77,8 @@ class Completion:
     """``stop``, ``length``, ``content_filter`` …; None where it was not said."""
     refusal: str | None = None
     """What the model said in place of an answer, where it refused."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """The tools that the model asks to be called, in place of an answer or beside one."""
     tokens: TokenUsage | None = None
     latency_s: float = 0.0
     """From the request to the end of the answer, without the time between attempts."""

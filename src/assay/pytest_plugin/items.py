@@ -19,7 +19,7 @@ from assay.pytest_plugin.session import CASE, DATABASE, DIFFICULTY, FLAGS, KNOWN
 from assay.pytest_plugin.sources import CaseFile, keywords_of
 from assay.reports.text.pair import HEAD_ROWS, pair_text
 from assay.reports.text.plain import one_line
-from assay.runs.plan import Work
+from assay.runs.plan import Work, to_judge
 from assay.systems.concurrency import Sayings
 
 CALLABLE = "assay_predict"
@@ -121,7 +121,7 @@ class AssayItem(pytest.Function):
         try:
             return self._checker.score(
                 self.case,
-                prediction,
+                to_judge(self.case, prediction, read.texts),
                 self._work.url,
                 gold_url=self._work.gold_url,
                 options=read.options,

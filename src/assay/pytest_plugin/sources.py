@@ -15,7 +15,7 @@ from assay.api.inputs import FileOptions, read_inputs
 from assay.errors import CaseFileError, InputError
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Limits, Prediction
 from assay.reports.text.plain import one_line
-from assay.runs.plan import Work, plan_work
+from assay.runs.plan import TextReading, Work, plan_work
 from assay.settings import RunFileSettings, read_run_file
 
 _NAME_LENGTH = 120
@@ -35,6 +35,8 @@ class CaseFile:
     options: ComparisonOptions
     """What counts as a difference."""
     limits: Limits
+    texts: TextReading
+    """How texts with words besides the query are read."""
     system: str | None
     """A live system that the file names; the plugin does not ask it."""
 
@@ -74,7 +76,8 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSetting
             "names no database: write  db: URL  in it, or assay_db in pytest's ini file", path=str(path)
         )
     golds = None if settings.gold_db is None else DatabaseUrl.parse(settings.gold_db).render
-    works = plan_work(inputs.cases, inputs.predictions, DatabaseUrl.parse(settings.db).render, golds)
+    texts: TextReading = "off" if settings.extract is False else "file"
+    works = plan_work(inputs.cases, inputs.predictions, DatabaseUrl.parse(settings.db).render, golds, texts=texts)
     for url in {url.scheme: url for work in works for url in (work.url, work.gold_url) if url is not None}.values():
         registry.engine_class(url)
     return CaseFile(
@@ -82,6 +85,7 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSetting
         has_answers=settings.predictions is not None,
         options=comparison,
         limits=settings.limits(),
+        texts=texts,
         system=settings.system,
     )
 

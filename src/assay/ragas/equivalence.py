@@ -18,6 +18,7 @@ from assay.llm_judge.opinion import unscored
 from assay.model import Failure
 from assay.ragas.llms import model_of
 from assay.ragas.result import WrongArgument
+from assay.sql.extraction import read_text
 
 __all__ = ["EquivalenceScore", "LLMSQLEquivalence", "SQLSemanticEquivalence"]
 
@@ -182,4 +183,7 @@ def _pair(sample: Any) -> QueryPair:
             raise WrongArgument(f"the sample's {name} is {text!r}: give the text of a query")
     contexts = given("reference_contexts") or ()
     schema = contexts if isinstance(contexts, str) else "\n".join(map(str, contexts))
-    return QueryPair(first=str(texts["response"]), second=str(texts["reference"]), schema=schema)
+    response, found = str(texts["response"]), read_text(str(texts["response"]))
+    if found.place is not None and found.query is not None:
+        response = found.query  # the one statement in a text that is not one, as everywhere else
+    return QueryPair(first=response, second=str(texts["reference"]), schema=schema)

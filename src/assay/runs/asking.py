@@ -16,11 +16,12 @@ from assay.errors import RunError
 from assay.model import Case, Failure, Prediction
 from assay.model.blame import has_no_answer
 from assay.ports import System
+from assay.runs.interruption import winding_up
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_value, encode_value, identity_of
 from assay.runs.store.journal import ANSWERS, Finished, Journal, damaged
 from assay.runs.store.size import within_size
-from assay.systems.concurrency import Asker, Talk, ask_all
+from assay.systems.concurrency import Asker, Talk
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 _Key: TypeAlias = tuple[str, int]
@@ -48,19 +49,31 @@ def ask(
     """
     noun = counted(repeats)
     with _Answers(system, cases, repeats=repeats, folder=folder) as answers:
+        held = answers.resumed > 0
+        asker = Asker(system, answers.questions(), concurrency=concurrency, has_answered=held)
 
         def say() -> None:
             if on_progress is not None:
-                finished, resumed = len(answers.found), answers.resumed
-                on_progress(Progress(stage="asking", total=len(answers), finished=finished, resumed=resumed, noun=noun))
+                on_progress(
+                    Progress(
+                        stage="asking",
+                        total=len(answers),
+                        finished=len(answers.found),
+                        resumed=answers.resumed,
+                        noun=noun,
+                        ending=interruption.asked,
+                        in_flight=asker.in_flight if interruption.asked else 0,
+                    )
+                )
 
         def keep(prediction: Prediction) -> None:
             answers.keep(prediction)
             say()
 
-        say()
-        held = answers.resumed > 0
-        ask_all(system, answers.questions(), concurrency=concurrency, on_answer=keep, has_answered=held)
+        with winding_up(asker.stop) as interruption:
+            say()
+            asker.run(keep, on_stop=say)
+            interruption.end_here()
         answers.check_whole()
         return tuple(answers.found[place] for place in range(len(answers)))
 
@@ -139,6 +152,16 @@ class LiveAnswers:
             if self._waiting < self._most_waiting:
                 self._room.set()
 
+    @property
+    def in_flight(self) -> int:
+        """How many questions are being asked now."""
+        return self._asker.in_flight
+
+    def finish(self) -> None:
+        """After `stop`: wait until the questions in flight have their answers, and keep them."""
+        if self._thread is not None:
+            self._thread.join()
+
     def left_s(self) -> float | None:
         """How long asking will go on at its pace so far; None before an answer has come."""
         found, before = len(self._answers.found), len(self.held)
@@ -147,7 +170,7 @@ class LiveAnswers:
         return (monotonic() - self._began) / (found - before) * (len(self) - found) if found > before else None
 
     def stop(self) -> None:
-        """Ask nothing more; what is in flight is still kept where it arrives. Safe to call from a signal handler."""
+        """Ask nothing more; `finish` waits for what is in flight. Safe to call from a signal handler."""
         self._asker.stop()
 
     def __enter__(self) -> LiveAnswers:

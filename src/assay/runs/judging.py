@@ -50,7 +50,11 @@ class Judging:
     ) -> None:
         self.job = job
         self.pool = pool
-        self.works = job.works if isinstance(job.works, PackedWorks) else WorkList(job.works, job.bases)
+        self.works = (
+            job.works
+            if isinstance(job.works, PackedWorks)
+            else WorkList(job.works, job.bases, extract=job.settings.extract)
+        )
         """The cases, each with its answer as soon as there is one."""
         self.begun = False
         """Whether the folder says that a run is being made in it."""
@@ -189,6 +193,9 @@ class Judging:
                     timed_out.append(place)
                 self._keep(journal, place, line, facts)
                 self.tell()
+            if live is not None and interruption.asked:
+                self.tell()
+                live.finish()
             interruption.end_here()
             if live is not None and live.failure is not None:
                 raise live.failure
@@ -335,7 +342,10 @@ class Judging:
         """Report the progress."""
         if self._on_progress is None:
             return
-        in_flight = self.pool.in_flight if self._ending and self.pool is not None else 0
+        in_flight = 0
+        if self._ending:
+            in_flight = 0 if self.pool is None else self.pool.in_flight
+            in_flight += 0 if self._live is None else self._live.in_flight
         if self._searching is not None:
             self._on_progress(replace(self._searching, ending=self._ending, in_flight=in_flight))
             return

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from assay.errors import InputError
 from assay.kept import parts_of
@@ -17,6 +17,7 @@ from assay.model.making import quickly_made
 from assay.runs.store.codec import identity_of, identity_without_origin
 from assay.runs.store.size import within_size
 from assay.sql.completions import completed
+from assay.sql.extraction import extracted, written
 
 _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches are whole databases."""
@@ -65,15 +66,26 @@ def databases_of(cases: Sequence[Case], locate: Locate) -> dict[str | None, Data
     return found
 
 
+TextReading = Literal["file", "live", "off"]
+"""How the text of a prediction is read that is not a statement (`assay.sql.extraction`). ``file``: the query in it is
+extracted, and the benchmarks' metrics score the text; ``live``: they score the query as well; ``off``: the text is
+evaluated as it came."""
+
+
 def plan_work(
-    cases: Sequence[Case], predictions: Sequence[Prediction], locate: Locate, locate_gold: Locate | None = None
+    cases: Sequence[Case],
+    predictions: Sequence[Prediction],
+    locate: Locate,
+    locate_gold: Locate | None = None,
+    *,
+    texts: TextReading = "file",
 ) -> list[Work]:
     """Combine each case with its answer and its database. Raises InputError, naming a case without a database.
 
     ``locate_gold`` gives the databases of gold's queries, where they have their own.
     """
     golds = None if locate_gold is None else databases_of(cases, locate_gold)
-    return list(works_of(cases, predictions, databases_of(cases, locate), golds))
+    return list(works_of(cases, predictions, databases_of(cases, locate), golds, texts=texts))
 
 
 def works_of(
@@ -81,21 +93,27 @@ def works_of(
     predictions: Sequence[Prediction],
     databases: Mapping[str | None, Database],
     gold_databases: Mapping[str | None, Database] | None = None,
+    *,
+    texts: TextReading = "file",
 ) -> Iterator[Work]:
     """As `plan_work`, one after the other."""
     for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True)):
         url = databases[case.database].url
         gold_url = None if gold_databases is None else gold_databases[case.database].url
-        yield Work(index=index, case=case, prediction=_to_judge(case, prediction), url=url, gold_url=gold_url)
+        yield Work(index=index, case=case, prediction=to_judge(case, prediction, texts), url=url, gold_url=gold_url)
 
 
-def answered(work: Work, prediction: Prediction) -> Work:
+def answered(work: Work, prediction: Prediction, texts: TextReading) -> Work:
     """The work with the answer that has arrived."""
-    return replace(work, prediction=_to_judge(work.case, prediction))
+    return replace(work, prediction=to_judge(work.case, prediction, texts))
 
 
-def _to_judge(case: Case, prediction: Prediction) -> Prediction:
-    return completed(case, within_size(prediction))
+def to_judge(case: Case, prediction: Prediction, texts: TextReading) -> Prediction:
+    """The prediction as it is evaluated: within the size that is kept, and with the query in its text."""
+    prediction = within_size(prediction)
+    if case.options.table is not None:
+        return completed(case, prediction)
+    return written(prediction) if texts == "off" else extracted(prediction, live=texts == "live")
 
 
 def digest_of(work: Work, bases: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from assay.errors import UsageError
 from assay.kept import KeptLines
 from assay.model import Case, DatabaseUrl, Prediction
-from assay.runs.plan import Work, answered, digest_of
+from assay.runs.plan import TextReading, Work, answered, digest_of
 
 _DIGEST_BYTES = 12
 
@@ -19,8 +19,9 @@ _DIGEST_BYTES = 12
 class WorkList(Sequence[Work]):
     """Work as objects. Answers may come later."""
 
-    def __init__(self, works: Sequence[Work], bases: Mapping[str, str]) -> None:
-        """``bases``: see `assay.runs.plan.digest_of`."""
+    def __init__(self, works: Sequence[Work], bases: Mapping[str, str], *, extract: bool = True) -> None:
+        """``bases``: see `assay.runs.plan.digest_of`. ``extract`` False: answers are evaluated as they come."""
+        self._texts: TextReading = "live" if extract else "off"
         self._works = list(works)
         self._bases = bases
         self._digests: dict[int, str] = {}
@@ -37,7 +38,7 @@ class WorkList(Sequence[Work]):
 
     def answer(self, place: int, prediction: Prediction) -> None:
         """The answer to the case at that place has arrived."""
-        self._works[place] = answered(self._works[place], prediction)
+        self._works[place] = answered(self._works[place], prediction, self._texts)
         self._digests.pop(place, None)
 
     def url(self, place: int) -> DatabaseUrl:

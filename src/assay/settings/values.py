@@ -134,6 +134,8 @@ class RunFileSettings:
     tags: tuple[str, ...] | None = None
     allow_unmatched: bool | None = None
     ignore_questions: bool | None = None
+    extract: bool | None = None
+    """False: do not extract the query from a prediction with words besides it."""
     case_format: str | None = None
     prediction_format: str | None = None
     case_fields: FieldNames = field(default_factory=FieldNames)

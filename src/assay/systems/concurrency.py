@@ -133,7 +133,12 @@ class _End:
     """Among the arrivals: the receiver wants no more of them."""
 
 
+class _Nothing:
+    """Nothing has arrived when asking was stopped."""
+
+
 _END = _End()
+_NOTHING = _Nothing()
 
 
 class Asker:
@@ -163,23 +168,36 @@ class Asker:
         self._room = room
         self._lock = Lock()
         self._stopped = False
+        self._asking = 0
         self._arrived: SimpleQueue[_Answer | SystemUnusable | _End | None] = SimpleQueue()
         self._rejections = Rejections(is_over=has_answered)
 
-    def run(self, on_answer: Callable[[Prediction], None]) -> None:
+    @property
+    def in_flight(self) -> int:
+        """How many questions are being asked now."""
+        return self._asking
+
+    def run(self, on_answer: Callable[[Prediction], None], *, on_stop: Callable[[], None] | None = None) -> None:
         """Ask, and hand each answer to ``on_answer`` as it arrives, in the caller's thread alone.
 
         Trouble of one question arrives as a Prediction with a Failure. Raises SystemUnusable as soon as the system
-        proves unusable, also where it has rejected every question, and passes on KeyboardInterrupt and the exceptions
-        of ``on_answer``. In each case, and after `end`, no further question is asked, and questions in flight are not
-        waited for; answers that have arrived are handed over first, unless ``on_answer`` raised.
+        proves unusable, also if it has rejected every question, and passes on KeyboardInterrupt and the exceptions of
+        ``on_answer``. In each case, and after `end`, no further question is asked, and questions in flight are not
+        waited for; answers that have arrived are handed over first, unless ``on_answer`` raised. After `stop`,
+        ``on_stop`` is called once, and the questions in flight are waited for.
         """
+        told = on_stop is None
         for number in range(self._running):
             # Daemon threads: a user who interrupts need not wait for an answer that takes minutes.
             Thread(target=self._work, name=f"assay-ask-{number}", daemon=True).start()
         try:
             while self._running:
-                arrived = self._next_arrival()
+                arrived = self._next_arrival(until_stopped=not told)
+                if on_stop is not None and not told and self._stopped:
+                    told = True
+                    on_stop()
+                if isinstance(arrived, _Nothing):
+                    continue
                 if arrived is None:
                     self._running -= 1
                 elif isinstance(arrived, SystemUnusable):
@@ -253,6 +271,15 @@ class Asker:
             return None if self._stopped else next(self._waiting, None)
 
     def _ask(self, case: Case) -> Prediction:
+        with self._lock:
+            self._asking += 1
+        try:
+            return self._asked(case)
+        finally:
+            with self._lock:
+                self._asking -= 1
+
+    def _asked(self, case: Case) -> Prediction:
         try:
             prediction = self._system.answer(case)
         except SystemUnusable:
@@ -265,13 +292,14 @@ class Asker:
             return failed(case, f"the system answered {type(prediction).__name__} in place of a Prediction")
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
-    def _next_arrival(self) -> _Answer | SystemUnusable | _End | None:
+    def _next_arrival(self, *, until_stopped: bool) -> _Answer | SystemUnusable | _End | _Nothing | None:
         """Wait for the next answer; None means that one thread has ended."""
         while True:
             try:
                 return self._arrived.get(timeout=_POLL_S)
             except Empty:
-                continue
+                if until_stopped and self._stopped:
+                    return _NOTHING
 
     def _hand_over_rest(self, on_answer: Callable[[Prediction], None]) -> None:
         """Ask nothing more, and hand over the answers that have arrived."""

@@ -51,6 +51,9 @@ class SystemOptions:
     """``http``: the path of how sure it is, from 0 to 1."""
     prompt: str | None = None
     """``chat``: the template for asking for SQL: a built-in one's name, or a file's path. None: ``ddl``."""
+    query_tool: str | None = None
+    """``chat``: the name of the tool whose SQL argument is the query, if the model calls a tool. None: any tool that is
+    named like one that executes queries, such as ``run_sql`` or ``query``."""
     price_in: float | None = None
     """``chat``: US dollars for a million tokens of input; with ``price_out`` it gives each answer's cost."""
     price_out: float | None = None

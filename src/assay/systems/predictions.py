@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 from assay.errors import AssayError
 from assay.inline_rows import NotRows, answered_rows
-from assay.model import Blame, Case, Failure, FailureKind, GivenResult, Prediction, TokenUsage
+from assay.model import Blame, Case, Extraction, Failure, FailureKind, GivenResult, Prediction, TokenUsage
 from assay.model.decision import holds_nothing
-from assay.systems.query import clean_query
+from assay.sql.extraction import Reading, clean_query, extracted, read_text
 
 _MOST_CHARACTERS = 300
 _MOST_SPOKEN, _MOST_SPOKEN_ROWS = 20_000, 100
@@ -76,12 +75,16 @@ def answered(
     explanation: str | None = None,
     tables_used: tuple[str, ...] = (),
 ) -> Prediction:
-    """The system answered ``text``: a query, perhaps in a code fence, or nothing.
+    """The system answered ``text``: a query, perhaps in a code fence, in JSON or among words; or nothing.
 
     ``said`` is its text in place of a query, quoted where there is no query. ``in_answer`` False: that text is not part
     of its answer, but came on standard error, for example. ``query_source`` is as `Prediction.query_source`.
     """
-    query = clean_query(text)
+    reading = read_text(text or "")
+    query, extraction = reading.query, extraction_of(reading)
+    if query is None and text is not None:
+        # Prose is evaluated as it is: the verdict quotes it. The content of a fence that is not SQL counts if alone.
+        query = text.strip() if reading.words and "```" in text else clean_query(text)
     failure = None
     if query is None:
         instead = first_line(next((words for words in (said, text or "") if not holds_nothing(words)), ""))
@@ -98,15 +101,22 @@ def answered(
         explanation=explanation,
         tables_used=tables_used,
         failure=failure,
+        extraction=extraction,
     )
 
 
+def extraction_of(reading: Reading) -> Extraction | None:
+    """How the query was taken from a live system's text; None if the text has no words besides the query."""
+    if reading.query is None and len(reading.others) > 1:
+        return Extraction(place=None, others=reading.others, live=True)
+    if reading.place is None or reading.bare:
+        return None
+    return Extraction(place=reading.place, others=reading.others, live=True)
+
+
 def without_fence(prediction: Prediction) -> Prediction:
-    """The answer that a caller made itself: a query in a code fence is read as one without."""
-    query = prediction.query
-    if query is None or not query.lstrip().startswith("```") or (plain := clean_query(query)) is None:
-        return prediction
-    return replace(prediction, query=plain, raw=prediction.raw or query)
+    """The answer that a caller made itself: its text is read as that of a live system."""
+    return extracted(prediction, live=True)
 
 
 def answered_with_rows(

@@ -14,7 +14,7 @@ from assay.cases.given.files import ResultFiles, of_answer, of_gold
 from assay.cases.options import counted_columns
 from assay.cases.records import Record, shortened
 from assay.cases.text.decoding import read_text
-from assay.cases.values import UnusableValue, context_of, name_of, text_of, unfenced
+from assay.cases.values import UnusableValue, context_of, name_of, text_of
 from assay.errors import CaseFileError
 from assay.model import Case, CaseOptions, ColumnUse, FieldNames, GivenResult, Prediction
 from assay.ports import LoadedCases, LoadedPredictions
@@ -97,7 +97,7 @@ def _no_file(file: Path) -> str:
 def _prediction(name: str, file: Path, files: ResultFiles, encoding: str | None) -> Prediction:
     if file.suffix.lower() == ".csv":
         return Prediction(case_id=name, result=files.read(file.name), origin=file.name)
-    query = unfenced(read_text(file, encoding)) if file.stat().st_size else ""
+    query = read_text(file, encoding) if file.stat().st_size else ""
     if not query.strip():
         return Prediction(case_id=name, failure=unanswered(f"{file.name} holds no query"), origin=file.name)
     return Prediction(case_id=name, query=query, origin=file.name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from assay.cases.joining.candidates import candidates_of
 from assay.cases.joining.contradictions import as_name, as_question, contradiction
+from assay.cases.joining.other_ways import better_way
 from assay.cases.joining.repeated import database_echo_of, echo_of
 from assay.cases.joining.ways import Way
 from assay.cases.joining.wording import MOST_TEXT, did_you_mean
@@ -17,18 +18,34 @@ from assay.ports import Column, LoadedCases, LoadedPredictions
 
 
 def check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> int:
-    """Raise where an answer repeats a question or database that is not its case's; return how many repeat their own."""
+    """Raise if a prediction repeats a question or database that is not its case's; return how many repeat their own."""
+    echoes = _echoes(questions, loaded)
     compared: set[int] = set()
-    echo = echo_of(questions, loaded)
-    if echo is not None:
-        compared |= _compare(_Echo("question", *echo), questions, loaded, way)
-    database = database_echo_of(questions, loaded)
-    if database is not None:
-        asked = [case.database for case in questions.cases]
-        compared |= _compare(_Echo("database", database, asked), questions, loaded, way)
+    for echo in echoes:
+        same, wrong = echo.compared(way.places)
+        if wrong:
+            counts = f" {len(wrong)} of {len(same)} predictions differ like this." if len(wrong) > 1 else ""
+            advice = _advice(echoes, questions, loaded, way)
+            raise InputError(f"{_contradicted(echo, wrong[0], questions, loaded, way)}{counts}{advice} {_LAST}")
+        compared |= same
     if way.by != "row":
         _check_other_columns(questions, loaded, way)
     return len(compared)
+
+
+def differing(questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> int:
+    """How many predictions repeat a question or database that is not their case's."""
+    return len({row for echo in _echoes(questions, loaded) for row in echo.compared(way.places)[1]})
+
+
+def _echoes(questions: LoadedCases, loaded: LoadedPredictions) -> list[_Echo]:
+    """What predictions repeat of their cases."""
+    found = []
+    if (echo := echo_of(questions, loaded)) is not None:
+        found.append(_Echo("question", *echo))
+    if (database := database_echo_of(questions, loaded)) is not None:
+        found.append(_Echo("database", database, [case.database for case in questions.cases]))
+    return found
 
 
 def _check_other_columns(questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> None:
@@ -43,8 +60,8 @@ def _check_other_columns(questions: LoadedCases, loaded: LoadedPredictions, way:
         f'{_row(loaded, found.row)}: the column "{name}" {"repeats a question" if found.question else "says"} '
         f"{shortened(str(found.column.values[found.row]), most=MOST_TEXT)}, and the case to which it belongs "
         f"{_HOW[way.by]} has {shortened(str(found.asked), most=MOST_TEXT)}: the rows are in another order, or of other "
-        f"questions.{rename} Name the columns of the ids (--id-column, --prediction-id-column). Where you know that "
-        "they belong together: --ignore-questions"
+        f"questions.{rename} Name the columns of the ids (--id-column, --prediction-id-column). Only if you know "
+        "that they belong together: --ignore-questions"
     )
 
 
@@ -69,27 +86,39 @@ class _Echo:
     column: Column
     asked: Sequence[object]
 
+    def compared(self, places: Sequence[int | None]) -> tuple[set[int], list[int]]:
+        """The rows whose value can be compared with that of the case at their place, and those that differ."""
+        reading = as_question if self.what == "question" else as_name
+        compared: set[int] = set()
+        wrong: list[int] = []
+        for row, (value, place) in enumerate(zip(self.column.values, places, strict=True)):
+            if place is None or not (repeated := reading(value)) or not (own := reading(self.asked[place])):
+                continue
+            compared.add(row)
+            if repeated != own:
+                wrong.append(row)
+        return compared, wrong
 
-def _compare(echo: _Echo, questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> set[int]:
-    what, column, asked = echo.what, echo.column, echo.asked
-    reading = as_question if what == "question" else as_name
-    compared: set[int] = set()
-    wrong: list[int] = []
-    for row, (value, place) in enumerate(zip(column.values, way.places, strict=True)):
-        if place is None or not (said := reading(value)) or not (own := reading(asked[place])):
-            continue
-        compared.add(row)
-        if said != own:
-            wrong.append(row)
-    if not wrong:
-        return compared
-    row, place = wrong[0], way.places[wrong[0]] or 0
-    more = f" So it is for {len(wrong)} of {len(compared)}." if len(wrong) > 1 else ""
-    hint = f" {did_you_mean(found)}" if (found := candidates_of(questions, loaded)) else ""
-    raise InputError(
-        f"{_row(loaded, row)}: its {what} is "
-        f"{shortened(str(column.values[row]), most=MOST_TEXT)}, and that of the case "
-        f"{questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
-        f"{shortened(str(asked[place]), most=MOST_TEXT)}.{more}{hint} Where you know that they belong together: "
-        "--ignore-questions"
+
+def _advice(echoes: Sequence[_Echo], questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> str:
+    """Which way of joining agrees with what predictions repeat, or which columns may be meant."""
+
+    def agrees(places: Sequence[int | None]) -> tuple[int, int]:
+        counts = [echo.compared(places) for echo in echoes]
+        return len(set().union(*(rows for rows, _ in counts))), sum(len(rows) for _, rows in counts)
+
+    better = better_way(questions, loaded, way, agrees)
+    return f" {better}" if better else f" {did_you_mean(candidates_of(questions, loaded))}".rstrip()
+
+
+_LAST = "Only if you know that they belong together as they are joined now: --ignore-questions"
+
+
+def _contradicted(echo: _Echo, row: int, questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> str:
+    """What a prediction repeats, and what its case has."""
+    place = way.places[row] or 0
+    return (
+        f"{_row(loaded, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, and that "
+        f"of the case {questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
+        f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}."
     )

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from assay.cases.from_records import unanswered
-from assay.cases.joining.echoes import check_echoes
+from assay.cases.joining.echoes import check_echoes, differing
 from assay.cases.joining.ways import Way, way_of
 from assay.cases.joining.wording import no_fit
 from assay.errors import InputError
@@ -65,6 +65,7 @@ def join(
     if questions.cases and loaded.predictions and len(unmatched) == len(loaded.predictions):
         raise InputError(no_fit(questions, loaded))
     compared = 0 if ignore_questions else check_echoes(questions, loaded, way)
+    differ = differing(questions, loaded, way) if ignore_questions else 0
     return Joined(
         predictions=_answers(questions, loaded, answered_by, exact=way.by == "id" and not way.loose),
         unmatched=tuple(unmatched),
@@ -76,6 +77,7 @@ def join(
             loose_ids=way.loose,
             questions_compared=compared,
             questions_ignored=ignore_questions,
+            questions_differ=differ,
             left_out=_left_out(questions, loaded),
         ),
     )

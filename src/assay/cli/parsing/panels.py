@@ -23,6 +23,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--confidence-column",
         "--allow-unmatched",
         "--ignore-questions",
+        "--extract",
     ),
     "Queries": ("--sql", "--gold", "--question", "--schema", "--dialect", "--only", "--keep-comments"),
     "Database": (
@@ -112,6 +113,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--verify-ssl",
         "--data-catalog-verify-ssl",
         "--prompt",
+        "--query-tool",
         "--show-prompt",
         "--body",
         "--query-path",
@@ -122,7 +124,15 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--price-in",
         "--price-out",
     ),
-    "The judge": ("--calibrate", "--labels", "--samples", "--one-order", "--temperature", "--no-cache"),
+    "The judge": (
+        "--calibrate",
+        "--labels",
+        "--samples",
+        "--one-order",
+        "--temperature",
+        "--no-cache",
+        "--retry-refusals",
+    ),
     "Metrics and comparison": (
         "--metrics",
         "--as-denodo",

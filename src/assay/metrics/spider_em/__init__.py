@@ -47,6 +47,7 @@ class _ExactSetMatch(QueryMetric):
     """What `SpiderEm` and its components share. The best of several golds that the script can read counts."""
 
     needs_schema: ClassVar[bool] = True
+    scores_text: ClassVar[bool] = True
 
     def score(
         self,

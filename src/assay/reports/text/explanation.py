@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import indent
 
 from assay.diagnosis import CAUSES, SELECTION
-from assay.model import Diagnosis, Evidence, Repair
+from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
 from assay.reports.text.given import given_text, golds_text
-from assay.reports.text.plain import one_line
+from assay.reports.text.plain import clipped, one_line
 from assay.reports.text.refutation import refutation_text, witness_sql
 
 _LENGTH = 500
+_TEXT_LENGTH = 4_000
 _MARGIN = "    "
 
 
@@ -31,6 +32,8 @@ def _lines(item: Evidence) -> Iterator[str]:
         yield f"\ngold:\n{indent(gold.strip(), _MARGIN)}"
     if item.prediction.query is not None:
         yield f"\nprediction:\n{indent(item.prediction.query.strip(), _MARGIN)}"
+    if (extraction := item.prediction.extraction) is not None:
+        yield from _extracted(extraction, item.prediction.raw)
     if item.prediction.result is not None:
         yield f"\nprediction:\n{indent(given_text(item.prediction.result), _MARGIN)}"
     if item.refutation is not None:
@@ -47,6 +50,24 @@ def _lines(item: Evidence) -> Iterator[str]:
         yield f"\nno cause: {why}"
         return
     yield from diagnosis_lines(item.diagnosis)
+
+
+_PLACES: Mapping[ExtractionPlace, str] = {
+    "fence": "a code fence in the text",
+    "json": "JSON in the text",
+    "words": "the words of the text",
+    "tool": "an argument of the tool call",
+}
+
+
+def _extracted(extraction: Extraction, text: str | None) -> Iterator[str]:
+    """Where the query was in the text, the statements that do not count, and the text."""
+    if extraction.place is not None:
+        yield f"\nThe prediction is not a statement. The one that counts is from {_PLACES[extraction.place]}."
+    for query in extraction.others:
+        yield f"\nalso in the text, not counted:\n{indent(query.strip(), _MARGIN)}"
+    if text is not None:
+        yield f"\ntext:\n{indent(clipped(text.strip(), limit=_TEXT_LENGTH), _MARGIN)}"
 
 
 def _selected(item: Evidence) -> Iterator[str]:

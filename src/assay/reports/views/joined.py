@@ -42,7 +42,14 @@ def joining_notes(joining: Joining | None) -> Iterable[str]:
         ids = plural(joining.loose_ids, "id")
         yield f"{ids} of predictions differ from the case's in letter case, blanks, leading zeros or .0 alone."
     if joining.questions_ignored:
-        yield "What predictions repeat of their questions was not compared (--ignore-questions)."
+        ignored = "What predictions repeat of their questions was not compared (--ignore-questions)."
+        if differ := joining.questions_differ:
+            repeat = "repeats" if differ == 1 else "repeat"
+            ignored += (
+                f" Warning: {plural(differ, 'prediction')} {repeat} another question or database than the case's and "
+                "may belong to another case."
+            )
+        yield ignored
     if joining.left_out:
         names = ", ".join(one_line(name, limit=40) for name in joining.left_out[:5])
         yield f"Not read, of the workbook: {plural(len(joining.left_out), 'sheet')} ({names})."

@@ -49,6 +49,7 @@ FLAGS: Mapping[str, str] = {
     "timeout": "a query ran out of time",
     "noisy_timing": "the measured times vary so much that another measurement may earn another reward",
     "lenient": "right only by what the case or the run declares to be no mistake",
+    "extracted": "the prediction is not a statement: the one in its text was evaluated",
     "strict_order": "gold's ties could not be seen, so its row order was taken as it came",
 }
 

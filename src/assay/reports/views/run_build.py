@@ -253,6 +253,7 @@ class _Builder:
             which = " and" if counted == none else f", of which {counted:,}"
             said = f"{which} {_counts(counted)} as incorrect" if counted else ""
             yield f"{plural(none, self.asking)} got no answer{said}."
+        yield from self.extracted_notes()
         vacuous = next((count.count for count in numbers.flags if count.name == "vacuous"), 0)
         if vacuous:
             without = self.figure(numbers.overall, "non_empty_match")
@@ -275,6 +276,17 @@ class _Builder:
             yield (
                 f"The system of this run ({provenance.platform}) lacks protections: {lacks}. Judge queries that you do "
                 "not trust on Linux or in a container."
+            )
+
+    def extracted_notes(self) -> Iterable[str]:
+        """A note on how many predictions are texts that contain the statement that was evaluated."""
+        count = next((count.count for count in self.numbers.flags if count.name == "extracted"), 0)
+        if count:
+            contain = "contains" if count == 1 else "contain"
+            yield (
+                f"{plural(count, 'prediction')} {_is(count)} not a statement but {contain} one, which was evaluated "
+                "(flag extracted; --no-extract evaluates texts as written). The benchmarks' own metrics score the "
+                "whole text of a file's prediction."
             )
 
     def open_gold_notes(self) -> Iterable[str]:

@@ -42,6 +42,7 @@ _NOT_USED = (
     b'"decision":null,"confidence":null,',
     b',"code":null',
     b'"query_source":null,',
+    b',"extraction":null',
 )
 """Fields of cases and answers that were added later, as they are where nothing uses them."""
 _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'

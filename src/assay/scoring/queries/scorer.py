@@ -41,6 +41,7 @@ from assay.scoring.queries.verdicts import Finding, blame, is_no_query, undisput
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.scoring.timekeeping import SILENT, OutOfTimeError, Timekeeper
 from assay.sql import is_nondeterministic
+from assay.sql.extraction import written
 
 
 class QueryScorer:
@@ -95,7 +96,8 @@ class QueryScorer:
         if prediction.query is None or not self._repeatable or case.expects != "answer" or prediction.given != "answer":
             return self.score(case, prediction, url, gold_url=gold_url).evidence
         at = url.text if gold_url is None else (url.text, gold_url.text)
-        key = ("verdict", at, case.golds, case.results, prediction.query, case.options)
+        text = None if prediction.extraction is None else (prediction.raw, prediction.extraction)
+        key = ("verdict", at, case.golds, case.results, prediction.query, text, case.options)
         known = self._executor.recall(*key)
         if not isinstance(known, Evidence):
             evidence = self.score(case, prediction, url, gold_url=gold_url).evidence
@@ -124,6 +126,37 @@ class QueryScorer:
             scored = self.score(case, held_back, url, requests, gold_url=gold_url)
             evidence = remade(scored.evidence, prediction=prediction)
             return ScoredCase(evidence=evidence, executions=scored.executions)
+        scored = self._scored(case, prediction, url, requests, gold_url=gold_url)
+        return scored if prediction.extraction is None else self._with_text(scored, url, gold_url)
+
+    def _with_text(self, scored: ScoredCase, url: DatabaseUrl, gold_url: DatabaseUrl | None) -> ScoredCase:
+        """The case with the flag that its query was extracted, and with the benchmarks' scores of the whole text."""
+        evidence = scored.evidence
+        found = evidence.prediction.extraction
+        if found is None or found.place is None:
+            return scored
+        scores = evidence.scores
+        if not found.live and any(getattr(metric, "scores_text", False) for metric in self._metrics):
+            of_text = self._scored(
+                evidence.case, written(evidence.prediction), url, (), gold_url=gold_url
+            ).evidence.scores
+            scores = tuple(
+                theirs if getattr(metric, "scores_text", False) else ours
+                for metric, ours, theirs in zip(self._metrics, scores, of_text, strict=True)
+            )
+        verdict = replace(evidence.verdict, flags=evidence.verdict.flags | {"extracted"})
+        return replace(scored, evidence=remade(evidence, verdict=verdict, scores=scores))
+
+    def _scored(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        requests: Sequence[QueryRequest],
+        *,
+        gold_url: DatabaseUrl | None,
+    ) -> ScoredCase:
+        """As `score`, of a question that must be answered and a prediction that answers it."""
         at = Places(predicted=url, gold=url if gold_url is None else gold_url)
         golds = self._gold_executions(case, at.gold)
         predicted = None

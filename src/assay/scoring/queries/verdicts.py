@@ -96,7 +96,10 @@ class Finding:
             failure, words = _prose(predicted.query), "the prediction fails"
         else:
             failure, words = predicted.failure or _cut_short(), "the prediction fails"
-            if failure.kind == "error" and not _BEGINS_LIKE_SQL.match(predicted.query):
+            extraction = self.prediction.extraction
+            if extraction is not None and extraction.failure is not None:
+                failure = extraction.failure
+            elif failure.kind == "error" and not _BEGINS_LIKE_SQL.match(predicted.query):
                 failure = _prose(predicted.query)
         failure = blamed(failure, "predicted")
         rule = ruling(failure, "predicted")

@@ -16,6 +16,7 @@ from assay.systems.address import MASK, is_secret_name
 from assay.systems.chat.adapting import Adaptations
 from assay.systems.chat.address import SCHEME, ChatAddress, chat_address
 from assay.systems.chat.stream import parse_answer
+from assay.systems.chat.tool_calls import tool_calls_of
 from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import Exchange, Reply
 from assay.systems.http.extras import parameter_value, text_of, token_usage
@@ -186,6 +187,7 @@ class HttpChatModel:
             completion,
             message=replace(message, content=self.scrub(message.content)),
             refusal=None if refusal is None else self.scrub(refusal),
+            tool_calls=tuple(replace(call, arguments=self.scrub(call.arguments)) for call in completion.tool_calls),
         )
 
 
@@ -249,6 +251,7 @@ def _completion(reply: Reply) -> Completion:
         model=text_of(reply.said.get("model")),
         finish_reason=text_of(choice.get("finish_reason")),
         refusal=text_of(message.get("refusal")) or text_of(refused),
+        tool_calls=tool_calls_of(message),
         tokens=token_usage(reply.said.get("usage")),
         latency_s=reply.latency_s,
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assay.errors import InputError, SystemUnusable
-from assay.model import Case, Failure, Prediction, TokenUsage
+from assay.model import Case, Extraction, Failure, Prediction, TokenUsage
 from assay.model.decision import holds_nothing
 from assay.ports import ChatMessage, Completion, SchemaSource
+from assay.sql.extraction import without_thinking
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import Prompt, PromptTemplate
-from assay.systems.chat.query_finder import read_answer, without_thinking
+from assay.systems.chat.query_finder import Said, read_answer
+from assay.systems.chat.tool_calls import queries_of, runs_queries
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_messages
 from assay.systems.predictions import first_line, without_query
@@ -75,7 +77,10 @@ class ChatSqlSystem:
 
 def _prediction(case: Case, completion: Completion, prompt: Prompt, options: SystemOptions) -> Prediction:
     text = completion.message.content
-    said = read_answer(text)
+    said = _of_tools(completion, options) or read_answer(text)
+    if completion.tool_calls:
+        calls = [f"{call.name}({call.arguments})" for call in completion.tool_calls]
+        text = "\n".join([*filter(str.strip, [text]), *calls])
     cut = completion.finish_reason == "length" and (said.query is None or not said.complete)
     query = None if cut else said.query
     notes = [] if prompt.note is None else [f"Asked with a part of the database: {prompt.note}."]
@@ -87,25 +92,54 @@ def _prediction(case: Case, completion: Completion, prompt: Prompt, options: Sys
         tokens=completion.tokens,
         explanation="\n".join([*notes, said.words]).strip() or None,
         cost_usd=cost_usd(completion.tokens, options),
-        failure=None if query is not None else _why_none(completion, said.words),
+        failure=None if query is not None else _why_none(completion, said, options),
+        extraction=None if cut else said.extraction,
     )
 
 
-def _why_none(completion: Completion, words: str) -> Failure:
+def _of_tools(completion: Completion, options: SystemOptions) -> Said | None:
+    """The query that the model asks a tool to execute; None if it calls no such tool."""
+    queries = queries_of(completion.tool_calls, options.query_tool)
+    if not queries:
+        return None
+    words = without_thinking(completion.message.content).strip()
+    if len(queries) > 1:
+        return Said(query=None, words=words, extraction=Extraction(place=None, others=tuple(queries), live=True))
+    return Said(query=queries[0], words=words, extraction=Extraction(place="tool", live=True))
+
+
+def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Failure:
+    words = said.words
     if completion.refusal is not None:
-        said = first_line(completion.refusal)
-        return without_query(f'the model refused to answer: "{said}"', words=said)
+        refusal = first_line(completion.refusal)
+        return without_query(f'the model refused to answer: "{refusal}"', words=refusal)
     if completion.finish_reason == "content_filter":
         return _unanswered("the answer was kept back by the endpoint's content filter")
     if completion.finish_reason == "length":
         message = "the answer was cut off at its length limit before the query ended: give it more tokens (max_tokens)"
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+    if said.extraction is not None and said.extraction.failure is not None:
+        return said.extraction.failure
+    if completion.tool_calls:
+        return _of_other_tools(completion, options)
     if not holds_nothing(words):
         return without_query(f'the model gave no query; it said: "{first_line(words)}"', words=words)
     content = completion.message.content
     if rest := without_thinking(content).strip():
         return _unanswered(f'the model gave no query: its answer begins "{first_line(rest)}"')
     return _unanswered(f"the model gave no query{', only its thoughts' if content.strip() else ''}")
+
+
+def _of_other_tools(completion: Completion, options: SystemOptions) -> Failure:
+    """The failure of an answer that calls tools, none of which gives a query."""
+    names = dict.fromkeys(call.name for call in completion.tool_calls)
+    shown = ", ".join(f'"{first_line(name)}"' for name in names)
+    what = f"the model called the tool {shown}" if len(names) == 1 else f"the model called the tools {shown}"
+    if any(runs_queries(name, options.query_tool) for name in names):
+        return _unanswered(f"{what}, and no argument of the call is one SQL statement")
+    return _unanswered(
+        f"{what} and gave no query: name the tool that executes queries (--query-tool NAME), if it is one"
+    )
 
 
 def _unanswered(message: str) -> Failure:

@@ -23,6 +23,8 @@ class ChatAnswer:
     """The state as in DIAL: a client has to send it back to go on with the conversation."""
     finish_reason: str | None = "stop"
     refusal: str | None = None
+    tool_calls: tuple[tuple[str, str], ...] = ()
+    """The tools that the model asks to be called, each with its name and its arguments in JSON."""
     usage: Mapping[str, Any] | None = None
     """The token counts; None: words are counted."""
     no_choices: bool = False
@@ -34,6 +36,11 @@ class ChatAnswer:
         message: dict[str, Any] = {"role": "assistant", "content": self.content}
         if self.refusal is not None:
             message["refusal"] = self.refusal
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {"id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": arguments}}
+                for index, (name, arguments) in enumerate(self.tool_calls)
+            ]
         custom: dict[str, Any] = {}
         if self.attachments:
             custom["attachments"] = [dict(one) for one in self.attachments]

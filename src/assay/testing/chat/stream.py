@@ -32,6 +32,10 @@ def _events(answer: ChatAnswer, model: str, usage: Any) -> bytes:
     content = message["content"] if isinstance(message["content"], str) else ""
     deltas += [{"content": piece} for piece in _pieces(content)]
     deltas += [{"refusal": piece} for piece in _pieces(answer.refusal or "")]
+    for index, (name, arguments) in enumerate(answer.tool_calls):
+        begun = {"index": index, "id": f"call_{index}", "type": "function"}
+        deltas.append({"tool_calls": [{**begun, "function": {"name": name, "arguments": ""}}]})
+        deltas += [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in _pieces(arguments)]
     for index, attachment in enumerate(answer.attachments):
         rest = dict(attachment)
         first, last = _halves(rest.pop("data", None))

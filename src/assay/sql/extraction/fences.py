@@ -1,0 +1,103 @@
+"""The marks around a query: code fences, a model's thinking, semicolons at the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.model.decision import holds_nothing, is_null_word
+from assay.sql.extraction.candidate import Candidate
+from assay.sql.extraction.statements import opening_of
+
+_SQL_LANGUAGES = (
+    "postgresql",
+    "snowflake",
+    "bigquery",
+    "postgres",
+    "sqlite3",
+    "mariadb",
+    "sqlite",
+    "duckdb",
+    "oracle",
+    "plsql",
+    "pgsql",
+    "mysql",
+    "tsql",
+    "vql",
+    "sql",
+)
+_LANGUAGE = "|".join(_SQL_LANGUAGES)
+_CLEANED_FENCE = re.compile(
+    r"```(?:[ \t]*(?:\w+[ \t]*)?\r?\n|(?:sql|vql)\b)?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE
+)
+FENCE = re.compile(
+    rf"(?P<mark>`{{3,}}+|~{{3,}}+)(?:[ \t]*(?P<language>[\w+-]*)[ \t]*\r?\n|(?P<beside>{_LANGUAGE})\b)?"
+    r"(?P<body>.*?)(?P<end>(?P=mark)|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+# A comment after the last semicolon is removed with it, unless a quote shows that it may be part of a text.
+_END = re.compile(r"(?:\s*;)+\s*(?:--[^\n'\"]*)?\Z")
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THINKING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+
+
+def clean_query(text: str | None) -> str | None:
+    """The query without code fence, trailing semicolon and surrounding space; None if there is none.
+
+    A text of nothing but comments is not a query. Of several code fences, the first that is not empty counts.
+    Everything else is unchanged, including comments.
+    """
+    if text is None:
+        return None
+    if "```" in text:
+        text = next((body for body in _CLEANED_FENCE.findall(text) if body.strip()), "")
+    if holds_nothing(text):
+        return None
+    return without_end(text) or None
+
+
+def without_end(text: str) -> str:
+    """The text without the semicolons at its end, a comment after them, and surrounding space."""
+    # Stripping first leaves one place to start matching from, however many semicolons the text has.
+    text = text.strip()
+    cut = text.rfind(";")
+    while cut > 0 and text[cut - 1] in "; \t\r\n":
+        cut -= 1
+    if cut >= 0 and (end := _END.match(text, cut)):
+        text = text[: end.start()]
+    return text.strip()
+
+
+def without_thinking(text: str) -> str:
+    """The text without a model's thinking. Some servers send the end mark of the thinking without its start mark."""
+    text = _THINKING.sub("", text)
+    *_, answer = _THINKING_END.split(text)
+    return answer
+
+
+def thinking_in(text: str) -> str:
+    """A model's thinking, which `without_thinking` removes."""
+    ends = [*_THINKING.finditer(text), *_THINKING_END.finditer(text)]
+    return text[: max((end.end() for end in ends), default=0)]
+
+
+def is_one_fence(text: str) -> bool:
+    """Whether a text is one code fence and nothing else."""
+    fence = FENCE.match(text.strip())
+    return fence is not None and fence.end() == len(text.strip())
+
+
+def without_fences(text: str) -> str:
+    """The words of a text, with blanks in place of its code fences: positions stay the same."""
+    return FENCE.sub(lambda fence: "".join("\n" if character == "\n" else " " for character in fence[0]), text)
+
+
+def fenced(text: str) -> Iterator[Candidate]:
+    """The code fences that hold SQL: those that say so, and any others whose content begins like SQL."""
+    for fence in FENCE.finditer(text):
+        language = (fence["language"] or fence["beside"] or "").lower()
+        body = fence["body"]
+        query = clean_query(body)
+        if query is None or not (language in _SQL_LANGUAGES or opening_of(body) is not None or is_null_word(query)):
+            continue
+        yield Candidate(query=query, start=fence.start(), end=fence.end(), complete=bool(fence["end"]))

@@ -1,0 +1,172 @@
+"""Read the text of a prediction: it is a statement, or it contains exactly one, or neither."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.model import Extraction, ExtractionPlace, Prediction
+from assay.model.decision import holds_nothing, is_null_word
+from assay.model.making import remade
+from assay.sql.extraction.candidate import Candidate, choose
+from assay.sql.extraction.fences import (
+    clean_query,
+    fenced,
+    is_one_fence,
+    thinking_in,
+    without_end,
+    without_fences,
+    without_thinking,
+)
+from assay.sql.extraction.objects import beside_json, queries_in_json
+from assay.sql.extraction.statements import is_statement, opening_of, statements_in, statements_in_words
+
+_REFUSES = re.compile(
+    r"\b(?:I|we)(?: am|'m|’m| are|'re|’re)?(?: sorry[,.]?(?: but)? I)? ?"
+    r"(?:cannot|can ?not|can't|can’t|could not|couldn't|unable to|not able to|won't|will not|decline to|refuse to) "
+    r"(?:\w+ ){0,2}?(?:answer|write|generate|provide|produce|create|give|formulate|construct|help|determine|"
+    r"assist|comply|judge|compare|decide|evaluate|assess|do that|do this)"
+    r"|\b(?:question|request|it|this|that)(?: \w+){0,2} (?:cannot|can ?not|can't|can’t|could not|couldn't) be "
+    r"(?:\w+ )?(?:answered|determined|expressed)(?! (?:by|from|in|using|with|without) (?:a single|just|one|only)\b)"
+    r"|\b(?:unanswerable|not answerable)\b"
+    r"|\b(?:is|it's) (?:not possible|impossible) to (?:\w+ ){0,2}?(?:answer|write|generate|provide|determine)"
+    r"|^\W*(?:(?:sql|query|answer|final answer)\W+)?null\W*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_THINKING_MARK = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
+_EMPTY_FENCE = re.compile(r"```\w*\s*```")
+_MOST_OTHERS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a text holds.
+
+    ======================================  ==========================  =========
+    text                                    ``query``                   ``place``
+    ======================================  ==========================  =========
+    ``SELECT 1;``                           ``SELECT 1``                None
+    one code fence                          its content                 ``fence``
+    ``{"sql": "SELECT 1"}``                 ``SELECT 1``                ``json``
+    prose with one statement                the statement               ``words``
+    thinking, then a statement              the statement               ``words``
+    two different statements                None; both are ``others``   None
+    prose, or a refusal beside a statement  None                        None
+    ======================================  ==========================  =========
+    """
+
+    query: str | None
+    place: ExtractionPlace | None = None
+    """Where in the text the query is; None if the text is the query, or has none."""
+    words: str = ""
+    """The text besides the query, without the thinking."""
+    bare: bool = False
+    """Whether the text has no words besides the query: it is a statement, one code fence or one JSON object."""
+    complete: bool = True
+    """False if the query goes to the end of the text and no mark ends it."""
+    others: tuple[str, ...] = ()
+    """Other statements in the text, which do not count: drafts, and all of several of which none is the final one."""
+
+
+def refuses(words: str) -> bool:
+    """Whether words say that their author does not, or cannot, do what was asked."""
+    return _REFUSES.search(words) is not None
+
+
+def read_text(text: str) -> Reading:
+    """The query in a text.
+
+    A text that is a statement is that statement. Otherwise the code fences count, else JSON, else statements in the
+    words, if they hold exactly one statement, or mark one as the final one. Text between ``<think>`` and ``</think>``
+    is skipped. A text that declines has no query, except the word ``null`` if it is all of its answer.
+    """
+    if holds_nothing(text):
+        return Reading(query=None)
+    if is_null_word(text) or is_statement(text):
+        return Reading(query=without_end(text), bare=True, complete=text.rstrip().endswith(";"))
+    answer = without_thinking(text)
+    drafts = _drafts(text) if answer != text else ()
+    if holds_nothing(answer):
+        return Reading(query=None, words=answer.strip())
+    if answer != text and is_statement(answer):
+        complete = answer.rstrip().endswith(";")
+        return Reading(query=without_end(answer), place="words", complete=complete, others=drafts)
+    place, found = _found(answer)
+    chosen = choose(answer, found)
+    if not found and opening_of(answer) in ("query", "command"):
+        # No dialect that the parser knows, or a mistake: the engine says what is wrong with it.
+        return Reading(query=without_end(answer), bare=answer == text, place=None if answer == text else "words")
+    if chosen is None:
+        others = tuple(dict.fromkeys(candidate.query for candidate in found))
+        words = (beside_json(answer) if place == "json" else answer).strip()
+        return Reading(query=None, words=words, others=others[:_MOST_OTHERS])
+    after = answer[chosen.end :].strip().lstrip(";`")
+    words = _EMPTY_FENCE.sub("", f"{answer[: chosen.start].strip().rstrip('`')}\n{after}").strip()
+    if not is_null_word(chosen.query) and refuses(without_fences(words)):
+        return Reading(query=None, words=answer.strip())
+    rest = statements_in(without_fences(answer)) if place == "fence" else ()
+    others = (*drafts, *(candidate.query for candidate in (*found, *rest)))
+    return Reading(
+        query=clean_query(chosen.query) if place != "words" else without_end(chosen.query),
+        place=place,
+        words=words,
+        bare=answer == text and place != "words" and (is_one_fence(text) or not words),
+        complete=chosen.complete,
+        others=tuple(dict.fromkeys(one for one in others if one != chosen.query))[:_MOST_OTHERS],
+    )
+
+
+def _found(answer: str) -> tuple[ExtractionPlace, Sequence[Candidate]]:
+    """The statements in a text that is not one, and where they are."""
+    whole = answer.strip()
+    as_json = whole.startswith(("{", "["))
+    if not as_json and (found := list(fenced(answer))):
+        return "fence", found
+    found, declined = queries_in_json(answer)
+    if found or declined:
+        return "json", () if declined else found
+    if as_json and (found := list(fenced(answer))):
+        return "fence", found
+    bare = whole.strip("`").strip().removeprefix("sql").strip()
+    if is_null_word(bare):
+        return "fence" if bare != whole else "words", [Candidate(query=bare, start=0, end=len(answer))]
+    return "words", statements_in_words(without_fences(answer))
+
+
+def _drafts(text: str) -> tuple[str, ...]:
+    """The statements in a model's thinking."""
+    thoughts = _THINKING_MARK.sub(" ", thinking_in(text))
+    found = list(fenced(thoughts)) or statements_in(thoughts)
+    return tuple(dict.fromkeys(candidate.query for candidate in found))[:_MOST_OTHERS]
+
+
+def extracted(prediction: Prediction, *, live: bool = False) -> Prediction:
+    """The prediction with the one query that its text contains; unchanged if the text is a statement or declines.
+
+    ``live``: a system gave the text when it was asked. The text stays in ``raw``.
+    """
+    text = prediction.query
+    if text is None or prediction.extraction is not None or prediction.given != "answer":
+        return prediction
+    reading = read_text(text)
+    if reading.query is None:
+        if len(reading.others) < 2:
+            return prediction
+        return remade(prediction, extraction=Extraction(place=None, others=reading.others, live=live))
+    if reading.place is None:
+        return prediction
+    how = None if live and reading.bare else Extraction(place=reading.place, others=reading.others, live=live)
+    return remade(prediction, query=reading.query, raw=prediction.raw or text, extraction=how)
+
+
+def written(prediction: Prediction) -> Prediction:
+    """The prediction with its text as it came, in place of the query that was extracted from it.
+
+    A tool call is not a text: its argument stays the query.
+    """
+    found = prediction.extraction
+    if found is None or found.place == "tool":
+        return prediction
+    query = prediction.query if found.place is None else prediction.raw
+    return remade(prediction, query=query, raw=None if query == prediction.raw else prediction.raw, extraction=None)

@@ -1,0 +1,143 @@
+"""One reading of a prediction's text, whether it comes from a file, memory, a live system or a pair."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.sql.test_extraction import WRAPPINGS
+
+import assay
+from assay.api.run import Run
+from assay.api.single import gather_evidence
+from assay.model import Case, Evidence, Prediction
+from assay.reports.json.run import case_document
+from assay.reports.text.explanation import explanation_of
+
+GOLD, OTHER = "SELECT a FROM t WHERE b = 1", "SELECT a FROM t"
+AMBIGUOUS = f"```sql\n{GOLD}\n```\nor\n```sql\n{OTHER}\n```"
+TEXTS = {
+    "bare": GOLD,
+    **{name: wrap(GOLD) for name, wrap in WRAPPINGS.items()},
+    "several": AMBIGUOUS,
+    "declined": f"I cannot answer that. The closest is:\n```sql\n{GOLD}\n```",
+    "wrong": f"Here it is:\n```sql\n{OTHER}\n```",
+}
+CASES = [Case(id=name, question=name, golds=(GOLD,)) for name in TEXTS]
+OFFICIAL = ("bird_ex", "bird_soft_f1", "spider_ex", "spider_em")
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("data") / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (a INTEGER, b INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, 1), (2, 2), (3, 1)])
+    return f"sqlite:///{path}"
+
+
+class Live:
+    """A system that answers the texts."""
+
+    name = "live"
+
+    def describe(self) -> str:
+        return "live"
+
+    def answer(self, case: Case) -> Prediction:
+        return Prediction(case_id=case.id, query=TEXTS[case.id])
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def _run(source: str, folder: Path, database: str, **settings: object) -> Run:
+    file = folder / "predictions.jsonl"
+    file.write_text("".join(json.dumps({"id": name, "query": text}) + "\n" for name, text in TEXTS.items()))
+    predictions = {
+        "file": file,
+        "mapping": TEXTS,
+        "callable": lambda case: TEXTS[case.id],
+        "system": Live(),
+    }[source]
+    return assay.evaluate(
+        CASES,
+        predictions,  # type: ignore[arg-type]
+        databases=database,
+        metrics=["match", *OFFICIAL],
+        workers=1,
+        **settings,  # type: ignore[arg-type]
+    )
+
+
+def _by_id(run: Run) -> dict[str, Evidence]:
+    return {item.case.id: item for item in run.evidence}
+
+
+@pytest.mark.parametrize("source", ["file", "mapping", "callable", "system"])
+def test_every_source_is_read_alike(source: str, tmp_path: Path, database: str) -> None:
+    found = _by_id(_run(source, tmp_path, database))
+    wrong = {"several", "declined", "wrong"}
+    assert {name for name, item in found.items() if item.outcome == "incorrect"} == wrong
+    assert {item.prediction.query for name, item in found.items() if name not in wrong} == {GOLD}
+    assert "contains 2 different statements" in found["several"].verdict.reason
+    assert "extracted" in found["words and a fence"].verdict.flags
+    assert "extracted" not in found["bare"].verdict.flags | found["several"].verdict.flags
+
+
+def test_the_benchmarks_score_the_text_of_a_file(tmp_path: Path, database: str) -> None:
+    found = _by_id(_run("file", tmp_path, database))
+    plain = _by_id(_run("file", tmp_path, database, extract=False))
+    for name, item in found.items():
+        assert [item.score(metric) for metric in OFFICIAL] == [plain[name].score(metric) for metric in OFFICIAL], name
+        expected = 1.0 if name == "bare" else 0.0
+        assert item.score("bird_ex") is not None
+        assert item.score("bird_ex").value == expected, name  # type: ignore[union-attr]
+    live = _by_id(_run("system", tmp_path, database))
+    assert {one.value for one in (live["words and a fence"].score(metric) for metric in OFFICIAL) if one} == {1.0}
+
+
+@pytest.mark.parametrize("source", ["file", "mapping", "system"])
+def test_without_extraction_every_text_is_evaluated_as_it_came(source: str, tmp_path: Path, database: str) -> None:
+    run = _run(source, tmp_path, database, extract=False)
+    assert not run.settings.extract
+    for name, item in _by_id(run).items():
+        assert item.prediction.query == TEXTS[name]
+        assert (item.outcome == "correct") is (name == "bare")
+        assert "extracted" not in item.verdict.flags
+
+
+def test_the_summary_counts_them_in_one_note_and_explain_shows_the_text(tmp_path: Path, database: str) -> None:
+    run = _run("file", tmp_path, database)
+    count = sum("extracted" in item.verdict.flags for item in run.evidence)
+    assert count == len(WRAPPINGS) + 1
+    notes = [line for line in str(run.summary()).splitlines() if "not a statement but contain" in line]
+    assert len(notes) == 1
+    assert f"{count} predictions" in notes[0]
+    found = _by_id(run)
+    text = explanation_of(found["a labelled draft"])
+    assert f"prediction:\n    {GOLD}" in text
+    assert "also in the text, not counted:\n    SELECT z FROM y" in text
+    assert "from a code fence in the text" in text
+    assert OTHER in explanation_of(found["several"])
+    document = json.loads(case_document([found["a labelled draft"]]))
+    assert "SELECT z FROM y" in json.dumps(document)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_single_pair_is_read_like_a_run(name: str, tmp_path: Path, database: str) -> None:
+    evidence = gather_evidence(TEXTS[name], GOLD, database=database)
+    assert (evidence.outcome == "correct") is (name not in {"several", "declined", "wrong"})
+    assert ("extracted" in evidence.verdict.flags) is (name not in {"bare", "several", "declined"})
+
+
+def test_equal_queries_from_different_texts_keep_their_own_scores(database: str) -> None:
+    """The verdict on a pair of queries is remembered, but one text may be the query and another contain it."""
+    cases = [Case(id=str(n), question="", golds=(GOLD,)) for n in range(4)]
+    texts = {"0": GOLD, "1": f"Here:\n```sql\n{GOLD}\n```", "2": GOLD, "3": f"Here:\n```sql\n{GOLD}\n```"}
+    run = assay.evaluate(cases, texts, databases=database, metrics=["match", "bird_ex"], workers=1)
+    scores = [[item.score(name).value for name in ("match", "bird_ex")] for item in run.evidence]  # type: ignore[union-attr]
+    assert scores == [[1.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]

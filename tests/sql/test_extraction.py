@@ -1,0 +1,165 @@
+"""The one statement in a text that a model wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.model import Prediction
+from assay.sql.extraction import extracted, read_text, written
+
+QUERIES = (
+    "SELECT a FROM t",
+    "SELECT count(*) FROM t WHERE b = 'it''s; -- so'",
+    "select a, b from t where b > 1 order by a limit 3",
+    "Select a From t\nWhere b = 1",
+    "WITH x AS (\n  SELECT a FROM t\n),\n\ny AS (SELECT b FROM t)\nSELECT * FROM x, y",
+    "SELECT a\n\nFROM t\n\nWHERE b IN (SELECT b FROM u) -- the last one",
+    "(SELECT a FROM t) UNION (SELECT b FROM u)",
+    'SELECT [a b], `c` FROM "t u"',
+)
+WRAPPINGS: dict[str, Callable[[str], str]] = {
+    "fence": lambda query: f"```sql\n{query}\n```",
+    "fence without a language": lambda query: f"```\n{query};\n```",
+    "fence with a dialect": lambda query: f"Here it is:\n```postgresql\n{query}\n```",
+    "fence of tildes": lambda query: f"~~~sql\n{query}\n~~~",
+    "fence on one line": lambda query: f"Here is the query: ```sql {query} ```",
+    "words and a fence": lambda query: f"Here is the query:\n\n```sql\n{query};\n```\n\nIt reads the table t.",
+    "twice the same": lambda query: f"```sql\n{query}\n```\nOnce more:\n```sql\n{query};\n```",
+    "another block": lambda query: f"The tables:\n```\nt, u\n```\nso\n```sql\n{query}\n```",
+    "select in the words": lambda query: f"We select from t, as a SELECT would:\n```sql\n{query}\n```",
+    "thinking": lambda query: f"<think>Perhaps SELECT z FROM y? No.</think>\n{query}",
+    "the end of thinking": lambda query: f"Perhaps SELECT z FROM y? No.</think>\n```sql\n{query}\n```",
+    "words before": lambda query: f"The SQL is:\n{query}",
+    "a label": lambda query: f"SQL: {query};",
+    "words after": lambda query: f"{query};\n\nThis query reads the table t.",
+    "a heading": lambda query: f"# Query\n\n{query}\n\n# Explanation\n\nIt reads the table t.",
+    "an explanation": lambda query: f"{query}\n\nExplanation: it reads the table t.",
+    "json": lambda query: json.dumps({"sql": query}),
+    "json with reasons": lambda query: json.dumps({"reasoning": "SELECT z FROM y is wrong", "query": query + ";"}),
+    "json in a fence": lambda query: f"```json\n{json.dumps({'sql': query}, indent=2)}\n```",
+    "json among words": lambda query: f"Here you are: {json.dumps({'question': 'How many?', 'sql_query': query})}",
+    "nested json": lambda query: json.dumps({"result": {"sql": query, "confidence": 0.9}}),
+    "a labelled draft": lambda query: f"Draft:\n```sql\nSELECT z FROM y\n```\nFinal query:\n```sql\n{query}\n```",
+    "a corrected draft": lambda query: f"```sql\nSELECT z FROM y\n```\nThe corrected query:\n```sql\n{query}\n```",
+    "a draft in a comment": lambda query: f"```sql\n-- draft\nSELECT z FROM y\n```\n```sql\n{query}\n```",
+}
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_one_statement_is_found_however_it_is_wrapped(wrapping: str, query: str) -> None:
+    text = WRAPPINGS[wrapping](query)
+    found = extracted(Prediction(case_id="1", query=text))
+    assert found.query == query
+    assert found.extraction is not None
+    assert found.raw == text
+    assert written(found) == Prediction(case_id="1", query=text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *QUERIES,
+        *(f"{query};" for query in QUERIES),
+        *(f"-- a note\n{query}" for query in QUERIES),
+        "SELECT 1; SELECT 2",
+        "SELECT a FROM t; DROP TABLE t",
+        "SELECT a FROM t; -- that is all",
+        "SELECT '```sql\nSELECT 2\n```'",
+        "SELECT '<think>no</think>' AS a",
+        "SELECT a, -- Draft: SELECT b FROM t\n  b FROM t",
+        "SELECT ```a``` FROM t",
+        "SELECT a FROM v\n\nCONTEXT('i18n'='us')",
+        (
+            "WITH\n-- Get recent data\nRecent AS (SELECT a:b::STRING FROM t QUALIFY 1),\n\nlater as (SELECT 1) "
+            "SELECT * FROM Recent"
+        ),
+        "EXPLAIN SELECT a FROM t",
+        "EXPLAIN\nSELECT a FROM t",
+        "INSERT INTO u\nSELECT a FROM t",
+        "create table u as\nselect a from t",
+        "PRAGMA table_info(t)",
+        "set @a = 1;\nselect a from t",
+        "null",
+        "",
+        " ;\n",
+        "-- no query is possible",
+        "I cannot answer this question.",
+        "I'm sorry, I can't write this query. SELECT a FROM t would need a column a.",
+        "The question cannot be answered from this schema. The closest is:\n```sql\nSELECT a FROM t\n```",
+        "It is not possible to answer that:\n\nSELECT a FROM t",
+        "null\n\nThe table has no such column, so SELECT a FROM t fails.",
+        '{"sql": null, "reason": "SELECT a FROM t has no such column"}',
+        '{"answerable": false, "sql": "SELECT a FROM t"}',
+        '{"decision": "decline", "query": "SELECT a FROM t"}',
+        "Select the customers and count them.",
+        "I would select the best from the list of the singers.",
+        "You need a SELECT statement to read from the table.",
+        "<think>SELECT a FROM t",
+        "```python\nwith open(path) as file:\n    print(1)\n```",
+        "Which of the two do you mean?",
+        "The SQL: SELECT a FROM t; DROP TABLE t",
+    ],
+)
+def test_a_statement_and_an_answer_without_one_stay_as_they_are(text: str) -> None:
+    prediction = Prediction(case_id="1", query=text)
+    assert extracted(prediction) is prediction
+
+
+@pytest.mark.parametrize("decision", ["decline", "clarify"])
+def test_what_stands_beside_a_refusal_is_not_made_a_query(decision: str) -> None:
+    prediction = Prediction(case_id="1", query="```sql\nSELECT a FROM t\n```", decision=decision)  # type: ignore[arg-type]
+    assert extracted(prediction) is prediction
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```sql\nSELECT a FROM t\n```\nor\n```sql\nSELECT b FROM t\n```",
+        "First: SELECT a FROM t;\nSecond: SELECT b FROM t;",
+        "SELECT a FROM t;\n\nAlternatively you can write this:\n\nSELECT b FROM t;",
+        '[{"sql": "SELECT a FROM t"}, {"sql": "SELECT b FROM t"}]',
+        "The SQL: SELECT a FROM t; SELECT b FROM t",
+    ],
+)
+def test_of_several_statements_none_counts_unless_one_is_the_final_one(text: str) -> None:
+    found = extracted(Prediction(case_id="1", query=text))
+    assert found.query == text
+    assert found.extraction is not None
+    assert found.extraction.place is None
+    assert found.extraction.others == ("SELECT a FROM t", "SELECT b FROM t")
+    assert found.extraction.failure is not None
+
+
+def test_a_draft_is_named_beside_the_query_that_counts() -> None:
+    for text in (
+        "Draft:\n```sql\nSELECT a FROM t\n```\nFinal:\n```sql\nSELECT b FROM t\n```",
+        "Draft: SELECT a FROM t\nFinal: SELECT b FROM t",
+        "<think>\n```sql\nSELECT a FROM t\n```\nNo.</think>SELECT b FROM t",
+        "At first: SELECT a FROM t\n```sql\nSELECT b FROM t\n```",
+        '{"draft_sql": "SELECT a FROM t", "sql": "SELECT b FROM t"}',
+    ):
+        found = read_text(text)
+        assert found.query == "SELECT b FROM t"
+        assert found.others == ("SELECT a FROM t",), text
+
+
+_WORDS = st.lists(st.sampled_from(["we", "read", "the", "table", "and", "count", "its", "rows"]), min_size=2)
+
+
+@given(query=st.sampled_from(QUERIES), before=_WORDS, after=_WORDS)
+def test_words_around_a_fence_do_not_matter(query: str, before: list[str], after: list[str]) -> None:
+    text = f"{' '.join(before).capitalize()}:\n```sql\n{query}\n```\n{' '.join(after).capitalize()}."
+    assert read_text(text).query == query
+
+
+@given(text=st.text(alphabet=st.sampled_from("SELECT FROM select`\n;:'\"{}() <think>/abc"), max_size=200))
+def test_any_text_is_read_and_reading_what_was_found_changes_nothing(text: str) -> None:
+    found = extracted(Prediction(case_id="1", query=text))
+    if found.extraction is not None and found.extraction.place is not None and found.query is not None:
+        assert found.query in text or found.extraction.place == "json"
