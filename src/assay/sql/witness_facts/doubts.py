@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from assay.sql.any_row import gives_one_row, is_scalar
 from assay.sql.bare_terms import bare_terms
-from assay.sql.shape import cutting
+from assay.sql.shape import cutting, outermost
 from assay.sql.witness_facts.model import Doubt
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ def takes_any(tree: exp.Query) -> bool:
     return any(_name(node) in _ANY or isinstance(node, exp.AnyValue) for node in tree.find_all(exp.Func))
 
 
-def doubts_of(tree: exp.Query) -> frozenset[Doubt]:
-    """The constructs that may make the answer depend on the order of stored rows."""
+def doubts_of(tree: exp.Query, views: Collection[str] = ()) -> frozenset[Doubt]:
+    """The constructs that may make the answer depend on the order of stored rows. ``views``: names in lower case."""
     from sqlglot import exp
 
     found: set[Doubt] = set()
@@ -40,7 +41,7 @@ def doubts_of(tree: exp.Query) -> frozenset[Doubt]:
             found.add("collected")
     for window in tree.find_all(exp.Window):
         if not _is_safe(window):
-            found.add("window")
+            found.add("tied_window" if _shows_ties(window, tree, views) else "window")
     for query in tree.find_all(exp.Query):
         if isinstance(query, exp.Select) and bare_terms(query):
             found.add("bare_column")
@@ -59,11 +60,46 @@ def _name(node: exp.Func) -> str:
 
 
 def _is_safe(window: exp.Window) -> bool:
-    """Whether rows that tie in a window's order get the same value: ranks, and aggregates over whole partitions."""
+    """Whether rows that tie in a window's order get the same value: ranks, and aggregates over whole ties.
+
+    A frame of RANGE or GROUPS, which is the default, begins and ends with whole ties.
+    """
     from sqlglot import exp
 
     function = window.this
     name = _name(function) if isinstance(function, exp.Func) else ""
     if name in _SAFE_WINDOWS or isinstance(function, exp.Rank | exp.DenseRank):
         return True
-    return isinstance(function, exp.AggFunc) and not window.args.get("order") and not window.args.get("spec")
+    inner = function.this if isinstance(function, exp.Filter) else function
+    if not isinstance(inner, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max):
+        return False
+    return not _has_row_frame(window)
+
+
+def _has_row_frame(window: exp.Window) -> bool:
+    """Whether a window counts rows, or may do so: one that is named elsewhere is not looked up."""
+    spec = window.args.get("spec")
+    if window.args.get("alias") is not None:
+        return True
+    return spec is not None and str(spec.args.get("kind") or "").upper() not in ("RANGE", "GROUPS")
+
+
+def _shows_ties(window: exp.Window, tree: exp.Query, views: Collection[str]) -> bool:
+    """Whether all values that a window may give to tied rows are seen by storing the rows in every order.
+
+    The outermost query only selects them, and reads one stored table: what ties comes in the order in which it is
+    stored.
+    """
+    from sqlglot import exp
+
+    select = outermost(tree)
+    source = select.args.get("from_")
+    if not isinstance(select, exp.Select) or window.parent_select is not select or source is None:
+        return False
+    if tree.args.get("with_") or select.args.get("with_") or select.args.get("joins") or select.args.get("laterals"):
+        return False
+    return (
+        isinstance(source.this, exp.Table)
+        and isinstance(source.this.this, exp.Identifier)
+        and source.this.name.lower() not in views
+    )
