@@ -104,17 +104,55 @@ class AnyRow:
         """The whole query, with the scalar subquery giving only this one of `distinct_rows`."""
         return self._replaced(self._listed().limit(1, copy=False).offset(place, copy=False))
 
-    def ways(self, columns: Sequence[str] = ()) -> Iterator[str]:
-        """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for."""
+    def values(self) -> str | None:
+        """A query for the literals of what may be read here, `MOST_LISTED` at most; None where a star hides it."""
+        from sqlglot import exp
+
+        term = self._term
+        if term is None:
+            return None
+        copy = copied(self.node)
+        for part in ("order", "limit", "offset", "group", "having"):
+            copy.set(part, None)
+        copy.set("distinct", exp.Distinct())
+        copy.set("expressions", [_quoted(term)])
+        return self._alone(copy.limit(MOST_LISTED, copy=False))
+
+    @property
+    def _term(self) -> exp.Expr | None:
+        from sqlglot import exp
+
+        if self.kind == "bare column":
+            return next((term for term in self.terms if not term.is_star), None)
+        node = self.node
+        plain = isinstance(node, exp.Select) and len(node.expressions) == 1 and not node.args.get("group")
+        return None if not plain or node.expressions[0].is_star else node.expressions[0].unalias()
+
+    def ways(self, columns: Sequence[str] = (), literals: Sequence[str] = ()) -> Iterator[str]:
+        """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for;
+        ``literals`` are some of `values`, each of which is then read wherever it may be.
+        """
+        from sqlglot import exp
+
+        towards = [
+            exp.NEQ(this=_quoted(self._term), expression=exp.Literal.string(literal))
+            for literal in literals
+            if self._term is not None
+        ]
         if self.kind == "scalar subquery":
             for descending in (False, True):
                 yield self._replaced(self._turned(descending=descending))
+            for test in towards:
+                yield self._replaced(self._turned(by=test))
             return
         terms = [term for term in self.terms if not term.is_star] or [_column(name) for name in columns]
         for lead in range(min(len(terms), _MOST_LEADING)):
             for name in ("MIN", "MAX"):
                 for only in self._filters():
                     yield self._steered(name, [*terms[lead:], *terms[:lead]], only)
+        for test in towards:
+            for only in self._filters():
+                yield self._steered("MIN", [test], only)
 
     def _alone(self, tree: exp.Query) -> str:
         """A query of its own, with the CTEs of the whole."""
@@ -138,12 +176,15 @@ class AnyRow:
         rows = exp.select("*").distinct().from_(copied(self.node).subquery("assay_rows"), copy=False)
         return rows.order_by("1", copy=False)
 
-    def _turned(self, *, descending: bool) -> exp.Query:
+    def _turned(self, *, descending: bool = False, by: exp.Expr | None = None) -> exp.Query:
         """The scalar subquery with a row chosen by its own values; among those that tie in its order, if it has one."""
         from sqlglot import exp
 
         made = copied(self.node)
-        if isinstance(made, exp.Select):
+        keys: list[exp.Expr]
+        if by is not None:
+            keys = [by]
+        elif isinstance(made, exp.Select):
             keys = [_quoted(output.unalias()) for output in made.expressions if not output.is_star]
         else:
             keys = [exp.Literal.number(place) for place in range(1, len(made.selects) + 1)]
@@ -194,7 +235,7 @@ class AnyRow:
             keys = group_keys(self.node)
             if keys:
                 inner.set("group", exp.Group(expressions=[copied(key) for key in keys]))
-            best = copied(extreme.parent if only is not None else extreme)
+            best = copied(extreme.parent if isinstance(extreme.parent, exp.Filter) else extreme)
             inner.set("expressions", [*map(_quoted, keys), _function("QUOTE", best)])
             argument = extreme.this.expressions[0] if isinstance(extreme.this, exp.Distinct) else extreme.this
             parts = [*map(_quoted, keys), _quoted(argument)]

@@ -53,7 +53,7 @@ def bare_terms(select: exp.Select) -> list[exp.Expr]:
     return list(found.values())
 
 
-def group_keys(select: exp.Select) -> list[exp.Expr]:
+def group_keys(select: exp.Query) -> list[exp.Expr]:
     """The keys of GROUP BY, with the outputs that a position or an alias names."""
     from sqlglot import exp
 
@@ -126,7 +126,7 @@ def _is_whole(node: exp.Expr) -> bool:
     """
     from sqlglot import exp
 
-    if not isinstance(node, exp.Condition) or isinstance(node.parent, exp.Case) and isinstance(node, exp.If):
+    if not isinstance(node, exp.Condition) or (isinstance(node.parent, exp.Case) and isinstance(node, exp.If)):
         return False
     return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or _is_aggregate(one) for one in nodes_of(node))
 

@@ -33,7 +33,10 @@ def other_rows(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answe
         if checked.succeeded and not (checked.result and checked.result.rows):
             continue  # the rows agree
         listed = _listed(executor, url, place) if checked.succeeded else 0
-        ways = [place.taking(row) for row in range(listed)] if listed else place.ways(own.result.columns)
+        if listed:
+            ways = iter([place.taking(row) for row in range(listed)])
+        else:
+            ways = place.ways(own.result.columns, _literals(executor, url, place) if checked.succeeded else ())
         queries, results = _changed(executor, url, ways, own)
         # What was written from the tree must return what the text does, or its ways prove nothing.
         if queries and (again := executor.execute(url, place.again).result) is not None:
@@ -49,8 +52,15 @@ def _listed(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> int:
     return 0 if rows is None or len(rows.rows) > MOST_LISTED else len(rows.rows)
 
 
+def _literals(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> Sequence[str]:
+    """What may be read at a place, as literals; none where they are too many to try."""
+    query = place.values()
+    rows = executor.execute(url, query).result if query is not None else None
+    return () if rows is None or len(rows.rows) >= MOST_LISTED else [str(row[0]) for row in rows.rows]
+
+
 def _changed(
-    executor: QueryExecutor, url: DatabaseUrl, ways: Sequence[str] | Iterator[str], own: Answer
+    executor: QueryExecutor, url: DatabaseUrl, ways: Iterator[str], own: Answer
 ) -> tuple[tuple[str, ...], tuple[Result, ...]]:
     """The ways whose results differ from the query's own, and these results."""
     queries: list[str] = []

@@ -21,7 +21,9 @@ from assay.sql.normal.world import NUMBERS, World
 MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
 _BEYOND = 2**63
-_DECIDED = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "same", "nsame", "isnull", "notnull", "istrue", "isfalse"})
+_DECIDED = frozenset(
+    {"and", "or", "not", "eq", "ne", "lt", "le", "same", "nsame", "isnull", "notnull", "istrue", "isfalse"}
+)
 """Conditions that are told to the solver as such where they are values."""
 _SIGNLESS = frozenset({"add", "sub", "mul", "neg", "abs", "round", "floor", "ceil", "mod"})
 """Functions that make nothing of the sign of nought."""
@@ -70,7 +72,10 @@ class Encoder:
 
     def _truth_value(self, term: Call) -> Value:
         """A condition as a value: 1, 0, or NULL where it is neither true nor false."""
-        if term.op in ("istrue", "isfalse"):  # never NULL: what is not true is false or NULL, for which there is no term
+        if term.op in (
+            "istrue",
+            "isfalse",
+        ):  # never NULL: what is not true is false or NULL, for which there is no term
             true = self.truth(holds(term.args[0], self.world, wanted=term.op == "istrue"))
             return NO, z3.If(true, z3.RealVal(1), z3.RealVal(0))
         true, false = (self.truth(holds(term, self.world, wanted=wanted)) for wanted in (True, False))
