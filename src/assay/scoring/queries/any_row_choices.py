@@ -38,10 +38,12 @@ def other_rows(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answe
         else:
             ways = place.ways(own.result.columns, _literals(executor, url, place) if checked.succeeded else ())
         queries, results = _changed(executor, url, ways, own)
+        if not queries:
+            continue
         # What was written from the tree must return what the text does, or its ways prove nothing.
-        if queries and (again := executor.execute(url, place.again).result) is not None:
-            if compare(again, own, _CHECK).equal:
-                yield OtherRows(place=place, queries=queries, results=results, complete=bool(listed))
+        again = executor.execute(url, place.again).result
+        if again is not None and compare(again, own, _CHECK).equal:
+            yield OtherRows(place=place, queries=queries, results=results, complete=bool(listed))
 
 
 def _listed(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> int:

@@ -14,7 +14,8 @@ RULE = LintRule(
     finds="a value that is read from any row of several, where another row gives another result",
     why="SQLite reads the first row that a subquery happens to return, and a bare column from any row of its group. "
     "The order in which rows are stored decides the gold result, and most databases refuse the query.",
-    remedy="Compare with IN or an aggregate, group by the column too, or say with ORDER BY and LIMIT which row is meant.",
+    remedy="Compare with IN or an aggregate, group by the column too, or say with ORDER BY and LIMIT which row is "
+    "meant.",
     bad="SELECT name FROM singer WHERE id = (SELECT singer_id FROM concert WHERE year = 2014)",
     good="SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert WHERE year = 2014)",
 )
