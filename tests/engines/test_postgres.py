@@ -44,6 +44,9 @@ CREATE FUNCTION resetting() RETURNS TEXT LANGUAGE sql AS $$
 CREATE FUNCTION locking() RETURNS INTEGER LANGUAGE sql AS $$ SELECT 1 FROM (SELECT pg_advisory_lock(7)) x $$;
 CREATE FUNCTION searching() RETURNS TEXT LANGUAGE sql AS $$ SELECT set_config('search_path', 'pg_catalog', false) $$;
 CREATE FUNCTION napping() RETURNS INTEGER LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN 3; END $$;
+CREATE FUNCTION stubborn() RETURNS INTEGER LANGUAGE plpgsql SET client_connection_check_interval = 0
+  SET statement_timeout = 0 AS $$ BEGIN
+  LOOP BEGIN LOOP PERFORM pg_sleep(0.01); END LOOP; EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END $$;
 CREATE FUNCTION dying() RETURNS BOOLEAN LANGUAGE sql AS $$ SELECT pg_terminate_backend(pg_backend_pid()) $$;
 """
 
@@ -363,6 +366,19 @@ def test_nothing_of_a_query_stays_for_the_next(
     busy = f"SELECT count(*) {OTHERS} AND state <> 'idle'".encode()
     end = time.monotonic() + 300
     while boss.execute(busy).fetchone() != (0,):
+        assert time.monotonic() < end
+
+
+@pytest.mark.parametrize("query", ["SELECT stubborn()", "SELECT length(format('%300000000s', 'x'))"])
+def test_a_query_that_ignores_cancellation_is_ended_with_its_process_and_the_next_has_another(
+    query: str, open_engine: Callable[..., Any], settled: Callable[..., Any], boss: Any
+) -> None:
+    engine = open_engine(limits=HASTY)
+    before = rows(settled(engine, "SELECT pg_backend_pid()"))[0][0]
+    assert kind(engine.execute(query)) == "timeout"
+    assert rows(settled(engine, "SELECT pg_backend_pid()"))[0][0] != before
+    end = time.monotonic() + 300
+    while boss.execute("SELECT count(*) FROM pg_stat_activity WHERE pid = %s", (before,)).fetchone() != (0,):
         assert time.monotonic() < end
 
 

@@ -60,6 +60,14 @@ FLAGGED: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer GROUP BY country HAVING COUNT(*) > 1"),
         ("", "SELECT name, COUNT(*) FROM singer"),
     ],
+    "any-row": [
+        ("", "SELECT name FROM singer WHERE id = (SELECT singer_id FROM concert WHERE singer_id > 0)"),
+        ("", "SELECT name FROM singer WHERE age > (SELECT year - 1985 FROM concert)"),
+        ("", "SELECT (SELECT title FROM concert WHERE year = 2014), name FROM singer"),
+        ("", "SELECT name, MAX(age) FROM singer"),
+        ("", "SELECT COUNT(*) FROM (SELECT name AS n FROM singer GROUP BY country) WHERE n = 'Dan'"),
+        ("", "SELECT country FROM singer GROUP BY country HAVING name = 'Dan'"),
+    ],
     "float-equality": [
         ("", "SELECT title FROM concert WHERE sold / 3.0 = 0.1"),
         ("", "SELECT country FROM singer GROUP BY country HAVING AVG(age) = 40.5"),
@@ -233,6 +241,15 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT 100.0 * COUNT(*) / 7 FROM singer"),
         ("", "SELECT AVG(age) / 2 FROM singer"),
         ("", "SELECT 10 / 5"),
+    ],
+    "any-row": [
+        ("", "SELECT name FROM singer WHERE id = (SELECT MAX(singer_id) FROM concert)"),
+        ("", "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert)"),
+        ("", "SELECT name FROM singer WHERE id = (SELECT singer_id FROM concert WHERE title = 'Spring')"),
+        ("", "SELECT name FROM singer WHERE id = (SELECT singer_id FROM concert WHERE year = 2014)"),
+        ("", "SELECT name, MIN(age) FROM singer"),
+        ("", "SELECT country, name, COUNT(*) FROM singer GROUP BY country"),
+        ("", "SELECT s.name, COUNT(*) FROM singer s JOIN concert c ON s.id = c.singer_id GROUP BY s.id"),
     ],
     "bare-column": [
         ("", "SELECT country, COUNT(*) FROM singer GROUP BY country"),

@@ -22,6 +22,7 @@ Flag = Literal[
     "strict_order",
     "order_by_chance",
     "tie_by_chance",
+    "storage_order",
     "noisy_timing",
     "lenient",
     "extracted",
@@ -29,6 +30,7 @@ Flag = Literal[
 """``strict_order``: gold could not be parsed, or its ties could not be seen, so its row order counts as it came.
 ``order_by_chance``: the rows are in the order that gold asks for, but nothing in the prediction asks for it.
 ``tie_by_chance``: the prediction's own LIMIT cuts through rows that tie, and other rows of the tie would be wrong.
+``storage_order``: the prediction reads any row of several, and on this data another row gives another result.
 ``noisy_timing``: the measured times vary so much that another measurement may earn another reward.
 ``lenient``: right only by the leniency that the case or the run declares.
 ``extracted``: the prediction's text is not a statement; the one in it was evaluated."""
@@ -70,7 +72,7 @@ MATCH_STRENGTHS: tuple[Strength, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ambiguity:
-    """How far gold leaves its answer open, because it takes only some of the rows that tie."""
+    """How far gold leaves its answer open, because it takes only some of the rows that tie, or any row of several."""
 
     taken_rows: int
     tied_rows: int
@@ -80,12 +82,16 @@ class Ambiguity:
     """Every row that gold could return ties: a match says almost nothing."""
     inside: bool = False
     """Gold cuts the tie in a subquery, a CTE or a window."""
+    any_row: bool = False
+    """Gold reads any row of several: of a subquery that stands for one value, or of a group with a bare column."""
     complete: bool = True
     """False: not every right answer is known, and a valid one may be called incorrect."""
 
     @property
     def text(self) -> str:
         """In words, such as ``gold takes 1 of 12 tied rows, 12 choices are right``."""
+        if self.any_row:
+            return f"gold reads one of several rows, as they happen to be stored, {self._choices_text}"
         rows = f"{self.taken_rows:,} of {self.tied_rows:,} tied rows" if self.tied_rows else "some of the rows that tie"
         which = ", which are all it has" if self.all_tie else ""
         place = " in a query inside of it" if self.inside else ""

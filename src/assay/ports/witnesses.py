@@ -106,6 +106,11 @@ class PossibleAnswers(Protocol):
         """Whether the query leaves a choice to the engine that changes its answer: a LIMIT that cuts a tie."""
         ...
 
+    @property
+    def others(self) -> Sequence[Result]:
+        """Results of other choices within the query, as far as they were found."""
+        ...
+
     def compare(self, other: Result, options: ComparisonOptions) -> Comparison:
         """How another result relates to the answer that is closest to it."""
         ...

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.sql.any_row import leaves_choice, takes_any_row
     from assay.sql.checks import check_conditions
     from assay.sql.comments import without_comments
     from assay.sql.mysql import read_mysql
@@ -31,12 +32,14 @@ __all__ = [
     "chooses_by_number",
     "is_nondeterministic",
     "is_plain",
+    "leaves_choice",
     "may_be_cut",
     "nothing_probe",
     "read_mysql",
     "read_shape",
     "read_statement",
     "same_text",
+    "takes_any_row",
     "tie_probes",
     "visible_keys",
     "warm_up",
@@ -44,6 +47,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "any_row": "leaves_choice takes_any_row",
     "checks": "check_conditions",
     "comments": "without_comments",
     "mysql": "read_mysql",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import islice, permutations
 from math import factorial, prod
 from random import Random
 from typing import Literal
@@ -20,8 +20,12 @@ Finding = Literal["genuine", "tie", "same", "fails"]
 
 _UNSURE = frozenset({"inner_limit", "window", "distinct_on", "limit"})
 """Choices that trying orders of rows may not show: an index, or a ranking within, may decide them."""
+_ANY_ROW = frozenset({"bare_column", "scalar_subquery"})
+"""Choices of which orders of rows, and the other choices that are tried, may not show all results."""
 _MOST_ORDERS = 60
 _FEW_ORDERS = 4
+_MOST_CHOSEN = 400
+"""At most this many pairs of choices within the queries are looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,7 @@ class _Bag:
 
     answer: Answer
     open: bool = False
+    others: tuple[Result, ...] = ()
 
     def compare(self, other: Result, options: ComparisonOptions) -> Comparison:
         """How another result relates to it."""
@@ -136,6 +141,8 @@ class Difference:
         trial.fill(database)
         if pairs is None and self._clock.is_over:
             return judged  # there is no time left to find out
+        if pairs is not None:
+            pairs += _chosen(first, second, one.result, two.result)
         if pairs is None or self._is_tie(pairs, first, is_open=first.open or second.open):
             return replace(judged, finding="tie")
         return replace(judged, finding="genuine")
@@ -195,8 +202,10 @@ class Difference:
 
     def _apart(self, pairs: Sequence[tuple[Result, Result]]) -> bool:
         """Whether no choice can make the results agree: their row counts or their columns never do."""
-        ours, theirs = {len(one.rows) for one, _ in pairs}, {len(two.rows) for _, two in pairs}
-        if ours.isdisjoint(theirs):
+        loose = [bool(_ANY_ROW & facts.doubts) for facts in (self._facts.first, self._facts.second)]
+        counts = {len(one.rows) for one, _ in pairs}, {len(two.rows) for _, two in pairs}
+        varies = any(len(own) > 1 and is_loose for own, is_loose in zip(counts, loose, strict=True))
+        if counts[0].isdisjoint(counts[1]) and not varies:
             return True
         widths = {one.column_count for one, _ in pairs if one.rows}, {two.column_count for _, two in pairs if two.rows}
         if all(widths) and widths[0].isdisjoint(widths[1]):
@@ -205,18 +214,41 @@ class Difference:
             return False
         if self.doubtful and not self._tried_all:
             return False  # an order that was not tried may make them agree
-        return _steady_column_is_missing(pairs) or _steady_column_is_missing([(two, one) for one, two in pairs])
+        turned = [(two, one) for one, two in pairs]
+        return _steady_column_is_missing(pairs, loose[1]) or _steady_column_is_missing(turned, loose[0])
 
 
-def _steady_column_is_missing(pairs: Sequence[tuple[Result, Result]]) -> bool:
-    """Whether a column that is the same in every order has no counterpart in any of the other results."""
-    first = pairs[0][0]
+def _chosen(
+    first: PossibleAnswers, second: PossibleAnswers, one: Result, two: Result
+) -> Iterator[tuple[Result, Result]]:
+    """The results where a query chooses otherwise within: not every choice follows from an order of stored rows."""
+    ours, theirs = (one, *first.others), (two, *second.others)
+    return islice(((own, other) for own in ours for other in theirs), 1, _MOST_CHOSEN)
+
+
+def _steady_column_is_missing(pairs: Sequence[tuple[Result, Result]], is_loose: bool) -> bool:  # noqa: FBT001 - one caller
+    """Whether a column that is the same in every order has no counterpart in any of the other results.
+
+    ``is_loose``: the other query may choose values that no tried order shows. What varies may then be any of its type.
+    """
+    first, second = pairs[0]
     others = [_column(two, place) for _, two in pairs for place in range(two.column_count)]
+    loose: set[str] = set()
+    for place in range(second.column_count if is_loose else 0):
+        seen = [_column(two, place) for _, two in pairs if two.column_count > place]
+        if any(one != seen[0] for one in seen):
+            loose |= {_type_of(row[place]) for _, two in pairs for row in two.rows}
     for place in range(first.column_count):
         own = _column(first, place)
-        if all(one.column_count > place and _column(one, place) == own for one, _ in pairs) and own not in others:
+        if own in others or any(one.column_count <= place or _column(one, place) != own for one, _ in pairs):
+            continue
+        if not {_type_of(row[place]) for row in first.rows} <= loose:
             return True
     return False
+
+
+def _type_of(value: Cell) -> str:
+    return "number" if isinstance(value, bool | int | float) else type(value).__name__
 
 
 def _column(result: Result, place: int) -> Counter[str]:

@@ -26,7 +26,7 @@ def make_witness(plan: Plan, trial: TrialDatabase, judged: Judged, queries: Sequ
     only_first, only_second = _unshared(judged.first, judged.second, judged.comparison)
     return Witness(
         tables=tuple(tables),
-        statements=_statements(trial, tables, queries),
+        statements=_statements(plan, trial, tables, queries),
         first=judged.first,
         second=judged.second,
         only_first=only_first,
@@ -99,15 +99,34 @@ def _unshared(first: Result, second: Result, comparison: Comparison | None) -> t
     return tuple(only_first), tuple(reversed(only_second))
 
 
-def _statements(trial: TrialDatabase, tables: Sequence[WitnessTable], queries: Sequence[str]) -> tuple[str, ...]:
-    made = trial.statements_for({table.name for table in tables}, queries)
+def _statements(
+    plan: Plan, trial: TrialDatabase, tables: Sequence[WitnessTable], queries: Sequence[str]
+) -> tuple[str, ...]:
+    """What makes the witness. A table that no query reads is there for one that refers to it: with foreign keys
+    enforced, SQLite refuses rows of a table whose parent does not exist.
+    """
+    made = trial.statements_for({table.name for table in plan.tables}, queries)
     inserts = []
     for table in tables:
         if table.rows:
             names = ", ".join(map(quoted, table.columns))
             rows = ", ".join(f"({', '.join(map(sql_literal, row))})" for row in table.rows)
             inserts.append(f"INSERT INTO {table.name} ({names}) VALUES {rows}")
+    if trial.dialect == "sqlite" and _refer_ahead(plan, {table.name for table in tables if table.rows}):
+        inserts = ["BEGIN", "PRAGMA defer_foreign_keys = ON", *inserts, "COMMIT"]
     return (*made, *inserts)
+
+
+def _refer_ahead(plan: Plan, filled: set[str]) -> bool:
+    """Whether rows refer to rows of a table that is filled after theirs: tables refer to each other."""
+    waiting = {table.schema.name.lower() for table in plan.tables if table.name in filled}
+    for table in plan.tables:
+        if table.name not in filled:
+            continue
+        waiting.discard(table.schema.name.lower())
+        if any(key.table.lower() in waiting for key in table.schema.foreign_keys):
+            return True
+    return False
 
 
 def sql_literal(value: Cell) -> str:

@@ -91,6 +91,10 @@ def _reached(one: Reached) -> Iterator[tuple[str, str]]:
     yield from (("careful", sentence) for sentence in one.rights)
     if not one.rights:
         yield "rights", _RIGHTS["file" if one.read_only_file else "known" if one.rights_known else "unknown"]
+    if one.outside is not None:
+        yield from (("WRONG", f"a query gets out: {told}") for told in one.outside)
+        if not one.outside:
+            yield "outside", "no query that was tried reaches files, the network or extensions"
     if one.tables is None:
         yield "tables", "they cannot be listed"
     elif not one.tables:

@@ -85,6 +85,9 @@ class Reached:
     rights_known: bool = False
     tables: tuple[str, ...] | None = None
     """None: they cannot be listed."""
+    outside: tuple[str, ...] | None = None
+    """Queries that reach files, the network or extensions, each with what it does. None: not tried, since the engine is
+    Assay's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,7 +65,16 @@ def _reached(url: DatabaseUrl, shown: str, limits: Limits) -> Reached:
             rights=rights,
             rights_known=tell is not None,
         )
-        return replace(found, tables=_tables(engine))
+        return replace(found, tables=_tables(engine), outside=_outside(engine))
+
+
+def _outside(engine: Engine) -> tuple[str, ...] | None:
+    """The queries that reach files, the network or extensions, tried on an engine of another package."""
+    if type(engine).__module__.partition(".")[0] == "assay":
+        return None
+    from assay.testing.conformance.outside import trespasses
+
+    return tuple(map(str, trespasses(engine)))
 
 
 def _server(engine: Engine) -> str | None:

@@ -273,9 +273,13 @@ class PostgresEngine:
             session.interrupt()
 
     def _drop(self) -> None:
+        """Give up the session; the server's process of one that ignored a request to cancel is ended."""
         session, self._session = self._session, None
-        if session is not None:
-            session.close()
+        if session is None:
+            return
+        if session.cut:
+            session.terminate(self._url)
+        session.close()
 
 
 class PostgresAliasEngine(PostgresEngine):

@@ -28,6 +28,9 @@ CHUNK_ROWS = 32
 """Rows that libpq gathers before the caps are checked: with a megabyte in each, 256 of them held 0.8 GB."""
 _OBEY_S = 0.12
 """How long the server may take to obey a request to cancel before its connection is cut."""
+_LEAVING_S = 0.25
+"""How long a process that was told to end is waited for: less than the grace that a worker has after a time limit."""
+_LEAVING_PAUSE_S = 0.02
 _SMALLEST_WORK_MEM_KIB = 64
 _IDLE_BEYOND_S = 10.0
 
@@ -43,7 +46,7 @@ class Session:
     ``interrupt`` may be called from another thread; everything else only from the thread that made the session.
     """
 
-    __slots__ = ("_begin", "_interrupted_at", "columns", "connection", "functions", "nested")
+    __slots__ = ("_begin", "_interrupted_at", "columns", "connection", "cut", "functions", "nested")
 
     def __init__(self, connection: psycopg.Connection[Any], limits: Limits) -> None:
         self.connection = connection
@@ -52,6 +55,8 @@ class Session:
         self.nested: tuple[int, ...] = ()
         """Zero-based indices of the columns whose values may hold other values."""
         self._interrupted_at: float | None = None
+        self.cut = False
+        """Whether the connection was cut, since a request to cancel had no effect."""
         values.register(connection)
         self.functions: dict[str, str] = dict(connection.execute(VOLATILE_FUNCTIONS, (list(HARMLESS),)).fetchall())
         """This database's functions with effects: see `assay.engines.postgres.guard.VOLATILE_FUNCTIONS`."""
@@ -143,10 +148,32 @@ class Session:
             with contextlib.suppress(psycopg.Error, OSError):
                 self.connection.cancel_safe(timeout=_OBEY_S)
         elif now - self._interrupted_at >= _OBEY_S:
+            self.cut = True
             with contextlib.suppress(psycopg.Error, OSError, ValueError):
                 twin = socket.fromfd(self.connection.pgconn.socket, socket.AF_INET, socket.SOCK_STREAM)
                 with twin:
                     twin.shutdown(socket.SHUT_RDWR)
+
+    def terminate(self, url: DatabaseUrl) -> None:
+        """End the server's process of this session over another connection, and wait briefly until it is gone.
+
+        Cutting the connection does not end a query that looks for neither a cancellation nor its client. Nor does this
+        where it reaches no point at which the server looks: such a query runs to its end. Never raises.
+        """
+        pid = self.connection.info.backend_pid
+        self.close()
+        with contextlib.suppress(psycopg.Error, OSError), self._beside(url) as other:
+            end = time.monotonic() + _LEAVING_S
+            gone = "SELECT count(pg_terminate_backend(pid)) = 0 FROM pg_stat_activity WHERE pid = %s AND usename = user"
+            while other.execute(gone, (pid,)).fetchone() == (False,) and time.monotonic() < end:
+                time.sleep(_LEAVING_PAUSE_S)
+
+    @staticmethod
+    def _beside(url: DatabaseUrl) -> psycopg.Connection[Any]:
+        """Another connection of the same user."""
+        return psycopg.connect(
+            url.reveal(), autocommit=True, prepare_threshold=None, connect_timeout=2, fallback_application_name="assay"
+        )
 
     def saw_undecodable_text(self) -> bool:
         """Whether some text of the query since `begin` was not valid UTF-8."""

@@ -41,9 +41,10 @@ FORGIVEN: Mapping[str, str] = {
 
 FLAGS: Mapping[str, str] = {
     "vacuous": "both results are empty, or one row computed over no rows: equal, and saying little",
-    "ambiguous_gold": "gold does not determine its answer: it takes some of the rows that tie, by LIMIT or ROW_NUMBER",
+    "ambiguous_gold": "gold does not determine its answer: it takes some of the rows that tie, or any row of several",
     "order_by_chance": "gold orders its rows; the prediction leaves them unordered or tied, and they came out right",
     "tie_by_chance": "the prediction's LIMIT cuts through a tie, and other rows of the tie would be wrong",
+    "storage_order": "the prediction reads any row of several, and another row gives another result",
     "nondeterministic": "the query reads a clock or random numbers",
     "truncated": "a cap cut a result",
     "timeout": "a query ran out of time",

@@ -23,7 +23,7 @@ from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.places import Places
 from assay.scoring.queries.watching import WatchedExecutor
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
-from assay.sql import may_be_cut
+from assay.sql import leaves_choice
 
 
 class GoldComparer:
@@ -63,7 +63,7 @@ class GoldComparer:
             return None
         if gold.query != predicted.query or self._executor.trouble is not None:
             return None
-        if may_be_cut(gold.query, self._gold.dialect(at.gold)):
+        if leaves_choice(gold.query, self._gold.dialect(at.gold)):
             return None
         return compare_with_itself(gold.result, self.options_for(case, at))
 
@@ -142,7 +142,7 @@ class GoldComparer:
             return GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
         if execution.given is not None:
             return GoldAnswer(answer=Answer.bag(gold))
-        if not may_be_cut(execution.query, self._gold.dialect(at.gold)) and same_lists(gold.rows, predicted.rows):
+        if not leaves_choice(execution.query, self._gold.dialect(at.gold)) and same_lists(gold.rows, predicted.rows):
             # The same rows in the same order, and all of them: whether order counts does not matter.
             return GoldAnswer(answer=Answer.bag(gold))
         return self._answers.of(at.gold, execution, gold)

@@ -11,7 +11,7 @@ from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, E
 from assay.model.making import quickly_made
 from assay.ports import QueryExecutor
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
-from assay.sql import may_be_cut, read_shape
+from assay.sql import leaves_choice, may_be_cut, read_shape
 
 
 @quickly_made
@@ -76,7 +76,7 @@ class GoldAnswers:
     def of(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
         """The answer of a gold query that gave this result."""
         dialect = self._executor.dialect(url)
-        if not may_be_cut(execution.query, dialect):
+        if not leaves_choice(execution.query, dialect):
             shape = read_shape(execution.query, dialect)
             if not shape.ordered and not shape.limited:
                 return GoldAnswer(answer=Answer.bag(gold))  # looking it up would take as long
@@ -93,15 +93,16 @@ class GoldAnswers:
         """How far gold leaves its answer open: a property of the case, even where the answer could not be compared."""
         dialect = self._executor.dialect(url)
         queries = [gold for gold in golds if gold.succeeded and gold.result is not None and gold.given is None]
-        cut = [gold for gold in queries if may_be_cut(gold.query, dialect)]
-        found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
+        open_ = [gold for gold in queries if leaves_choice(gold.query, dialect)]
+        found = (self.of(url, gold, gold.result).ambiguity for gold in open_ if gold.result is not None)
         return next((ambiguity for ambiguity in found if ambiguity is not None), None)
 
     def _work_out(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
-        from assay.scoring.queries.inner_ties import different, inner_choices
+        from assay.scoring.queries.inner_ties import different, inner_choices, with_any_rows
 
         own = self._outermost(executor, url, query, gold)
         inner = inner_choices(executor, url, query, gold) if may_be_cut(query, executor.dialect(url)) else None
+        inner = with_any_rows(inner, executor, url, query, own.answer)
         if inner is None:
             return own
         answers = [own.answer]

@@ -12,6 +12,7 @@ from itertools import combinations, islice, product
 from assay.comparison import Answer
 from assay.model import Ambiguity, DatabaseUrl, Result, Row
 from assay.ports import QueryExecutor
+from assay.scoring.queries.any_row_choices import other_rows
 from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.sql import chooses_by_number
 from assay.sql.inner_limits import InnerLimit, inner_limits, row_numbers
@@ -34,6 +35,8 @@ class InnerChoices:
     tied: int = 0
     complete: bool = True
     """Whether these are all the other choices."""
+    any_row: bool = False
+    """They come from reading any row of several, and from nothing else."""
 
     def ambiguity(self, choices: int) -> Ambiguity:
         """The ambiguity in counts, given how many different answers the choices led to."""
@@ -42,6 +45,7 @@ class InnerChoices:
             tied_rows=self.tied,
             choices=choices if self.complete else None,
             inside=True,
+            any_row=self.any_row,
             complete=self.complete,
         )
 
@@ -65,6 +69,19 @@ def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result:
         tied=choices.tied + by_number.tied,
         complete=False,
     )
+
+
+def with_any_rows(
+    choices: InnerChoices | None, executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer
+) -> InnerChoices | None:
+    """The choices together with those of places where gold reads any row of several; ``own``: what gold returned."""
+    found = list(other_rows(executor, url, query, own))
+    if not found:
+        return choices
+    queries = tuple(text for one in found for text in one.queries)[:_MOST_CHOICES]
+    if choices is None:
+        return InnerChoices(queries=queries, complete=len(found) == 1 and found[0].complete, any_row=True)
+    return replace(choices, queries=(*choices.queries, *queries), complete=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assay.comparison import Answer
-from assay.model import Comparison, DatabaseUrl, Flag, Result, Row
+from assay.model import Comparison, ComparisonOptions, DatabaseUrl, Flag, Result, Row
 from assay.ports import QueryExecutor
+from assay.scoring.queries.any_row_choices import other_rows
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.sql import QueryShape, read_shape, same_text, visible_keys
 
@@ -53,6 +54,20 @@ class Luck:
         if cut and own is not None and own.ambiguous and not _all_right(own, gold, comparison):
             found.add("tie_by_chance")
         return frozenset(found)
+
+    def storage_order(
+        self, known: GoldAnswer, comparison: Comparison, prediction: str, result: Result, options: ComparisonOptions
+    ) -> frozenset[Flag]:
+        """``storage_order``, where the prediction reads any row of several and another row gives another result.
+
+        Of a match, only a result that does not match counts. Of a mismatch any does: the row that would make it match
+        need not be among those that are tried.
+        """
+        found = other_rows(self._executor, self._url, prediction, Answer.bag(result))
+        others = (other for place in found for other in place.results)
+        if comparison.equal:
+            others = (other for other in others if not known.compare(other, options, described=False).equal)
+        return frozenset({"storage_order"}) if next(others, None) is not None else frozenset()
 
     def _blocks(
         self, prediction: str, result: Result, shape: QueryShape, *, cut: bool

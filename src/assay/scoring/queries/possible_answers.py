@@ -26,6 +26,11 @@ class TrialAnswers:
         """Whether a LIMIT or the like cuts rows that tie."""
         return self.answer.ambiguity is not None
 
+    @property
+    def others(self) -> tuple[Result, ...]:
+        """Results of other choices within the query."""
+        return tuple(other.result for other in self.answer.others)
+
     def compare(self, other: Result, options: ComparisonOptions) -> Comparison:
         """How another result relates to the answer that is closest to it."""
         return self.answer.compare(other, options)

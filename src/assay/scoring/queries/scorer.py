@@ -40,7 +40,7 @@ from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query, undisputed
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.scoring.timekeeping import SILENT, OutOfTimeError, Timekeeper
-from assay.sql import is_nondeterministic
+from assay.sql import is_nondeterministic, same_text, takes_any_row
 from assay.sql.extraction import written
 
 
@@ -340,6 +340,7 @@ class QueryScorer:
         strictly_equal = comparison is not None and comparison.equal and not comparison.lenient
         if comparison is not None and strictly_equal and case.options.ordered is None:
             flags |= self._luck(at, golds, index, predicted, comparison)
+        flags |= self._storage_order(case, at, golds, predicted, found)
         trouble = self._trouble
         finding = Finding(
             prediction=prediction,
@@ -382,6 +383,21 @@ class QueryScorer:
         luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), at.predicted)
         known = self._answers.of(at.gold, golds[index], gold)
         return luck.flags(known, comparison, predicted.query, predicted.result)
+
+    def _storage_order(
+        self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None, found: Compared | None
+    ) -> frozenset[Flag]:
+        """The flag of a prediction whose result depends on the order in which rows are stored."""
+        if found is None or predicted is None or predicted.result is None or predicted.given is not None:
+            return _NO_FLAGS
+        dialect = self._executor.dialect(at.predicted)
+        if not takes_any_row(predicted.query, dialect):
+            return _NO_FLAGS
+        if not at.apart and same_text(golds[found.index].query, predicted.query, dialect):
+            return _NO_FLAGS  # one query: whatever the order, it matches
+        luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), at.predicted)
+        options = replace(self._comparer.options_for(case, at), near_misses=False, sample_rows=0)
+        return luck.storage_order(found.known, found.comparison, predicted.query, predicted.result, options)
 
     def _flags(
         self,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from assay.sql.normal.algebra import FALSE, NULL, ONE, TRUE, Agg, Call, Const, Sub, Term, columns_of
+from assay.sql.normal.algebra import FALSE, NULL, ONE, TRUE, Agg, Block, Call, Const, Sub, Term, columns_of
 from assay.sql.normal.literals import compared, negated, number
 from assay.sql.normal.reading_windows import read_window
 from assay.sql.normal.scope import Scope
@@ -392,10 +393,20 @@ class TermReader:
     def _read_subquery(self, node: exp.Subquery) -> Term:
         if self.world.width(query := self._query(node, self.scope)) != 1:
             raise NotCovered("a subquery of several columns as a value")
-        return Sub("scalar", query)
+        return self._one_value(query)
 
     def _read_select(self, node: exp.Select) -> Term:
-        return Sub("scalar", self._query(node, self.scope))
+        return self._one_value(self._query(node, self.scope))
+
+    def _one_value(self, query: Query) -> Term:
+        """A subquery that stands for one value. SQLite takes the first of several rows, which is any of them without
+        ORDER BY; elsewhere several are an error.
+        """
+        if self.world.dialect == "sqlite" and isinstance(query, Block) and query.group != ():
+            self.world.open_choice = self.world.open_choice or not query.cuts
+            if query.order and query.limit is None:
+                query = replace(query, limit=1)
+        return Sub("scalar", query)
 
 
 def _no_chain(node: exp.Expr) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from assay.sql.shape import cutting
+from assay.sql.any_row import gives_one_row, is_scalar
+from assay.sql.bare_terms import bare_terms
+from assay.sql.shape import cutting, outermost
 from assay.sql.witness_facts.model import Doubt
 
 if TYPE_CHECKING:
@@ -25,8 +28,8 @@ def takes_any(tree: exp.Query) -> bool:
     return any(_name(node) in _ANY or isinstance(node, exp.AnyValue) for node in tree.find_all(exp.Func))
 
 
-def doubts_of(tree: exp.Query) -> frozenset[Doubt]:
-    """The constructs that may make the answer depend on the order of stored rows."""
+def doubts_of(tree: exp.Query, views: Collection[str] = ()) -> frozenset[Doubt]:
+    """The constructs that may make the answer depend on the order of stored rows. ``views``: names in lower case."""
     from sqlglot import exp
 
     found: set[Doubt] = set()
@@ -38,14 +41,14 @@ def doubts_of(tree: exp.Query) -> frozenset[Doubt]:
             found.add("collected")
     for window in tree.find_all(exp.Window):
         if not _is_safe(window):
-            found.add("window")
-    for select in tree.find_all(exp.Select):
-        if _has_bare_column(select):
+            found.add("tied_window" if _shows_ties(window, tree, views) else "window")
+    for query in tree.find_all(exp.Query):
+        if isinstance(query, exp.Select) and bare_terms(query):
             found.add("bare_column")
-        distinct = select.args.get("distinct")
-        if distinct is not None and distinct.args.get("on") is not None:
+        distinct = query.args.get("distinct")
+        if isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None:
             found.add("distinct_on")
-        if _is_scalar(select) and not _gives_one_row(select):
+        if is_scalar(query) and not gives_one_row(query):
             found.add("scalar_subquery")
     return frozenset(found)
 
@@ -57,95 +60,46 @@ def _name(node: exp.Func) -> str:
 
 
 def _is_safe(window: exp.Window) -> bool:
-    """Whether rows that tie in a window's order get the same value: ranks, and aggregates over whole partitions."""
+    """Whether rows that tie in a window's order get the same value: ranks, and aggregates over whole ties.
+
+    A frame of RANGE or GROUPS, which is the default, begins and ends with whole ties.
+    """
     from sqlglot import exp
 
     function = window.this
     name = _name(function) if isinstance(function, exp.Func) else ""
     if name in _SAFE_WINDOWS or isinstance(function, exp.Rank | exp.DenseRank):
         return True
-    return isinstance(function, exp.AggFunc) and not window.args.get("order") and not window.args.get("spec")
-
-
-def _has_bare_column(select: exp.Select) -> bool:
-    """Whether a column stands beside aggregates, or in a grouped query, without being grouped or aggregated."""
-    from sqlglot import exp
-
-    group = select.args.get("group")
-    parts = list(select.expressions)
-    for clause in ("having", "order"):
-        part = select.args.get(clause)
-        parts += [part] if part is not None else []
-    own = [node for part in parts for node in _within(part)]
-    aggregates = any(isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window) for node in own)
-    if group is None and not aggregates:
+    inner = function.this if isinstance(function, exp.Filter) else function
+    if not isinstance(inner, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max):
         return False
-    grouped = {one.sql().lower() for one in group.expressions} if group is not None else set()
-    names = (
-        {one.name.lower() for one in group.expressions if isinstance(one, exp.Column)} if group is not None else set()
-    )
-    places = {int(one.name) for one in group.expressions if one.is_int} if group is not None else set()
-    aliases = {output.alias.lower() for output in select.expressions if isinstance(output, exp.Alias)}
-    for place, output in enumerate(select.expressions, start=1):
-        if place in places:
-            grouped |= {node.sql().lower() for node in _within(output)}
-            names |= {node.name.lower() for node in _within(output) if isinstance(node, exp.Column)}
-    for part in parts:
-        clause_of_names = not any(part is output for output in select.expressions)
-        for node in _within(part):
-            if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
-                return True
-            if not isinstance(node, exp.Column) or node.name.lower() in names or node.sql().lower() in grouped:
-                continue
-            if clause_of_names and node.name.lower() in aliases:
-                continue
-            if not _is_covered(node, part, grouped):
-                return True
-    return False
+    return not _has_row_frame(window)
 
 
-def _is_covered(node: exp.Expr, part: exp.Expr, grouped: set[str]) -> bool:
-    from sqlglot import exp
-
-    above = node.parent
-    while above is not None and above is not part.parent:
-        if isinstance(above, exp.AggFunc) or above.sql().lower() in grouped:
-            return True
-        above = above.parent
-    return False
-
-
-def _within(part: exp.Expr) -> list[exp.Expr]:
-    """The nodes of a part, those of its subqueries left out."""
-    from sqlglot import exp
-
-    found: list[exp.Expr] = []
-    waiting = [part]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, exp.Query) and node is not part:
-            continue
-        found.append(node)
-        waiting += list(node.iter_expressions())
-    return found
-
-
-def _is_scalar(select: exp.Select) -> bool:
-    """Whether the query stands where one value is wanted."""
-    from sqlglot import exp
-
-    above = select.parent
-    if not isinstance(above, exp.Subquery) or isinstance(above.parent, exp.From | exp.Join | exp.SetOperation):
-        return False
-    return not isinstance(above.parent, exp.In | exp.Exists | exp.All | exp.Any | exp.Lateral)
-
-
-def _gives_one_row(select: exp.Select) -> bool:
-    from sqlglot import exp
-
-    limit = select.args.get("limit")
-    if isinstance(limit, exp.Limit) and limit.expression is not None and limit.expression.name == "1":
+def _has_row_frame(window: exp.Window) -> bool:
+    """Whether a window counts rows, or may do so: one that is named elsewhere is not looked up."""
+    spec = window.args.get("spec")
+    if window.args.get("alias") is not None:
         return True
-    if select.args.get("group"):
+    return spec is not None and str(spec.args.get("kind") or "").upper() not in ("RANGE", "GROUPS")
+
+
+def _shows_ties(window: exp.Window, tree: exp.Query, views: Collection[str]) -> bool:
+    """Whether all values that a window may give to tied rows are seen by storing the rows in every order.
+
+    The outermost query only selects them, and reads one stored table: what ties comes in the order in which it is
+    stored.
+    """
+    from sqlglot import exp
+
+    select = outermost(tree)
+    source = select.args.get("from_")
+    if not isinstance(select, exp.Select) or window.parent_select is not select or source is None:
         return False
-    return any(isinstance(node, exp.AggFunc) for output in select.expressions for node in _within(output))
+    if tree.args.get("with_") or select.args.get("with_") or select.args.get("joins") or select.args.get("laterals"):
+        return False
+    return (
+        isinstance(source.this, exp.Table)
+        and isinstance(source.this.this, exp.Identifier)
+        and source.this.name.lower() not in views
+    )

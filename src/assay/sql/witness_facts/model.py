@@ -17,8 +17,11 @@ compared with a part of a text; with a part of a date; with a text's length; wit
 ``negative``, ``padded`` and ``numeral`` say what else a function tells apart, whatever the value: numbers below zero,
 blanks round a text, numbers written as texts."""
 
-Doubt = Literal["limit", "inner_limit", "window", "collected", "bare_column", "scalar_subquery", "distinct_on"]
-"""A construct by which a query may leave its answer to the order in which rows are stored."""
+Doubt = Literal[
+    "limit", "inner_limit", "window", "tied_window", "collected", "bare_column", "scalar_subquery", "distinct_on"
+]
+"""A construct by which a query may leave its answer to the order in which rows are stored. A ``tied_window`` only shows
+tied rows of one table: trying all orders of these shows all its choices."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
     if max(len(first), len(second)) > MOST_CHARACTERS:
         return None
     found = _Found(names=SchemaNames(schema), dialect=dialect)
+    views = {table.name.lower() for table in schema.tables if table.kind == "view"}
     readings = []
     for query in (first, second):
         parsed = parse_query(query, dialect)
@@ -39,7 +40,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
             found.read(parsed.tree)
             readings.append(
                 QueryReading(
-                    doubts=doubts_of(parsed.tree),
+                    doubts=doubts_of(parsed.tree, views),
                     by_luck=is_nondeterministic(query, dialect) or takes_any(parsed.tree),
                     ordered=read_shape(query, dialect).ordered,
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal
@@ -14,6 +14,7 @@ from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits
 from assay.ports import Engine, EngineClass
 from assay.testing.conformance.checks import Check, Gap, checks, one_line, same, without_error
+from assay.testing.conformance.outside import Reach, trespasses
 
 Kind = Literal["integer", "text", "decimal", "real", "boolean", "date", "timestamp", "binary"]
 """The kinds of columns that the checks of an engine read."""
@@ -327,6 +328,33 @@ def bytes_are_capped(adapter: Adapter) -> None:
         _goes_on(engine, "wide rows")
 
 
+def _stays_inside(adapter: Adapter, reach: Reach) -> None:
+    with _opened(adapter, replace(_LIMITS, timeout_s=5.0)) as engine:
+        found = [str(one) for one in trespasses(engine, (reach,))]
+        assert not found, f"{reach}: {'; '.join(found)}"
+        _goes_on(engine, f"tried {reach}")
+
+
+def no_query_reads_files(adapter: Adapter) -> None:
+    """No query returns the content or the name of a file."""
+    _stays_inside(adapter, "reading")
+
+
+def no_query_writes_files(adapter: Adapter) -> None:
+    """No query writes a file, or makes a table."""
+    _stays_inside(adapter, "writing")
+
+
+def no_query_reaches_the_network(adapter: Adapter) -> None:
+    """No query connects to a port."""
+    _stays_inside(adapter, "network")
+
+
+def no_query_loads_an_extension(adapter: Adapter) -> None:
+    """No query installs or loads code."""
+    _stays_inside(adapter, "extensions")
+
+
 def content_has_a_fingerprint(adapter: Adapter) -> None:
     """The fingerprint stays the same for the same content and changes with it."""
     first = adapter.engine.fingerprint(adapter.url)
@@ -395,6 +423,10 @@ CHECKS: tuple[Check[Adapter], ...] = checks(
     several_statements_are_refused,
     writes_change_nothing,
     sessions_cannot_be_steered,
+    no_query_reads_files,
+    no_query_writes_files,
+    no_query_reaches_the_network,
+    no_query_loads_an_extension,
     errors_are_said_in_one_line,
     monstrous_texts_are_survived,
     what_takes_too_long_is_ended,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Literal
 
 from assay.model import DatabaseSchema, Proof, Unproved
@@ -31,7 +32,7 @@ def prove(
         return Unproved(reason=f"a text of {max(len(a), len(b)):,} characters; the limit is {MOST_CHARACTERS:,}")
     try:
         return _proved(a, b, World(schema, dialect), ordered=ordered, max_rows=max_rows)
-    except RecursionError:
+    except (RecursionError, ctypes.ArgumentError):  # the solver's interface makes the second of the first
         return Unproved(reason="expressions nested too deeply")
 
 

@@ -8,7 +8,7 @@ the solver finds impossible is impossible; what it finds possible need not be.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import z3
@@ -21,7 +21,9 @@ from assay.sql.normal.world import NUMBERS, World
 MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
 _BEYOND = 2**63
-_DECIDED = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "same", "nsame", "isnull", "notnull", "istrue"})
+_DECIDED = frozenset(
+    {"and", "or", "not", "eq", "ne", "lt", "le", "same", "nsame", "isnull", "notnull", "istrue", "isfalse"}
+)
 """Conditions that are told to the solver as such where they are values."""
 _SIGNLESS = frozenset({"add", "sub", "mul", "neg", "abs", "round", "floor", "ceil", "mod"})
 """Functions that make nothing of the sign of nought."""
@@ -38,9 +40,17 @@ class Encoder:
     column: Callable[[Col], Value]
     other: Callable[[Term], Value]
     exists: Callable[[Sub], Any]
+    _known: dict[int, tuple[Term, Value]] = field(default_factory=dict, compare=False, repr=False)
+    """Values by the terms' identities: a term within a term is looked at several times, which doubles at each level."""
 
     def value(self, term: Term) -> Value:
         """A term's value."""
+        known = self._known.get(id(term))
+        if known is None:
+            known = self._known[id(term)] = term, self._value(term)
+        return known[1]
+
+    def _value(self, term: Term) -> Value:
         if isinstance(term, Const):
             return self._constant(term)
         if isinstance(term, Col):
@@ -62,6 +72,12 @@ class Encoder:
 
     def _truth_value(self, term: Call) -> Value:
         """A condition as a value: 1, 0, or NULL where it is neither true nor false."""
+        if term.op in (
+            "istrue",
+            "isfalse",
+        ):  # never NULL: what is not true is false or NULL, for which there is no term
+            true = self.truth(holds(term.args[0], self.world, wanted=term.op == "istrue"))
+            return NO, z3.If(true, z3.RealVal(1), z3.RealVal(0))
         true, false = (self.truth(holds(term, self.world, wanted=wanted)) for wanted in (True, False))
         return z3.Not(z3.Or(true, false)), z3.If(true, z3.RealVal(1), z3.RealVal(0))
 

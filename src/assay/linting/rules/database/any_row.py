@@ -1,0 +1,61 @@
+"""A value that SQLite reads from any row of several."""
+
+from collections.abc import Iterator, Sequence
+
+from assay.linting.gold import Found, Gold
+from assay.linting.rules.query import bare_column
+from assay.model.lint import LintRule
+from assay.sql.any_row import AnyRow, any_rows
+
+RULE = LintRule(
+    name="any-row",
+    severity="warning",
+    needs="database",
+    finds="a value that is read from any row of several, where another row gives another result",
+    why="SQLite reads the first row that a subquery happens to return, and a bare column from any row of its group. "
+    "The order in which rows are stored decides the gold result, and most databases refuse the query.",
+    remedy="Compare with IN or an aggregate, group by the column too, or say with ORDER BY and LIMIT which row is "
+    "meant.",
+    bad="SELECT name FROM singer WHERE id = (SELECT singer_id FROM concert WHERE year = 2014)",
+    good="SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert WHERE year = 2014)",
+)
+_SHOWN = 80
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    rows = gold.rows
+    if rows is None or gold.database is None:
+        return
+    told = any(found.severity is None for found in bare_column.check(gold))
+    for place in any_rows(gold.query, gold.dialect):
+        if place.kind == "bare column" and told:
+            continue
+        other = _other_result(gold, place, rows)
+        if other is not None:
+            text = " ".join(place.text.split())
+            shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+            what = (
+                f"the subquery {shown} has" if place.kind == "scalar subquery" else f"{shown} is read from a group with"
+            )
+            own, others = (f"{len(one):,} row{'s' * (len(one) != 1)}" for one in (rows, other))
+            result = f"gives {others} in place of {own}" if len(rows) != len(other) else "gives another result"
+            yield Found(evidence=f"{what} several rows to choose from, and another one {result}.")
+
+
+def _other_result(gold: Gold, place: AnyRow, rows: Sequence[tuple[object, ...]]) -> Sequence[tuple[object, ...]] | None:
+    """What the query returns if another row is read; None if that changes nothing."""
+    assert gold.database is not None
+    if gold.database.rows(place.check()) == ():
+        return None
+    columns = gold.execution.columns if gold.execution is not None else ()
+    own = _bag(rows)
+    for way in place.ways(columns):
+        other = gold.database.rows(way)
+        if other is not None and _bag(other) != own:
+            again = gold.database.rows(place.again)
+            return other if again is not None and _bag(again) == own else None
+    return None
+
+
+def _bag(rows: Sequence[tuple[object, ...]]) -> list[str]:
+    return sorted(map(repr, rows))

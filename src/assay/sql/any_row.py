@@ -1,0 +1,356 @@
+"""Find where SQLite reads any one row of several: a scalar subquery, and a bare column of an aggregated query.
+
+`x = (SELECT …)` reads the first row that the subquery happens to return. A column that is neither grouped by nor
+aggregated comes from any row of its group; beside MIN or MAX, from any row that holds the extreme. Nothing but the
+order in which rows are stored decides which, unless the rows agree.
+
+`AnyRow.check` asks the database whether they do. `AnyRow.ways` are the query with other rows read: each result is one
+that the query itself might have returned. Bare columns follow the last MIN or MAX of their query, so a further one in
+HAVING reads them from the row of its choice::
+
+    SELECT city, name, COUNT(*) FROM t GROUP BY city
+    SELECT city, name, COUNT(*) FROM t GROUP BY city HAVING MIN(QUOTE(name)) IS NULL OR COUNT(*) >= 0
+
+All of these are written from the tree, which may lose what was special in a text: see `AnyRow.again`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from assay.sql.bare_terms import bare_terms, extremes, group_keys
+from assay.sql.shape import may_be_cut, parse_query
+from assay.sql.trees import copied, nodes_of, nodes_of_kind, written
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+MOST_LISTED = 40
+"""At most this many rows of a scalar subquery are tried one by one."""
+_MOST_LEADING = 3
+"""At most this many bare columns are tried as the first to choose a row by."""
+_MOST_CHARACTERS = 20_000
+_WORTH_PARSING = re.compile(
+    r"\bgroup\s+by\b|\bhaving\b|[^\s(]\s*\(\s*(?:select|with|values)\b|\b(?:count|sum|avg|min|max|total|group_concat)\b",
+    re.IGNORECASE,
+)
+_ONE_AGGREGATE = re.compile(
+    r"\s*select\s+(?:count|sum|avg|min|max)\s*\([^()]*\)(?:\s+as\s+\w+)?\s+from\b[^()]*;?\s*", re.IGNORECASE
+)
+"""One aggregate of one SELECT: nothing stands beside it."""
+_CLAUSES_AFTER = re.compile(r"\b(?:group|having|order|select)\b", re.IGNORECASE)
+
+AnyRowKind = Literal["scalar subquery", "bare column"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyRow:
+    """One place where a query may read any of several rows."""
+
+    kind: AnyRowKind
+    tree: exp.Query
+    """The whole query. Shared: not changed."""
+    number: int
+    """The number of the subquery's or the aggregated query's node in the tree."""
+    terms: tuple[exp.Expr, ...] = ()
+    """The expressions over bare columns."""
+
+    @property
+    def node(self) -> exp.Query:
+        """The subquery, or the query with the bare columns."""
+        node: exp.Query = nodes_of(self.tree)[self.number]  # type: ignore[assignment]
+        return node
+
+    @property
+    def text(self) -> str:
+        """What reads any row, for a reader."""
+        return written(self.node if self.kind == "scalar subquery" else self.terms[0], "sqlite")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether an ORDER BY or LIMIT has a say in which row is read."""
+        return any(self.node.args.get(part) for part in ("order", "limit", "offset"))
+
+    @property
+    def again(self) -> str:
+        """The query as it is, written from the tree. Where it gives other rows than the text, the ways say nothing."""
+        return written(self.tree, "sqlite")
+
+    def check(self) -> str:
+        """A query with a row if rows differ here. It cannot run where the place refers to a query around it."""
+        from sqlglot import exp
+
+        copy = copied(self.node)
+        if self.kind == "scalar subquery":
+            return self._alone(exp.select("*").from_(copy.subquery("assay_rows"), copy=False).limit(1).offset(1))
+        tests = [_differs(term, only) for only in self._filters() for term in self.terms]
+        for part in ("order", "limit", "offset", "distinct"):
+            copy.set(part, None)
+        if (group := copy.args.get("group")) is not None:
+            group.set("expressions", [copied(key) for key in group_keys(self.node)])
+        copy.set("expressions", [exp.Literal.number(1)])
+        copy.set("having", exp.Having(this=exp.or_(*tests, copy=False)))
+        return self._alone(copy.limit(1, copy=False))
+
+    def distinct_rows(self) -> str:
+        """The different rows of a scalar subquery, one more than are tried."""
+        return self._alone(self._listed().limit(MOST_LISTED + 1, copy=False))
+
+    def taking(self, place: int) -> str:
+        """The whole query, with the scalar subquery giving only this one of `distinct_rows`."""
+        return self._replaced(self._listed().limit(1, copy=False).offset(place, copy=False))
+
+    def values(self) -> str | None:
+        """A query for the literals of what may be read here, `MOST_LISTED` at most; None where a star hides it."""
+        from sqlglot import exp
+
+        term = self._term
+        if term is None:
+            return None
+        copy = copied(self.node)
+        for part in ("order", "limit", "offset", "group", "having"):
+            copy.set(part, None)
+        copy.set("distinct", exp.Distinct())
+        copy.set("expressions", [_quoted(term)])
+        return self._alone(copy.limit(MOST_LISTED, copy=False))
+
+    @property
+    def _term(self) -> exp.Expr | None:
+        from sqlglot import exp
+
+        if self.kind == "bare column":
+            return next((term for term in self.terms if not term.is_star), None)
+        node = self.node
+        plain = isinstance(node, exp.Select) and len(node.expressions) == 1 and not node.args.get("group")
+        return None if not plain or node.expressions[0].is_star else node.expressions[0].unalias()
+
+    def ways(self, columns: Sequence[str] = (), literals: Sequence[str] = ()) -> Iterator[str]:
+        """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for;
+        ``literals`` are some of `values`, each of which is then read wherever it may be.
+        """
+        from sqlglot import exp
+
+        towards = [
+            exp.NEQ(this=_quoted(self._term), expression=exp.Literal.string(literal))
+            for literal in literals
+            if self._term is not None
+        ]
+        if self.kind == "scalar subquery":
+            for descending in (False, True):
+                yield self._replaced(self._turned(descending=descending))
+            for test in towards:
+                yield self._replaced(self._turned(by=test))
+            return
+        terms = [term for term in self.terms if not term.is_star] or [_column(name) for name in columns]
+        for lead in range(min(len(terms), _MOST_LEADING)):
+            for name in ("MIN", "MAX"):
+                for only in self._filters():
+                    yield self._steered(name, [*terms[lead:], *terms[:lead]], only)
+        for test in towards:
+            for only in self._filters():
+                yield self._steered("MIN", [test], only)
+
+    def _alone(self, tree: exp.Query) -> str:
+        """A query of its own, with the CTEs of the whole."""
+        around = self.tree.args.get("with_")
+        if around is not None and self.node is not self.tree:
+            inner = tree.args.get("with_")
+            own = copied(around)
+            if inner is not None:
+                own.set("expressions", [*own.expressions, *inner.expressions])
+            tree.set("with_", own)
+        return written(tree, "sqlite")
+
+    def _replaced(self, tree: exp.Expr) -> str:
+        whole = copied(self.tree)
+        nodes_of(whole)[self.number].replace(tree)
+        return written(whole, "sqlite")
+
+    def _listed(self) -> exp.Select:
+        from sqlglot import exp
+
+        rows = exp.select("*").distinct().from_(copied(self.node).subquery("assay_rows"), copy=False)
+        return rows.order_by("1", copy=False)
+
+    def _turned(self, *, descending: bool = False, by: exp.Expr | None = None) -> exp.Query:
+        """The scalar subquery with a row chosen by its own values; among those that tie in its order, if it has one."""
+        from sqlglot import exp
+
+        made = copied(self.node)
+        keys: list[exp.Expr]
+        if by is not None:
+            keys = [by]
+        elif isinstance(made, exp.Select):
+            keys = [_quoted(output.unalias()) for output in made.expressions if not output.is_star]
+        else:
+            keys = [exp.Literal.number(place) for place in range(1, len(made.selects) + 1)]
+        keys = keys or [exp.Literal.number(1)]
+        order = made.args.get("order")
+        made.set(
+            "order",
+            exp.Order(
+                expressions=[
+                    *(order.expressions if order is not None else ()),
+                    *(exp.Ordered(this=key, desc=descending, nulls_first=not descending) for key in keys),
+                ]
+            ),
+        )
+        return made
+
+    def _steered(self, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> str:
+        from sqlglot import exp
+
+        whole = copied(self.tree)
+        select = nodes_of(whole)[self.number]
+        key = _quoted(terms[0])
+        for term in terms[1:]:
+            key = exp.DPipe(this=key, expression=_quoted(term), safe=True)
+        steer = _aggregate(name, key, only)
+        always = exp.GTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+        test: exp.Expr = exp.Paren(this=exp.Or(this=exp.Is(this=steer, expression=exp.Null()), expression=always))
+        having = select.args.get("having")
+        if having is not None:
+            test = exp.And(this=exp.Paren(this=having.this), expression=test)
+        select.set("having", exp.Having(this=test))
+        return written(whole, "sqlite")
+
+    def _filters(self) -> list[exp.Expr | None]:
+        """The rows that bare columns may come from, a condition per MIN or MAX; all rows without one."""
+        from sqlglot import exp
+
+        found: list[exp.Expr | None] = []
+        for extreme in extremes(self.node):
+            only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
+            inner = exp.Select()
+            for part in ("from_", "joins", "where", "group"):
+                given = self.node.args.get(part)
+                if isinstance(given, list):
+                    inner.set(part, [copied(one) for one in given])
+                elif given is not None:
+                    inner.set(part, copied(given))
+            keys = group_keys(self.node)
+            if keys:
+                inner.set("group", exp.Group(expressions=[copied(key) for key in keys]))
+            best = copied(extreme.parent if isinstance(extreme.parent, exp.Filter) else extreme)
+            inner.set("expressions", [*map(_quoted, keys), _function("QUOTE", best)])
+            argument = extreme.this.expressions[0] if isinstance(extreme.this, exp.Distinct) else extreme.this
+            parts = [*map(_quoted, keys), _quoted(argument)]
+            left = parts[0] if len(parts) == 1 else exp.Tuple(expressions=parts)
+            condition: exp.Expr = exp.In(this=left, query=exp.Subquery(this=inner))
+            if only is not None:
+                condition = exp.And(this=condition, expression=exp.Paren(this=copied(only)))
+            found.append(condition)
+        return found or [None]
+
+
+def takes_any_row(query: str, dialect: str) -> bool:
+    """Whether the engine may read any of several rows somewhere in a query: decided from the text alone."""
+    return bool(any_rows(query, dialect))
+
+
+@lru_cache(maxsize=2048)
+def leaves_choice(query: str, dialect: str) -> bool:
+    """Whether a query may choose among rows: by a LIMIT or the like, or by reading any row of several."""
+    return may_be_cut(query, dialect) or takes_any_row(query, dialect)
+
+
+@lru_cache(maxsize=2048)
+def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
+    """The places where a query may read any of several rows; none where it cannot be read. Of SQLite's dialect only:
+    other engines refuse such queries, or need a function that says so, such as ANY_VALUE.
+    """
+    if dialect != "sqlite" or len(query) > _MOST_CHARACTERS or not _WORTH_PARSING.search(query):
+        return ()
+    if _ONE_AGGREGATE.fullmatch(query) and len(_CLAUSES_AFTER.findall(query)) == 1:
+        return ()
+    parsed = parse_query(query, dialect)
+    if parsed is None:
+        return ()
+    try:
+        return tuple(_found(parsed.tree))
+    except (RecursionError, ValueError):
+        return ()
+
+
+def _found(tree: exp.Query) -> Iterator[AnyRow]:
+    from sqlglot import exp
+
+    for number, node in enumerate(nodes_of(tree)):
+        if isinstance(node, exp.Select) and (terms := bare_terms(node)):
+            yield AnyRow("bare column", tree, number, tuple(terms))
+        if isinstance(node, exp.Query) and is_scalar(node) and not gives_one_row(node):
+            yield AnyRow("scalar subquery", tree, number)
+
+
+def is_scalar(query: exp.Query) -> bool:
+    """Whether a query stands where one row is read."""
+    from sqlglot import exp
+
+    if isinstance(query, exp.Subquery) or not isinstance(query.parent, exp.Subquery):
+        return False
+    inner: exp.Expr = query.parent
+    while isinstance(inner.parent, exp.Subquery | exp.Paren):
+        inner = inner.parent
+    above = inner.parent
+    if above is None or isinstance(
+        above, exp.From | exp.Join | exp.SetOperation | exp.Exists | exp.All | exp.Any | exp.Lateral | exp.CTE
+    ):
+        return False
+    return not (isinstance(above, exp.In) and inner.arg_key == "query")
+
+
+def gives_one_row(query: exp.Query) -> bool:
+    """Whether a query surely gives one row at most, whatever the data. A LIMIT of 1 chooses it: see `inner_limits`."""
+    from sqlglot import exp
+
+    limit = query.args.get("limit")
+    if isinstance(limit, exp.Limit) and limit.expression is not None and limit.expression.name in ("0", "1"):
+        return True
+    if not isinstance(query, exp.Select):
+        return isinstance(query, exp.Values) and len(query.expressions) == 1
+    if query.args.get("from_") is None:
+        return True
+    return not query.args.get("group") and any(
+        isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window)
+        for output in query.expressions
+        for node in nodes_of_kind(output, exp.AggFunc)
+        if node.parent_select is query
+    )
+
+
+def _function(name: str, argument: exp.Expr) -> exp.Expr:
+    from sqlglot import exp
+
+    return exp.Anonymous(this=name, expressions=[argument])
+
+
+def _quoted(term: exp.Expr) -> exp.Expr:
+    """The term as its SQL literal: a text that is never NULL, and that every collation compares by its letters."""
+    return _function("QUOTE", copied(term))
+
+
+def _aggregate(name: str, key: exp.Expr, only: exp.Expr | None) -> exp.Expr:
+    from sqlglot import exp
+
+    made = _function(name, key)
+    return made if only is None else exp.Filter(this=made, expression=exp.Where(this=copied(only)))
+
+
+def _differs(term: exp.Expr, only: exp.Expr | None) -> exp.Expr:
+    from sqlglot import exp
+
+    if term.is_star:
+        counted = _aggregate("COUNT", exp.Literal.number(1), only)
+        return exp.GT(this=counted, expression=exp.Literal.number(1))
+    low, high = (_aggregate(name, _quoted(term), only) for name in ("MIN", "MAX"))
+    return exp.NEQ(this=low, expression=high)
+
+
+def _column(name: str) -> exp.Expr:
+    from sqlglot import exp
+
+    return exp.column(exp.to_identifier(name, quoted=True))

@@ -1,0 +1,109 @@
+"""An engine that lets a query out is found by the conformance kit and by the doctor, one that does not is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from assay.cli.doctor import reach
+from assay.engines import outcomes
+from assay.engines.duckdb.engine import DuckdbEngine
+from assay.model import DatabaseUrl, Execution, Limits, Result
+from assay.testing.conformance import CHECKS, Adapter, conform
+from assay.testing.conformance.outside import REACHES, trespasses
+
+OUTSIDE = {
+    "no_query_reads_files": "reading",
+    "no_query_writes_files": "writing",
+    "no_query_reaches_the_network": "network",
+    "no_query_loads_an_extension": "extensions",
+}
+
+
+class Leaky:
+    """A DuckDB plug-in whose author left external access on. Its module is not one of Assay's."""
+
+    name = "leaky"
+    dialect = "duckdb"
+    has_boolean_type = True
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect(":memory:")
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> Leaky:
+        return cls()
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        return None
+
+    @classmethod
+    def version(cls) -> str:
+        return "1"
+
+    def execute(self, query: str) -> Execution:
+        if query.lstrip().upper().startswith("INSTALL"):
+            return outcomes.failed(query, "error", "error", "not in a test")
+        try:
+            cursor = self._connection.execute(query)
+            rows = tuple(cursor.fetchall()) if cursor.description else ()
+        except duckdb.Error as error:
+            return outcomes.failed(query, "error", "error", str(error).splitlines()[0])
+        columns = tuple(part[0] for part in cursor.description or ())
+        return Execution(query=query, status="rows", result=Result(columns=columns, rows=rows))
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        return ()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _adapter(engine: Any, tmp_path: Path) -> Adapter:
+    path = tmp_path / "made.duckdb"
+    duckdb.connect(str(path)).close()
+    url = DatabaseUrl.parse(f"duckdb:///{path.as_posix()}")
+    return Adapter(engine=engine, url=url, absent=url, write=lambda _: None)
+
+
+@pytest.mark.parametrize("name", ["no_query_reads_files", "no_query_writes_files", "no_query_loads_an_extension"])
+def test_a_plug_in_that_lets_queries_out_is_found(name: str, tmp_path: Path) -> None:
+    check = next(check for check in CHECKS if check.name == name)
+    with pytest.raises(AssertionError, match=OUTSIDE[name]):
+        conform(_adapter(Leaky, tmp_path), check)
+
+
+def test_a_connection_to_a_port_is_seen() -> None:
+    import urllib.request
+
+    class Calling(Leaky):
+        def execute(self, query: str) -> Execution:
+            if "http_get" in query:
+                with pytest.raises(OSError, match=r"."):
+                    urllib.request.urlopen(query.split("'")[1], timeout=60)
+            return outcomes.failed(query, "error", "error", "refused")
+
+    assert [one.reach for one in trespasses(Calling())] == ["network"]
+
+
+@pytest.mark.parametrize("name", sorted(OUTSIDE))
+def test_an_engine_that_holds_queries_passes(name: str, tmp_path: Path) -> None:
+    check = next(check for check in CHECKS if check.name == name)
+    assert conform(_adapter(DuckdbEngine, tmp_path), check) is None
+    assert set(OUTSIDE.values()) == set(REACHES)
+
+
+def test_the_doctor_tries_an_engine_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reach.registry, "engine_class", lambda url: Leaky)
+    found = reach.reach("leaky://here", timeout_s=5.0, secrets=())
+    assert found.reached, found.trouble
+    assert found.outside
+    assert any("read_csv" in told and "content" in told for told in found.outside)
+    monkeypatch.undo()
+    path = tmp_path / "own.duckdb"
+    duckdb.connect(str(path)).close()
+    assert reach.reach(f"duckdb:///{path.as_posix()}", timeout_s=5.0, secrets=()).outside is None

@@ -1,0 +1,135 @@
+"""What SQLite reads from any row: each small table is stored in every order, and whatever changes must be flagged."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from assay import check
+
+Rows = list[tuple[object, ...]]
+
+CHOOSING = [
+    "SELECT g, a, COUNT(*) FROM t GROUP BY g",
+    "SELECT a || '-' || g, SUM(x) FROM t GROUP BY 2 - 1 + g",
+    "SELECT a FROM t GROUP BY g HAVING COUNT(*) > 1",
+    "SELECT COUNT(*) FROM t GROUP BY g HAVING a = 'p'",
+    "SELECT a, COUNT(*) FROM t",
+    "SELECT a, MAX(x) FROM t",
+    "SELECT g, a, MIN(x) FROM t GROUP BY g",
+    "SELECT u.a, COUNT(*) FROM t JOIN t AS u ON u.g >= t.g GROUP BY t.a",
+    "SELECT n FROM (SELECT a AS n, COUNT(*) FROM t GROUP BY g) AS grouped WHERE n > 'p'",
+    "WITH grouped AS (SELECT g AS k, a AS n FROM t GROUP BY g) SELECT COUNT(*) FROM grouped WHERE n = 'p'",
+    "SELECT * FROM t GROUP BY g",
+    "SELECT COUNT(*) FROM t WHERE x = (SELECT x FROM t WHERE g = 1)",
+    "SELECT a FROM t WHERE x >= (SELECT u.x FROM t AS u WHERE u.g = t.g)",
+    "SELECT (SELECT a FROM t WHERE g = 2), COUNT(*) FROM t",
+    "SELECT COUNT(*) FROM t WHERE (a, x) = (SELECT a, x FROM t)",
+    "SELECT COUNT(*) FROM t WHERE (SELECT a FROM t WHERE x = 7) IN ('p', 'q')",
+    "SELECT CASE WHEN x > (SELECT x FROM t WHERE a = 'q') THEN 1 ELSE 0 END FROM t",
+    "SELECT COUNT(*) FROM t WHERE a = (SELECT a FROM t ORDER BY g)",
+    "SELECT g FROM t EXCEPT SELECT (SELECT g FROM t WHERE x = 5)",
+]
+SURE = [
+    "SELECT g, COUNT(*) FROM t GROUP BY g",
+    "SELECT g, 2 * g, MAX(x) FROM t GROUP BY g",
+    "SELECT a, MAX(x) FROM t GROUP BY a",
+    "SELECT g + 0 AS h, COUNT(*) FROM t GROUP BY h ORDER BY h",
+    "SELECT COUNT(*) FROM t WHERE x = (SELECT MAX(x) FROM t)",
+    "SELECT COUNT(*) FROM t WHERE x IN (SELECT x FROM t WHERE g = 1)",
+    "SELECT (SELECT COUNT(*) FROM t AS u WHERE u.g = t.g) FROM t",
+    "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT a FROM t WHERE g = 1)",
+]
+
+
+def _tables(chance: random.Random) -> Rows:
+    return [(chance.choice([1, 1, 2]), chance.choice("pqr"), chance.choice([5, 7])) for _ in range(4)]
+
+
+def _results(rows: Rows, query: str) -> dict[str, Rows]:
+    """The different results of a query, the rows stored in every order."""
+    found: dict[str, Rows] = {}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t(g INTEGER, a TEXT, x INTEGER)")
+        for order in permutations(rows):
+            connection.execute("DELETE FROM t")
+            connection.executemany("INSERT INTO t VALUES (?, ?, ?)", order)
+            result = connection.execute(query).fetchall()
+            found[repr(sorted(result, key=repr))] = result
+    return found
+
+
+def _written(rows: Rows, columns: int) -> str:
+    """A query that returns these rows on any database."""
+    if not rows:
+        return f"SELECT {', '.join(['1'] * columns)} WHERE 0"
+    return " UNION ALL ".join(
+        f"SELECT {', '.join('NULL' if cell is None else repr(cell) for cell in row)}" for row in rows
+    )
+
+
+@pytest.mark.parametrize("query", [*CHOOSING, *SURE])
+def test_whatever_the_order_of_stored_rows_changes_is_flagged(
+    query: str, make_sqlite: Callable[..., Path], tmp_path: Path
+) -> None:
+    chance = random.Random(query)
+    changing = 0
+    for number in range(6):
+        rows = _tables(chance)
+        values = ", ".join(map(repr, rows))
+        path = make_sqlite(
+            f"CREATE TABLE t(g INTEGER, a TEXT, x INTEGER); INSERT INTO t VALUES {values}", f"{number}.db"
+        )
+        url = f"sqlite:///{path.as_posix()}"
+        with closing(sqlite3.connect(path)) as connection:
+            cursor = connection.execute(query)
+            own = _written(cursor.fetchall(), len(cursor.description))
+        changes = len(_results(rows, query)) > 1
+        changing += changes
+        as_gold, as_prediction = check(own, query, database=url), check(query, own, database=url)
+        assert (as_gold.outcome, as_prediction.outcome) == ("correct", "correct")
+        if changes:
+            assert "ambiguous_gold" in as_gold.flags, rows
+            assert as_gold.ambiguity is not None
+            assert "storage_order" in as_prediction.flags, rows
+        if query in SURE:
+            assert not changes
+            assert not {"ambiguous_gold", "storage_order"} & (as_gold.flags | as_prediction.flags)
+    assert changing or query in SURE
+
+
+@pytest.mark.parametrize("prediction", ["SELECT 'p', 7", "SELECT 'q', 7"])
+def test_every_row_that_gold_may_read_is_right_and_no_other(prediction: str, make_sqlite: Callable[..., Path]) -> None:
+    path = make_sqlite("CREATE TABLE t(a, x); INSERT INTO t VALUES ('p', 7), ('q', 7), ('r', 5)")
+    url = f"sqlite:///{path.as_posix()}"
+    gold = "SELECT a, MAX(x) FROM t"
+    verdict = check(prediction, gold, database=url)
+    assert (verdict.outcome, "ambiguous_gold" in verdict.flags) == ("correct", True)
+    assert check("SELECT 'r', 7", gold, database=url).outcome == "incorrect"
+
+
+def test_an_incorrect_prediction_that_another_row_would_make_right_is_flagged(
+    make_sqlite: Callable[..., Path],
+) -> None:
+    path = make_sqlite("CREATE TABLE t(a, x); INSERT INTO t VALUES ('p', 7), ('q', 7), ('r', 5)")
+    verdict = check(
+        "SELECT COUNT(*) FROM t WHERE a = (SELECT a FROM t)", "SELECT 0", database=f"sqlite:///{path.as_posix()}"
+    )
+    assert (verdict.outcome, verdict.flags) == ("incorrect", frozenset())
+    verdict = check("SELECT a, COUNT(*) FROM t", "SELECT 'q', 3", database=f"sqlite:///{path.as_posix()}")
+    assert (verdict.outcome, verdict.flags) == ("incorrect", {"storage_order"})
+
+
+def test_gold_in_its_own_words_is_ambiguous_too(make_sqlite: Callable[..., Path]) -> None:
+    path = make_sqlite("CREATE TABLE t(a, x); INSERT INTO t VALUES ('p', 7), ('q', 7), ('r', 5)")
+    gold = "SELECT a, COUNT(*) FROM t"
+    verdict = check(gold, gold, database=f"sqlite:///{path.as_posix()}")
+    assert (verdict.outcome, verdict.flags) == ("correct", {"ambiguous_gold"})
+    assert verdict.ambiguity is not None
+    assert verdict.ambiguity.text.startswith("gold reads one of several rows, as they happen to be stored")
