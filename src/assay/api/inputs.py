@@ -22,6 +22,7 @@ from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.inline_rows import NotRows, answered_rows, inline_result
 from assay.kept import kept, parts_of
 from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, GivenResult, Joining, Prediction, Result
+from assay.model.measures import with_read_measures
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
@@ -302,7 +303,7 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
         raise InputError("there is no prediction to evaluate")
     items = [{"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items]
     if all(isinstance(one, Prediction) for one in items):
-        loaded = LoadedPredictions(predictions=tuple(map(without_fence, items)))
+        loaded = LoadedPredictions(predictions=tuple(without_fence(with_read_measures(one)) for one in items))
     elif any(isinstance(one, Prediction) for one in items):
         raise UsageError("some predictions are assay.Prediction and some are not: give all of one kind")
     elif selections:
@@ -346,6 +347,7 @@ def _ask(system: Ask, case: Case) -> Prediction:
 def as_prediction(answer: object, case: Case) -> Prediction:
     """A callable's answer to a case as a Prediction. Raises UsageError unless it is one, a text, rows or None."""
     if isinstance(answer, Prediction):
+        answer = with_read_measures(answer)
         return without_fence(answer if answer.case_id == case.id else replace(answer, case_id=case.id))
     if answer is None:
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))

@@ -15,6 +15,7 @@ from assay.model import Cell, Row
 
 _FLOAT_DIGITS = 17
 _SURELY_KEPT = 15
+_MOST_DIGITS = 4000
 _ROW_END = b"}]}"
 
 
@@ -79,7 +80,7 @@ def parse_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
         text, undecodable = body.decode("utf-8", "surrogateescape"), True
     reader = _Reader()
     try:
-        answer = json.loads(text, object_pairs_hook=reader.object, parse_float=_number)
+        answer = json.loads(text, object_pairs_hook=reader.object, parse_float=_number, parse_int=_whole_number)
     except MalformedAnswer:
         raise
     except RecursionError:
@@ -112,6 +113,11 @@ def parse_cut_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
         except MalformedAnswer:
             continue
     return (), [], False
+
+
+def _whole_number(text: str) -> int | Decimal:
+    """Python reads no decimal integer of more than 4300 digits."""
+    return int(text) if len(text) <= _MOST_DIGITS else Decimal(text)
 
 
 def _number(text: str) -> float | Decimal:

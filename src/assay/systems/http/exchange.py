@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from assay.bodies import ACCEPTED, Unreadable, unpacked
+from assay.embedded_json import read_json
 from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Prediction, Secret
 from assay.model.secret import masked
@@ -389,7 +390,7 @@ def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as a
     if sum(map(content.count, (b",", b"[", b"{"))) > _MAX_VALUES:
         raise QuestionFailed(f"the answer holds more than {_MAX_VALUES:,} values")
     try:
-        return json.loads(content)
+        return read_json(content)
     except (ValueError, RecursionError):
         raise QuestionFailed(
             f"the answer is no JSON: it holds {len(content)} bytes and begins "

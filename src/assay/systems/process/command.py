@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -10,6 +9,7 @@ import shutil
 from threading import Lock
 from time import monotonic
 
+from assay.embedded_json import read_json
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import without_scheme
@@ -131,7 +131,7 @@ def _rows_in(text: str) -> object | None:
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, list) or (isinstance(found, dict) and "rows" in found) else None
