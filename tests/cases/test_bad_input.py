@@ -98,7 +98,7 @@ def test_unusable_question_set(bad, formats, write):
         ("p.json", "{}", None, ["no row with the predicted query"]),
         ("p.csv", "id,pred,llm_time\n1,a,fast\n", 'line 2, column "llm_time"', ["'fast'", "expected a number"]),
         ("p.csv", "id,pred,latency_s\n1,a,-1\n", 'line 2, column "latency_s"', ["from 0 to"]),
-        ("p.csv", "id,pred,cost_usd\n1,a,inf\n", 'line 2, column "cost_usd"', ["finite"]),
+        ("p.csv", "id,pred,cost_usd\n1,a,inf\n", 'line 2, column "cost_usd"', ["from 0 to"]),
         ("p.csv", "id,pred,total_tokens\n1,a,1.5\n", 'line 2, column "total_tokens"', ["whole number"]),
         ("p.json", '{"a": "SELECT 1\\t----- bird -----\\tx"}', None, ['key "a" is no position', "question_id"]),
         ("p.txt", "\n \n", None, ["is empty"]),

@@ -142,6 +142,12 @@ class AskFlags:
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A field of each request, as model=gpt-4.1; repeatable."),
     ] = None
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="An HTTP header of each request, for a gateway; never shown. Repeatable."
+        ),
+    ] = None
     ask_timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each question. [default: 120]")
     ] = None

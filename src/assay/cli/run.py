@@ -280,7 +280,7 @@ def run(  # one parameter an option
         opened = registry.open_system(
             settings.system,
             replace(
-                access.system_options(asking, verify_ssl=verify_ssl),
+                access.system_options(asking, verify_ssl=verify_ssl, headers=settings.headers),
                 body_template=body,
                 query_path=query_path,
                 tokens_path=tokens_path,

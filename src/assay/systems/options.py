@@ -7,6 +7,7 @@ from math import inf
 
 from assay.errors import InputError
 from assay.model import Secret
+from assay.model.secret import check_headers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class SystemOptions:
     """With ``user``: HTTP Basic. A user without a password has an empty one."""
     token: Secret | None = None
     """Sent as ``Authorization: Bearer``; not together with a user."""
+    headers: tuple[tuple[str, Secret], ...] = ()
+    """HTTP headers of each request, for example for a gateway before the system. Their values are secrets."""
     timeout_s: float = 120.0
     """For one try of one question, from sending it to the last byte of the answer. Also limits how long, including
     retries, to wait for a server that accepts no connection."""
@@ -63,6 +66,7 @@ class SystemOptions:
             raise InputError("a password was given without a user: give the user, too")
         if self.token is not None and not (self.token.reveal().isascii() and self.token.reveal().isprintable()):
             raise InputError("the token holds characters that no HTTP header can carry: was it copied whole?")
+        check_headers(self.headers, authenticates=self.user is not None or self.token is not None)
         if not self.timeout_s > 0:
             raise InputError(f"a timeout of {self.timeout_s:g} s leaves no time to answer: give a positive number")
         if (self.price_in is None) is not (self.price_out is None):

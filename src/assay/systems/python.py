@@ -68,6 +68,8 @@ class PythonSystem:
         module, colon, path = reference.partition(":")
         if not (module and colon and path):
             raise InputError(f"{url!r} names no callable: write {cls.name}:package.module:function")
+        if options.headers:
+            raise InputError("a Python callable gets no HTTP headers: leave them out")
         if options.parameters:
             raise InputError("a Python callable takes no parameters: give its arguments defaults, or wrap it")
         function = _imported(module, path)

@@ -86,13 +86,13 @@ def parse_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
     except RecursionError:
         raise MalformedAnswer("is nested too deeply") from None
     except ValueError as error:
-        shown = " ".join(text[:60].split())
+        shown = " ".join(_shown(text, 60).split())
         raise MalformedAnswer(f"is no JSON ({error}); it begins with {shown!r}") from None
     if not isinstance(answer, dict):
         raise MalformedAnswer(f"is {type(answer).__name__}, not an object with rows")
     rows = answer.get("rows")
     if answer and "rows" not in answer:
-        names = ", ".join(repr(name[:40]) for name in list(answer)[:5])
+        names = ", ".join(repr(_shown(name, 40)) for name in list(answer)[:5])
         raise MalformedAnswer(f"is an object without 'rows' (it has {names})")
     if rows is None:
         return (), [], undecodable
@@ -113,6 +113,11 @@ def parse_cut_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
         except MalformedAnswer:
             continue
     return (), [], False
+
+
+def _shown(text: str, most: int) -> str:
+    """The beginning of a text, marked where it is cut: a secret that the cut divides is masked there."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _whole_number(text: str) -> int | Decimal:

@@ -66,7 +66,7 @@ class ChatSqlSystem:
         completion = self._model.complete([*earlier, message], temperature=self._temperature)
         if isinstance(completion, Failure):
             return Prediction(case_id=case.id, failure=completion)
-        return _prediction(case, completion, prompt, self._options)
+        return self._model.scrubbed(_prediction(case, completion, prompt, self._options))
 
     def close(self) -> None:
         """Close the connections."""

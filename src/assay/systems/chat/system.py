@@ -64,7 +64,7 @@ class ChatSystem:
                 answers += [TurnAnswer(failure=unasked) for _ in case.turns[number:]]
                 break
             history += [ChatMessage(role="user", content=turn.question), message]
-        return _prediction(case, answers, self._options)
+        return self._model.scrubbed(_prediction(case, answers, self._options))
 
     def close(self) -> None:
         """Close the connections."""
@@ -88,7 +88,7 @@ class ChatSystem:
             query = _cause_of_nothing(completion)
         if isinstance(query, Failure):
             return replace(answer, failure=query), completion.message
-        return replace(answer, raw=None if query is None else self._model.scrub(query)), completion.message
+        return replace(answer, raw=query), completion.message
 
 
 def _cause_of_nothing(completion: Completion) -> Failure | None:
