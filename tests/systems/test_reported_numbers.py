@@ -6,11 +6,9 @@ import json
 import math
 import shlex
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +22,7 @@ from assay.model import Case, Prediction, TokenUsage, TurnAnswer
 from assay.model.measures import MOST, read_count, read_measure, with_read_measures
 from assay.runs.store.codec import decode_value, encode_value
 from assay.systems.http.complaint import retry_after_s
+from text_server import serving
 
 WILD = {
     "beyond 64 bits": "18446744073709551616",
@@ -49,28 +48,6 @@ WILD = {
 _CASES = [Case(id=str(n), question=f"q{n}", golds=("SELECT 1 AS a",)) for n in range(3)]
 
 
-@contextmanager
-def _serving(content: str) -> Iterator[str]:
-    """A server that answers every request with this text."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            body = content.encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
 def _usage(wild: str) -> str:
     return f'{{"input_tokens": {wild}, "prompt_tokens": {wild}, "output_tokens": {wild}, "total_tokens": {wild}}}'
 
@@ -78,7 +55,7 @@ def _usage(wild: str) -> str:
 @contextmanager
 def _http(wild: str) -> Iterator[Any]:
     said = f'{{"sql": "SELECT 1 AS a", "usage": {_usage(wild)}, "times": {{"llm": {wild}}}, "sure": {wild}}}'
-    with _serving(said) as url:
+    with serving(said) as url:
         yield assay.open_system(
             f"http:{url}/ask", query_path="sql", tokens_path="usage", times_path="times", confidence_path="sure"
         )
@@ -86,7 +63,7 @@ def _http(wild: str) -> Iterator[Any]:
 
 @contextmanager
 def _http_total(wild: str) -> Iterator[Any]:
-    with _serving(f'{{"sql": "SELECT 1 AS a", "n": {wild}}}') as url:
+    with serving(f'{{"sql": "SELECT 1 AS a", "n": {wild}}}') as url:
         yield assay.open_system(f"http:{url}/ask", tokens_path="n", times_path="n")
 
 
@@ -94,14 +71,14 @@ def _http_total(wild: str) -> Iterator[Any]:
 def _denodo(wild: str) -> Iterator[Any]:
     times = "".join(f'"{name}": {wild}, ' for name in ("sql_execution_time", "vector_store_search_time", "llm_time"))
     said = f'{{"sql_query": "SELECT 1 AS a", "tokens": {_usage(wild)}, {times}"total_execution_time": {wild}}}'
-    with _serving(said) as url:
+    with serving(said) as url:
         yield assay.open_system(f"denodo:{url}/answerDataQuestion")
 
 
 @contextmanager
 def _chat(wild: str) -> Iterator[Any]:
     said = f'{{"choices": [{{"message": {{"content": "SELECT 1 AS a"}}}}], "usage": {_usage(wild)}}}'
-    with _serving(said) as url:
+    with serving(said) as url:
         yield assay.open_system(f"chat:{url}/v1", parameters={"model": "m"}, prompt="ddl")
 
 
@@ -111,7 +88,7 @@ def _stream(wild: str) -> Iterator[Any]:
         'data: {"choices": [{"index": 0, "delta": {"content": "SELECT 1 AS a"}}]}\n\n'
         f'data: {{"choices": [], "usage": {_usage(wild)}}}\n\ndata: [DONE]\n\n'
     )
-    with _serving(said) as url:
+    with serving(said) as url:
         yield assay.open_system(f"chat:{url}/v1", parameters={"model": "m", "stream": "true"}, prompt="ddl")
 
 

@@ -66,11 +66,9 @@ Token: TypeAlias = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Bearer token or API key. Better in ASSAY_TOKEN.", show_default=False)
 ]
 VerifySsl: TypeAlias = Annotated[bool, typer.Option(help="Check the live system's certificate.")]
-PriceIn: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="USD", min=0, help="chat: for a million tokens of input.")
-]
+PriceIn: TypeAlias = Annotated[float | None, typer.Option(metavar="USD", min=0, help="For a million tokens of input.")]
 PriceOut: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="USD", min=0, help="chat: for a million tokens of output.")
+    float | None, typer.Option(metavar="USD", min=0, help="For a million tokens of output.")
 ]
 DenodoConfig: TypeAlias = Annotated[
     Path | None,

@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
+from assay.model.measures import with_read_measures
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed, answered, answered_with_rows, failed, without_fence
@@ -131,7 +132,9 @@ class PythonSystem:
 
     def _understand(self, case: Case, given: object, wall_time_s: float) -> Prediction:
         if isinstance(given, Prediction):
-            return without_fence(replace(given, case_id=case.id))
+            given = with_read_measures(given)
+            cost_usd = self._options.cost_usd(given.tokens) if given.cost_usd is None else given.cost_usd
+            return without_fence(replace(given, case_id=case.id, cost_usd=cost_usd))
         if given is not None and not isinstance(given, str):
             with_rows = answered_with_rows(case, given, timings_s=(("wall_time", wall_time_s),))
             if with_rows is None:

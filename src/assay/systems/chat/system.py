@@ -10,7 +10,7 @@ from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import PromptTemplate
 from assay.systems.chat.selection import selected
-from assay.systems.chat.sql import TOTAL_TIME, ChatSqlSystem, cost_usd
+from assay.systems.chat.sql import TOTAL_TIME, ChatSqlSystem
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed, ask_failure
 
@@ -116,7 +116,7 @@ def _prediction(case: Case, answers: list[TurnAnswer], options: SystemOptions) -
         raw="\n\n".join(said) or None,
         timings_s=((TOTAL_TIME, sum(answer.latency_s or 0.0 for answer in answered)),) if answered else (),
         tokens=tokens,
-        cost_usd=cost_usd(tokens, options),
+        cost_usd=options.cost_usd(tokens),
         failure=failure,
         turns=tuple(answers),
     )

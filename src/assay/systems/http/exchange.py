@@ -165,6 +165,8 @@ class Exchange:
             if said is None:
                 return failed(case, self.scrub(str(error)), reached=error.reached)
             prediction = said
+        if prediction.cost_usd is None:
+            prediction = replace(prediction, cost_usd=self._options.cost_usd(prediction.tokens))
         return self.scrubbed(prediction)
 
     def scrubbed(self, prediction: Prediction) -> Prediction:

@@ -50,6 +50,10 @@ class HttpSystem:
     def open(cls, url: str, options: SystemOptions) -> HttpSystem:
         """Raises InputError for an invalid address, or a template that is not a JSON object with ``{question}``."""
         address = http_address(url, cls.name)
+        if options.has_prices and options.tokens_path is None:
+            raise InputError(
+                "prices are given, but not where the answer has its token counts: name their path (--tokens-path usage)"
+            )
         template = _template(options.body_template or DEFAULT_TEMPLATE)
         template.update((name, parameter_value(value)) for name, value in options.parameters)
         return cls(Exchange(address, options), template, options)

@@ -55,6 +55,8 @@ class CommandSystem:
             raise InputError(f"the command {line!r} cannot be split into words ({error}): check its quotes") from None
         if not words:
             raise InputError(f"{url!r} names no command: write {cls.name}:./ask.sh --flag {{question}}")
+        if options.has_prices:
+            raise InputError("a command reports no tokens: leave the prices out")
         if options.headers:
             raise InputError("a command gets no HTTP headers: leave them out")
         if options.parameters:
