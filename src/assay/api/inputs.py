@@ -57,6 +57,8 @@ class FileOptions:
     """Keep only the first ``limit`` cases."""
     ignore_questions: bool = False
     """Do not check the questions and databases that predictions repeat."""
+    difficulty_names: tuple[tuple[str, str], ...] = ()
+    """What each difficulty is called, if all difficulties of the cases are among these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ def read_inputs(
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections)
-    wanted = _with_difficulties_spelled_once(every_case.cases)[: options.limit]
+    wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
     joining: Joining | None = None
     if is_system(predictions):
         # The system is asked only after everything else is known to be usable.
@@ -166,12 +168,14 @@ def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[C
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     found, name, _ = _read_cases(cases, options, selections=False)
-    return _with_difficulties_spelled_once(found.cases)[: options.limit], name
+    return _with_difficulties_spelled_once(found.cases, dict(options.difficulty_names))[: options.limit], name
 
 
-def _with_difficulties_spelled_once(cases: Sequence[Case]) -> Sequence[Case]:
+def _with_difficulties_spelled_once(cases: Sequence[Case], names: Mapping[str, str]) -> Sequence[Case]:
     said = dict.fromkeys(case.difficulty for case in parts_of(cases, "difficulty"))
     once = dict(zip(said, spelled_once(said), strict=True))
+    if all(name is None or name in names for name in said):
+        once = {name: None if name is None else names[name] for name in said}
     if all(name == spelling for name, spelling in once.items()):
         return cases
     return kept(

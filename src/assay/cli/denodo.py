@@ -55,6 +55,8 @@ METRICS = (
     "same_column_count",
 )
 _MOST_DIGITS = 8
+_DIFFICULTIES = (("1", "simple"), ("2", "moderate"), ("3", "challenging"))
+"""What Denodo's own evaluator calls them."""
 _AS_DENODO = {"percent_subset": "denodo_percent_subset", "percent_overlap": "denodo_percent_overlap"}
 """The metric that replaces another to get the numbers of Denodo's own workbook."""
 _CAME_LATER = frozenset({"same_column_count"})
@@ -316,6 +318,7 @@ def denodo(  # one parameter an option
         reports=reports,
         keeper=keeper,
         # Denodo's own evaluator executes each pair a fixed number of times.
+        difficulty_names=_DIFFICULTIES,
         timing_extra_s=0.0 if as_denodo else TIMING_EXTRA_S,
     )
 

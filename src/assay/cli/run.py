@@ -349,6 +349,7 @@ def run_settings(
     lint: bool = False,
     witness: WitnessSettings | None = None,
     scratch: str | None = None,
+    difficulty_names: tuple[tuple[str, str], ...] = (),
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api.evaluation import evaluate
@@ -392,7 +393,7 @@ def run_settings(
                 timing_extra_s=timing_extra_s,
                 name=settings.name,
                 tags=settings.tags or (),
-                files=_files(settings),
+                files=_files(settings, difficulty_names),
                 allow_unmatched=bool(settings.allow_unmatched),
                 lint=_lint_options(settings, wanted=lint),
                 witness=False if witness is None else witness,
@@ -442,7 +443,7 @@ def _tell_unsearched(done: Run, *, asked: bool) -> None:
         typer.echo(f"{were} not tried on other databases within --witness-total: the same command goes on", err=True)
 
 
-def _files(settings: RunFileSettings) -> FileOptions:
+def _files(settings: RunFileSettings, difficulty_names: tuple[tuple[str, str], ...] = ()) -> FileOptions:
     from assay.api.inputs import FileOptions
 
     return FileOptions(
@@ -452,4 +453,5 @@ def _files(settings: RunFileSettings) -> FileOptions:
         prediction_fields=settings.prediction_fields,
         limit=settings.limit,
         ignore_questions=bool(settings.ignore_questions),
+        difficulty_names=difficulty_names,
     )
