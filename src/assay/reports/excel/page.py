@@ -22,7 +22,7 @@ _NAME_WIDTH, WIDEST_NAME = 22.0, 40.0
 """Height of a line of text, in points."""
 
 INK, HEAD, RULE, SOFT = "#1F2933", "#1F3A5F", "#D5DCE4", "#F3F6FA"
-DARK_BAR, LIGHT_BAR, PALE_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#CFE0F3", "#5B8C5A"
+DARK_BAR, LIGHT_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#5B8C5A"
 VERDICT_COLOURS: Final = {
     "correct": ("#D9F0DD", "#1E6B34"),
     "incorrect": ("#FBDCDC", "#9B1C1C"),
