@@ -17,6 +17,7 @@ from assay.cli.parsing.panels import OTHER, PANELS, panel_of
 
 PLACE = "docs/reference/run-file.md"
 _OPTIONS = {
+    "headers": "--header",
     "penalties": "--penalty",
     "tags": "--tag",
     "timing_iterations": "--ves-iterations",
@@ -31,6 +32,7 @@ _SAID = {
     "prediction_fields": "Which column of the predictions is which: [columns](#columns).",
     "predictions": "The system's answers. Default: in the question set.",
     "metrics": "Names of [metrics](metrics.md). Default: those that the table there has by default.",
+    "headers": "HTTP headers for the system, each `NAME=VALUE`; `${NAME}` is taken from the environment.",
     "penalties": "Of the reliability score: what a wrong answer costs. Default: 0, 10 and the number of cases.",
     "tags": "Labels of the run, as `model=gpt-4.1`.",
     "gold_timeout_s": "Per gold query, in place of `timeout_s`.",

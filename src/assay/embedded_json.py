@@ -1,4 +1,4 @@
-"""JSON objects within words, as chat models and assistants write them."""
+"""JSON as systems and models write it: within words, and with numbers of any length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,23 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-_DECODER = json.JSONDecoder()
+_MOST_DIGITS = 4000
+"""Python reads no decimal integer of more than 4300 digits."""
+
+
+def read_json(text: str | bytes) -> Any:
+    """Parse JSON; a whole number that is too long for Python becomes a float, mostly an infinite one.
+
+    Raises ValueError and RecursionError.
+    """
+    return json.loads(text, parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole_number)
 
 
 def json_objects(text: str, *, starts: int) -> Iterator[tuple[int, int, dict[str, Any]]]:

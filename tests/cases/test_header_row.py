@@ -77,12 +77,36 @@ def test_only_a_sheet_has_such_a_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("above", [1, 2, 5])
 @pytest.mark.parametrize("others", [0, 1, 2])
-def test_where_a_title_stands_above_the_names_their_row_is_told(tmp_path: Path, above: int, others: int) -> None:
+def test_a_title_above_the_names_is_skipped(tmp_path: Path, above: int, others: int) -> None:
     path = workbook(tmp_path, *[[("Read me",), ("first",)]] * others, [("A title",), *[()] * (above - 1), *TABLE])
-    said = rf'Row {above + 1} of "S{others}" has them: .*--header {above}, counted from 0'
-    with pytest.raises(CaseFileError, match=said):
-        questions(path)
+    assert questions(path) == FOUND
     assert questions(path, sheet=f"S{others}", header_row=above) == FOUND
+
+
+@pytest.mark.parametrize(
+    "queries", [("SELECT 1", "with a as (select 1) select * from a"), ("-- one\n(SELECT 1)", "VALUES 1")]
+)
+@pytest.mark.parametrize("title", [(), (("Evaluation", "", "Reference"),)])
+def test_a_row_that_describes_the_columns_is_no_case(
+    tmp_path: Path, queries: tuple[str, str], title: tuple[tuple[str, ...], ...]
+) -> None:
+    described = ("What the user asks", "The reference query")
+    rows = [*title, ("Question", "Solution"), described, ("One?", queries[0]), ("Two?", queries[1])]
+    with pytest.warns(UserWarning, match=rf"row {len(title) + 2}: the row describes the columns"):
+        assert [case[0] for case in questions(workbook(tmp_path, rows))] == ["One?", "Two?"]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [("One?", "SELECT broken"), ("One?", None), (1, "no query"), (None, "no query")],
+)
+def test_a_first_case_is_kept_unless_it_surely_describes_the_columns(tmp_path: Path, first: tuple[object, ...]) -> None:
+    rows = [("Question", "Solution"), first, ("Two?", "no query either" if first[0] == "x" else "SELECT 2")]
+    try:
+        found = questions(workbook(tmp_path, rows))
+    except CaseFileError:
+        return  # it was read as a case, and refused as one
+    assert len(found) == 2
 
 
 def test_where_no_row_has_the_names_none_is_told(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name not in _OURS and not name.startswith(("DATA_CATALOG_", "DATA_MARKETPLACE_"))
+        if name not in _OURS and not name.startswith(("DATA_CATALOG_", "DATA_MARKETPLACE_", "AI_SDK_"))
     }
     if "PYTHONPATH" in kept:
         # Relative ones would mean something else to a command that runs in another folder.

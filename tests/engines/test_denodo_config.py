@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -179,7 +180,7 @@ def test_the_execution_url_of_the_older_name_goes_with_its_server(tmp_path: Path
     ],
 )
 def test_a_misspelt_setting_is_named_and_others_settings_are_not(tmp_path: Path, written: str, meant: str) -> None:
-    text = f"DATA_CATALOG_USER=a\nDATA_CATALOG_HOST=b\nDATA_CATALOG_PORT=1\nOPENAI_KEY=secret\n{written}=1\n"
+    text = f"DATA_CATALOG_USER=a\nDATA_CATALOG_SERVICE_HOST=b\nDATA_CATALOG_PORT=1\nOPENAI_KEY=secret\n{written}=1\n"
     with pytest.warns(UserWarning, match=f"line 5: {written} is left alone: did you mean {meant}") as caught:
         assert read_project_config(write(tmp_path, text)) == DenodoConfig()
     assert len(caught) == 1
@@ -214,3 +215,41 @@ def test_how_many_rows_to_ask_for_is_a_number_from_1_up(rows: str) -> None:
     with pytest.raises(DatabaseError, match="rows is"):
         read_endpoint(DatabaseUrl.parse(f"denodo+http://host/x?rows={rows}"))
     assert read_endpoint(DatabaseUrl.parse("denodo+http://host/x?rows=100")).rows == 100
+
+
+@pytest.mark.parametrize("prefix", ["DATA_CATALOG_", "DATA_MARKETPLACE_", "AI_SDK_DATA_MARKETPLACE_"])
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ({"HOST": "denodo"}, "http://denodo:9090/denodo-data-catalog"),
+        ({"HOST": "denodo", "PORT": "19090"}, "http://denodo:19090/denodo-data-catalog"),
+        ({"HOST": "denodo", "PORT": "9443"}, "https://denodo:9443/denodo-data-catalog"),
+        ({"HOST": "10.0.0.1", "PORT": ""}, "http://10.0.0.1:9090/denodo-data-catalog"),
+        ({"HOST": "::1"}, "http://[::1]:9090/denodo-data-catalog"),
+        ({"HOST": "https://denodo/catalog", "PORT": "1"}, "https://denodo/catalog"),
+        ({"HOST": "other", "PORT": "1", "URL": "http://denodo:9090/c"}, "http://denodo:9090/c"),
+        ({"HOST": ""}, None),
+        ({"PORT": "tcp://10.0.0.1:9090"}, None),
+    ],
+)
+def test_host_and_port_name_a_catalog_without_a_url(prefix: str, given: dict[str, str], url: str | None) -> None:
+    assert from_environment({prefix + name: value for name, value in given.items()}).url == url
+
+
+@pytest.mark.parametrize("port", ["x", "0", "65536", "-1", "tcp://10.0.0.1:9090", "1" * 50])
+def test_a_port_beside_a_host_must_be_one(port: str) -> None:
+    with pytest.raises(InputError, match="DATA_CATALOG_PORT is"):
+        from_environment({"DATA_CATALOG_HOST": "denodo", "DATA_CATALOG_PORT": port})
+
+
+def test_the_newest_name_takes_precedence_among_all_of_them() -> None:
+    names = ("DATA_CATALOG_HOST", "DATA_CATALOG_URL", "DATA_MARKETPLACE_URL", "AI_SDK_DATA_MARKETPLACE_URL")
+    environ: dict[str, str] = {}
+    for number, name in enumerate(names):
+        environ[name] = f"http://host{number}/c"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert from_environment(environ).url == f"http://host{number}/c"
+    environ = {name: environ[name] for name in names[2:]}
+    with pytest.warns(UserWarning, match="AI_SDK_DATA_MARKETPLACE_URL counts, and DATA_MARKETPLACE_URL says another"):
+        from_environment(environ)

@@ -22,6 +22,7 @@ from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.inline_rows import NotRows, answered_rows, inline_result
 from assay.kept import kept, parts_of
 from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, GivenResult, Joining, Prediction, Result
+from assay.model.measures import with_read_measures
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
@@ -56,6 +57,8 @@ class FileOptions:
     """Keep only the first ``limit`` cases."""
     ignore_questions: bool = False
     """Do not check the questions and databases that predictions repeat."""
+    difficulty_names: tuple[tuple[str, str], ...] = ()
+    """What each difficulty is called, if all difficulties of the cases are among these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,7 @@ def read_inputs(
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections)
-    wanted = _with_difficulties_spelled_once(every_case.cases)[: options.limit]
+    wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
     joining: Joining | None = None
     if is_system(predictions):
         # The system is asked only after everything else is known to be usable.
@@ -165,12 +168,14 @@ def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[C
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     found, name, _ = _read_cases(cases, options, selections=False)
-    return _with_difficulties_spelled_once(found.cases)[: options.limit], name
+    return _with_difficulties_spelled_once(found.cases, dict(options.difficulty_names))[: options.limit], name
 
 
-def _with_difficulties_spelled_once(cases: Sequence[Case]) -> Sequence[Case]:
+def _with_difficulties_spelled_once(cases: Sequence[Case], names: Mapping[str, str]) -> Sequence[Case]:
     said = dict.fromkeys(case.difficulty for case in parts_of(cases, "difficulty"))
     once = dict(zip(said, spelled_once(said), strict=True))
+    if all(name is None or name in names for name in said):
+        once = {name: None if name is None else names[name] for name in said}
     if all(name == spelling for name, spelling in once.items()):
         return cases
     return kept(
@@ -302,7 +307,7 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
         raise InputError("there is no prediction to evaluate")
     items = [{"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items]
     if all(isinstance(one, Prediction) for one in items):
-        loaded = LoadedPredictions(predictions=tuple(map(without_fence, items)))
+        loaded = LoadedPredictions(predictions=tuple(without_fence(with_read_measures(one)) for one in items))
     elif any(isinstance(one, Prediction) for one in items):
         raise UsageError("some predictions are assay.Prediction and some are not: give all of one kind")
     elif selections:
@@ -347,6 +352,7 @@ def _ask(system: Ask, case: Case) -> Prediction:
 def as_prediction(answer: object, case: Case) -> Prediction:
     """A callable's answer to a case as a Prediction. Raises UsageError unless it is one, a text, rows or None."""
     if isinstance(answer, Prediction):
+        answer = with_read_measures(answer)
         return without_fence(answer if answer.case_id == case.id else replace(answer, case_id=case.id))
     if answer is None:
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))

@@ -173,8 +173,15 @@ def kind_of(value: object) -> str:
     if isinstance(value, str):
         return f"the text {shortened(value)}"
     if isinstance(value, (int, float)):
-        return f"the number {value}"
+        return f"the number {_digits(value)}"
     return f"the value {shortened(str(value))}"
+
+
+def _digits(value: int | float, *, most: int = 60) -> str:
+    """A number for a message, cut if long."""
+    if isinstance(value, int) and value.bit_length() > 4 * most:  # Python may refuse to write all of its digits
+        return f"of more than {most} digits"
+    return str(value)
 
 
 def shortened(text: str, *, most: int = 60) -> str:

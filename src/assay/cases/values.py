@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import SupportsFloat
 
 from assay.cases.records import Spoilt, kind_of, shortened
+from assay.model.measures import MOST
 
 _FENCE = re.compile(r"\s*```(?:[ \t]*\w*[ \t]*\r?\n|(?:sql|vql)\b)?(.*?)```[\s;]*", re.DOTALL | re.IGNORECASE)
 _DASHES = re.compile(r"^[ \t]*-{3,}[ \t]*\r?$\n?", re.MULTILINE)
@@ -140,7 +141,7 @@ def context_of(value: object) -> str | None:
 
 
 def number_of(value: object, what: str) -> float | None:
-    """A number that is not negative, also as text (CSV); blank is None."""
+    """A number from 0 to `MOST`, also as text (CSV); blank is None."""
     if isinstance(value, str):
         if not value.strip():
             return None
@@ -156,13 +157,13 @@ def number_of(value: object, what: str) -> float | None:
         number = float(value)
     except OverflowError:
         number = float("inf")
-    if not 0 <= number < float("inf"):
-        raise UnusableValue(f"{what} is {kind_of(value)}: expected a finite number that is not negative")
+    if not 0 <= number <= MOST:
+        raise UnusableValue(f"{what} is {kind_of(value)}: expected a number from 0 to {MOST:,}")
     return number
 
 
 def count_of(value: object, what: str) -> int | None:
-    """A whole number that is not negative; blank is None."""
+    """A whole number from 0 to `MOST`; blank is None."""
     number = number_of(value, what)
     if number is None:
         return None

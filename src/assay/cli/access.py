@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from assay.cli.options import AskFlags
 from assay.errors import UsageError
 from assay.model import DatabaseUrl, Secret
+from assay.model.secret import read_headers
 from assay.systems.options import SystemOptions
 
 if TYPE_CHECKING:
@@ -50,13 +51,16 @@ class Access:
             password = typer.prompt(f"Password of {user}", hide_input=True, err=True)
         return cls(user=user, password=Secret(password or ""))
 
-    def system_options(self, asking: AskFlags, *, verify_ssl: bool) -> SystemOptions:
-        """The options of a live system."""
+    def system_options(
+        self, asking: AskFlags, *, verify_ssl: bool, headers: Sequence[str] | None = None
+    ) -> SystemOptions:
+        """The options of a live system. ``headers``: those of a settings file, which the flags replace."""
         default = SystemOptions()
         return SystemOptions(
             user=self.user,
             password=self.password,
             token=self.token,
+            headers=read_headers(asking.header or headers or (), os.environ),
             timeout_s=default.timeout_s if asking.ask_timeout is None else asking.ask_timeout,
             retries=default.retries if asking.retries is None else asking.retries,
             parameters=_parameters(asking.param or ()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -53,6 +54,9 @@ METRICS = (
     "bird_ex",
     "same_column_count",
 )
+_MOST_DIGITS = 8
+_DIFFICULTIES = (("1", "simple"), ("2", "moderate"), ("3", "challenging"))
+"""What Denodo's own evaluator calls them."""
 _AS_DENODO = {"percent_subset": "denodo_percent_subset", "percent_overlap": "denodo_percent_overlap"}
 """The metric that replaces another to get the numbers of Denodo's own workbook."""
 _CAME_LATER = frozenset({"same_column_count"})
@@ -196,10 +200,12 @@ def denodo(  # one parameter an option
             help="Of the workbook, or its number from 0. [default: the only one with the columns]",
         ),
     ] = None,
-    header: Annotated[
+    header_row: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, help="Row of the sheet that names the columns, from 0. [default: the first filled]"
+            metavar="N",
+            min=0,
+            help="Row of the sheet that names the columns, from 0; also --header N. [default: the first with them]",
         ),
     ] = None,
     encoding: Encoding = None,
@@ -262,6 +268,7 @@ def denodo(  # one parameter an option
         verify_ssl=verify_ssl,
     )
     wire = read_database_port(db_config).overlaid(host=host, port=port, database=database)
+    asking, header_row = _header_row(asking, header_row)
     if api_password is not None and api_username is None:
         raise UsageError("--api-password is given without --api-username: give both, or --user and --password")
     access = Access.gathered(
@@ -276,7 +283,7 @@ def denodo(  # one parameter an option
     options = api_access.system_options(asking, verify_ssl=verify_ssl is not False)
     settings = RunFileSettings(
         cases=str(input),
-        db=_database(access, config, flags, wire, rows=_DENODO_ROWS if as_denodo else None),
+        db=_database(access, config, flags, wire, rows=_DENODO_ROWS if as_denodo else None, headers=options.headers),
         output=str(folder),
         metrics=metrics,
         limit=once(question_rows, "--question-rows", "--question_rows"),
@@ -297,7 +304,7 @@ def denodo(  # one parameter an option
             difficulty=once(difficulty_column, "--difficulty-column", "--difficulty-col"),
             context=once(context_column, "--context-column", "--evidence-column"),
             sheet=once(sheet, "--sheet", "--sheet_name"),
-            header_row=header,
+            header_row=header_row,
             encoding=encoding,
         ),
     )
@@ -311,6 +318,7 @@ def denodo(  # one parameter an option
         reports=reports,
         keeper=keeper,
         # Denodo's own evaluator executes each pair a fixed number of times.
+        difficulty_names=_DIFFICULTIES,
         timing_extra_s=0.0 if as_denodo else TIMING_EXTRA_S,
     )
 
@@ -322,6 +330,15 @@ def once(given: Sequence[_Given] | None, *names: str) -> _Given | None:
         said = " and ".join(map(repr, values))
         raise UsageError(f"{' and '.join(names)} are one option, and say {said}: give it once")
     return values[0] if values else None
+
+
+def _header_row(asking: AskFlags, row: int | None) -> tuple[AskFlags, int | None]:
+    """The HTTP headers and the sheet's row of column names: ``--header 2``, as Denodo's own evaluator has it."""
+    given = asking.header or ()
+    rows = [int(text) for text in given if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS]
+    headers = [text for text in given if not text.isdigit()]
+    row = once([*rows, *([] if row is None else [row])], "--header-row", "--header")
+    return replace(asking, header=headers or None), row
 
 
 def _password(user: str | None, password: str | None, of_wire: Secret | None, of_api: str | None) -> str | None:
@@ -395,7 +412,15 @@ def _flags(
     return DenodoConfig.of_flags(url=url, execution_url=execution_url, server_id=server_id, verify_ssl=verify_ssl)
 
 
-def _database(access: Access, config: Path | None, flags: DenodoConfig, wire: DatabasePort, *, rows: int | None) -> str:
+def _database(
+    access: Access,
+    config: Path | None,
+    flags: DenodoConfig,
+    wire: DatabasePort,
+    *,
+    rows: int | None,
+    headers: Sequence[tuple[str, Secret]],
+) -> str:
     """The URL of what executes: the Data Catalog where one is named, else the database port.
 
     Without ``config`` its settings file is looked for in the working folder, as Denodo's own evaluator does.
@@ -414,6 +439,7 @@ def _database(access: Access, config: Path | None, flags: DenodoConfig, wire: Da
             user=access.user,
             password=access.password,
             token=access.token,
+            headers=headers,
             otherwise=otherwise,
         ).reveal()
         if wire.is_given:

@@ -66,11 +66,9 @@ Token: TypeAlias = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Bearer token or API key. Better in ASSAY_TOKEN.", show_default=False)
 ]
 VerifySsl: TypeAlias = Annotated[bool, typer.Option(help="Check the live system's certificate.")]
-PriceIn: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="USD", min=0, help="chat: for a million tokens of input.")
-]
+PriceIn: TypeAlias = Annotated[float | None, typer.Option(metavar="USD", min=0, help="For a million tokens of input.")]
 PriceOut: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="USD", min=0, help="chat: for a million tokens of output.")
+    float | None, typer.Option(metavar="USD", min=0, help="For a million tokens of output.")
 ]
 DenodoConfig: TypeAlias = Annotated[
     Path | None,
@@ -141,6 +139,12 @@ class AskFlags:
     param: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A field of each request, as model=gpt-4.1; repeatable."),
+    ] = None
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="An HTTP header of each request, for a gateway; never shown. Repeatable."
+        ),
     ] = None
     ask_timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each question. [default: 120]")

@@ -291,7 +291,7 @@ def run(  # one parameter an option
         opened = registry.open_system(
             settings.system,
             replace(
-                access.system_options(asking, verify_ssl=verify_ssl),
+                access.system_options(asking, verify_ssl=verify_ssl, headers=settings.headers),
                 body_template=body,
                 query_path=query_path,
                 tokens_path=tokens_path,
@@ -361,6 +361,7 @@ def run_settings(
     lint: bool = False,
     witness: WitnessSettings | None = None,
     scratch: str | None = None,
+    difficulty_names: tuple[tuple[str, str], ...] = (),
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api.evaluation import evaluate
@@ -404,7 +405,7 @@ def run_settings(
                 timing_extra_s=timing_extra_s,
                 name=settings.name,
                 tags=settings.tags or (),
-                files=_files(settings),
+                files=_files(settings, difficulty_names),
                 allow_unmatched=bool(settings.allow_unmatched),
                 extract=settings.extract is not False,
                 lint=_lint_options(settings, wanted=lint),
@@ -455,7 +456,7 @@ def _tell_unsearched(done: Run, *, asked: bool) -> None:
         typer.echo(f"{were} not tried on other databases within --witness-total: the same command goes on", err=True)
 
 
-def _files(settings: RunFileSettings) -> FileOptions:
+def _files(settings: RunFileSettings, difficulty_names: tuple[tuple[str, str], ...] = ()) -> FileOptions:
     from assay.api.inputs import FileOptions
 
     return FileOptions(
@@ -465,4 +466,5 @@ def _files(settings: RunFileSettings) -> FileOptions:
         prediction_fields=settings.prediction_fields,
         limit=settings.limit,
         ignore_questions=bool(settings.ignore_questions),
+        difficulty_names=difficulty_names,
     )

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import re
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from html import escape
+from urllib.parse import quote, quote_plus, urlsplit
+
+from assay.errors import InputError
 
 MASK = "***"
 _SHORT = 3
 """Up to this many characters a secret may be any word of a message: it is masked only where credentials appear."""
 _LONG = 8
 """From this many characters on a secret is masked everywhere; below, only as a word of its own."""
+_CUT = "…"
+"""The end of a text that was cut."""
+_LEAST_CUT = 4
+"""How many characters of a secret at such an end are masked; fewer may be any word's."""
+_LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OWN_HEADERS = frozenset(
+    ("content-type", "content-length", "content-encoding", "transfer-encoding", "accept-encoding", "connection")
+)
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _BEFORE = r"(?i:(?:password|passwd|pwd|token|secret|key|bearer|basic)\b(?: for user \S+)?[\s:=\"'(]{1,4})"
 
 
@@ -43,13 +60,114 @@ def masked(text: str, secrets: Iterable[str]) -> str:
 
     A short one is masked only where credentials appear: between ``:`` and ``@`` of a URL, or after a word such as
     ``password``. Masked everywhere, the password ``p`` would turn ``response`` into ``res***onse``, which reveals it.
+    The beginning of a secret is masked where the text was cut within it.
     """
     for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
+        if _CUT in text:
+            for length in range(len(secret) - 1, _LEAST_CUT - 1, -1):
+                text = text.replace(secret[:length] + _CUT, MASK + _CUT)
         if len(secret) >= _LONG:
             text = text.replace(secret, MASK)
         elif secret in text:
             text = _pattern(secret).sub(lambda found: (found[1] or "") + MASK, text)
     return text
+
+
+def secret_forms(*secrets: str, user: str | None = None) -> tuple[str, ...]:
+    """The forms in which a server may repeat secrets: plain, quoted, in a URL, JSON or HTML, as Basic credentials."""
+    plain = [secret for secret in secrets if secret]
+    written: tuple[Callable[[str], str], ...] = (
+        str,
+        lambda secret: quote(secret, safe=""),
+        quote,
+        quote_plus,
+        lambda secret: json.dumps(secret)[1:-1],
+        lambda secret: json.dumps(secret, ensure_ascii=False)[1:-1],
+        escape,
+        lambda secret: secret.replace("\\", "\\\\").replace("'", "\\'"),
+        lambda secret: json.dumps(secret)[1:-1].replace("\\", "\\\\").replace("'", "\\'"),
+        lambda secret: b64encode(f"{user or ''}:{secret}".encode()).decode(),
+    )
+    return tuple(dict.fromkeys(write(secret) for secret in plain for write in written))
+
+
+def read_headers(given: Iterable[str], environ: Mapping[str, str]) -> tuple[tuple[str, Secret], ...]:
+    """HTTP headers from texts ``NAME=VALUE``, in which ``${NAME}`` is taken from the environment.
+
+    Raises InputError, without any value, for an unusable one.
+    """
+    headers = []
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"a header is {MASK if equals else repr(name[:40])}: write NAME=VALUE")
+        missing = next((one for one in _REFERENCE.findall(value) if one not in environ), None)
+        if missing is not None:
+            raise InputError(
+                f"the header {name.strip()} takes its value from the environment variable {missing}, which is not set"
+            )
+        headers.append((name.strip(), Secret(_REFERENCE.sub(lambda found: environ[found[1]], value.strip()))))
+    check_headers(headers)
+    return tuple(headers)
+
+
+def check_headers(headers: Iterable[tuple[str, Secret]], *, authenticates: bool = False) -> None:
+    """Raise InputError for a header that cannot be sent, that Assay sets itself, or that is given twice.
+
+    ``authenticates``: a user or token is given, too.
+    """
+    seen: set[str] = set()
+    for name, value in headers:
+        text = value.reveal()
+        if not _HEADER_NAME.fullmatch(name):
+            raise InputError(f"the header {name[:40]!r} has an invalid name: write NAME=VALUE, such as X-Api-Key=abc")
+        if not text.strip() or not (text.isascii() and text.isprintable()):
+            raise InputError(f"the value of the header {name} is empty, or no HTTP header can carry it")
+        if name.lower() in _OWN_HEADERS:
+            raise InputError(f"the header {name} is set by Assay itself: leave it out")
+        if name.lower() == "authorization" and authenticates:
+            raise InputError(
+                "the header Authorization and a user or token are both given: a request carries one Authorization"
+            )
+        if name.lower() in seen:
+            raise InputError(f"the header {name} is given twice: give it once")
+        seen.add(name.lower())
+
+
+def shown_location(location: str) -> str:
+    """The address that a redirect leads to, without its user, query and fragment: these hold sessions and tokens."""
+    try:
+        parts = urlsplit(location.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "an address that cannot be read"
+    shown_host = f"[{host}]" if host and ":" in host else host or ""
+    origin = f"{parts.scheme}://{shown_host}" if parts.scheme and host else f"//{shown_host}" if host else ""
+    path = "/".join(step.partition(";")[0] for step in parts.path.split("/"))
+    return f"{origin}{'' if port is None else f':{port}'}{path}{'?…' if parts.query or parts.fragment else ''}"
+
+
+class MaskedLog(logging.Filter):
+    """Masks secrets in what the HTTP client logs: addresses, and what a server sends in its status line and headers."""
+
+    def __init__(self, scrub: Callable[[str], str]) -> None:
+        super().__init__()
+        self._scrub = scrub
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask the record."""
+        record.msg, record.args = self._scrub(record.getMessage()), None
+        return True
+
+    def begin(self) -> None:
+        """Mask from now on."""
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(self)
+
+    def end(self) -> None:
+        """Mask no longer."""
+        for name in _LOGGERS:
+            logging.getLogger(name).removeFilter(self)
 
 
 @lru_cache(maxsize=64)

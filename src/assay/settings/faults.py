@@ -44,6 +44,7 @@ _EXAMPLES: Final = {
     "cases": "dev.jsonl",
     "predictions": "answers.jsonl",
     "system": "chat:gpt-4.1",
+    "headers": '["X-Api-Key=${GATEWAY_KEY}"]',
     "db": "sqlite:///shop.sqlite",
     "gold_db": "sqlite:///gold.sqlite",
     "output": "runs/first",

@@ -98,6 +98,8 @@ class RunFileSettings:
     cases: str | None = None
     predictions: str | None = None
     system: str | None = None
+    headers: tuple[str, ...] | None = None
+    """HTTP headers for the system, each ``NAME=VALUE``; ``${NAME}`` is taken from the environment."""
     concurrency: int | None = None
     repeat: int | None = None
     timing_iterations: int | None = None

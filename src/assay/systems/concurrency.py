@@ -11,6 +11,7 @@ from threading import Event, Lock, Thread
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Failure, Prediction
 from assay.model.blame import has_no_answer
+from assay.model.measures import with_read_measures
 from assay.ports import System
 from assay.systems.predictions import failed, spoken
 
@@ -290,6 +291,7 @@ class Asker:
             return failed(case, f"asking raised {type(error).__name__}: {error}", code=type(error).__name__)
         if not isinstance(prediction, Prediction):
             return failed(case, f"the system answered {type(prediction).__name__} in place of a Prediction")
+        prediction = with_read_measures(prediction)
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
     def _next_arrival(self, *, until_stopped: bool) -> _Answer | SystemUnusable | _End | _Nothing | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 from assay.errors import InputError
-from assay.model import Secret
+from assay.model import Secret, TokenUsage
+from assay.model.secret import check_headers
+
+_MOST_PRICE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +23,8 @@ class SystemOptions:
     """With ``user``: HTTP Basic. A user without a password has an empty one."""
     token: Secret | None = None
     """Sent as ``Authorization: Bearer``; not together with a user."""
+    headers: tuple[tuple[str, Secret], ...] = ()
+    """HTTP headers of each request, for example for a gateway before the system. Their values are secrets."""
     timeout_s: float = 120.0
     """For one try of one question, from sending it to the last byte of the answer. Also limits how long, including
     retries, to wait for a server that accepts no connection."""
@@ -55,9 +59,9 @@ class SystemOptions:
     """``chat``: the name of the tool whose SQL argument is the query, if the model calls a tool. None: any tool that is
     named like one that executes queries, such as ``run_sql`` or ``query``."""
     price_in: float | None = None
-    """``chat``: US dollars for a million tokens of input; with ``price_out`` it gives each answer's cost."""
+    """US dollars for a million tokens of input; with ``price_out`` it gives the cost of each answer with its tokens."""
     price_out: float | None = None
-    """``chat``: US dollars for a million tokens of output."""
+    """US dollars for a million tokens of output."""
 
     def __post_init__(self) -> None:
         if self.user is not None and self.token is not None:
@@ -66,13 +70,35 @@ class SystemOptions:
             raise InputError("a password was given without a user: give the user, too")
         if self.token is not None and not (self.token.reveal().isascii() and self.token.reveal().isprintable()):
             raise InputError("the token holds characters that no HTTP header can carry: was it copied whole?")
+        check_headers(self.headers, authenticates=self.user is not None or self.token is not None)
         if not self.timeout_s > 0:
             raise InputError(f"a timeout of {self.timeout_s:g} s leaves no time to answer: give a positive number")
         if (self.price_in is None) is not (self.price_out is None):
             raise InputError("the price of input or of output tokens is missing: give both, or neither")
         for price in (self.price_in, self.price_out):
-            if price is not None and not 0 <= price < inf:
-                raise InputError(f"a price of {price:g} USD for a million tokens is none: give a number from 0 up")
+            if price is not None and not 0 <= price <= _MOST_PRICE:
+                raise InputError(f"the price is {price:g} USD for a million tokens: give 0 to {_MOST_PRICE:,}")
+        self._check_waits()
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether the cost of answers can be computed."""
+        return self.price_in is not None and self.price_out is not None
+
+    def cost_usd(self, tokens: TokenUsage | None) -> float | None:
+        """The cost of these tokens in US dollars; None without prices, or if a count is missing."""
+        if self.price_in is None or self.price_out is None or tokens is None:
+            return None
+        given, output = tokens.input, tokens.output
+        if output is None and given is not None and tokens.total is not None:
+            output = max(0, tokens.total - given)
+        if given is None and output is not None and tokens.total is not None:
+            given = max(0, tokens.total - output)
+        if given is None or output is None:
+            return None
+        return (given * self.price_in + output * self.price_out) / 1_000_000
+
+    def _check_waits(self) -> None:
         if self.retries < 0:
             raise InputError(f"{self.retries} retries cannot be made: give 0 or more")
         if self.retry_wait_s < 0 or self.max_wait_s < 0:

@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
+from assay.model.measures import with_read_measures
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import NO_TIME, QuestionFailed, answered, answered_with_rows, failed, without_fence
@@ -72,6 +73,8 @@ class PythonSystem:
         module, colon, path = reference.partition(":")
         if not (module and colon and path):
             raise InputError(f"{url!r} names no callable: write {cls.name}:package.module:function")
+        if options.headers:
+            raise InputError("a Python callable gets no HTTP headers: leave them out")
         if options.parameters:
             raise InputError("a Python callable takes no parameters: give its arguments defaults, or wrap it")
         function = _imported(module, path)
@@ -137,7 +140,9 @@ class PythonSystem:
 
     def _understand(self, case: Case, given: object, wall_time_s: float) -> Prediction:
         if isinstance(given, Prediction):
-            return without_fence(replace(given, case_id=case.id))
+            given = with_read_measures(given)
+            cost_usd = self._options.cost_usd(given.tokens) if given.cost_usd is None else given.cost_usd
+            return without_fence(replace(given, case_id=case.id, cost_usd=cost_usd))
         if given is not None and not isinstance(given, str):
             with_rows = answered_with_rows(case, given, timings_s=(("wall_time", wall_time_s),))
             if with_rows is None:

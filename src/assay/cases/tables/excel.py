@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +17,21 @@ from assay.errors import CaseFileError
 from assay.model import FieldNames
 
 _TITLE_ROWS = 20
-"""How many rows are searched for the column names, for the error message."""
+"""How many rows are searched for the column names."""
+_LEAST_DESCRIBED = 2
+"""How many texts a row has at least that describes columns."""
+_QUERY = re.compile(
+    r"(?:\s|\(|```\w*|--[^\n]*\n|/\*.*?\*/)*(?:select|with|values|call|show|describe|desc|explain|from|table|pragma)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The beginning of a query."""
 
 
 def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
     """The records of one sheet of an Excel file: the named one, or the only visible one with the ``wanted`` fields.
 
-    The first row that is not blank names the columns. Formulas give their saved value; cells that are merged downwards
+    The first row that has the wanted fields names the columns, usually the first that is not blank; a row below it that
+    describes the columns is left out. Formulas give their saved value; cells that are merged downwards
     all have the value of the first. Raises CaseFileError, also where several sheets have the fields.
     """
     try:
@@ -36,6 +46,8 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
         raise CaseFileError(str(error), path=str(path)) from error
     if fields.header_row is not None:
         sheets = [_from_row(sheet, fields.header_row) for sheet in sheets]
+    else:
+        sheets = [_from_named_row(path, sheet, fields, wanted) for sheet in sheets]
     sheet = _chosen(path, sheets, fields, wanted)
     if not sheet.rows:
         raise CaseFileError(
@@ -43,11 +55,6 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
             f"columns (--header {sheet.first_row}, counted from 0): name another, or leave it out",
             path=str(path),
         )
-    below = "" if _has(path, sheet, fields, wanted) else _further_down(path, [sheet], fields, wanted)
-    if below:
-        there = listed([name for name in _header(sheet)[0] if name], most=6)
-        what = " and ".join(map(describe, wanted))
-        raise CaseFileError(f"the first row has {there} in place of {what}. {below.rstrip()}", path=str(path))
     others = tuple(one.name for one in sheets if one.visible and one is not sheet)
     called = f'sheet "{sheet.name}", ' if others or fields.sheet is not None else ""
     columns, repeated = _header(sheet)
@@ -60,7 +67,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
         )
         for number, row in enumerate(rows[1:], start=sheet.first_row + 2)
     ]
-    return Table(
+    table = Table(
         path=path,
         records=without_end(records),
         columns=tuple(dict.fromkeys(name for name in columns if name)),
@@ -69,6 +76,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
         blank_is_absent=True,
         left_out=others,
     )
+    return _without_description(path, table, fields)
 
 
 def _from_row(sheet: Sheet, row: int) -> Sheet:
@@ -110,26 +118,41 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
             f'"{sheet.name}" has {listed([name for name in _header(sheet)[0] if name], most=6)}' for sheet in visible
         )
         raise CaseFileError(
-            f"no sheet has {what}: {held}. {_further_down(path, visible, fields, wanted)}"
-            f"Name the sheet ({option}) and its columns",
+            f"no sheet has {what}: {held}. Name the sheet ({option}) and its columns",
             path=str(path),
         )
     return fitting[0]
 
 
-def _further_down(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Sequence[Field]) -> str:
-    """Where a title precedes the column names: a sentence that names their row."""
-    if fields.header_row is not None:
-        return ""
-    for sheet in sheets:
-        for row in range(sheet.first_row + 1, sheet.first_row + min(_TITLE_ROWS, len(sheet.rows))):
-            below = _from_row(sheet, row)
-            if below.rows and _has(path, below, fields, wanted):
-                return (
-                    f'Row {row + 1} of "{sheet.name}" has them: remove the rows above it, '
-                    f"or name it where there is the option (--header {row}, counted from 0). "
-                )
-    return ""
+def _from_named_row(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
+    """The sheet from the row that names the columns, if a title or a super header precedes that row."""
+    if _has(path, sheet, fields, wanted):
+        return sheet
+    below = (_from_row(sheet, sheet.first_row + row) for row in range(1, min(_TITLE_ROWS, len(sheet.rows))))
+    return next((one for one in below if one.rows and _has(path, one, fields, wanted)), sheet)
+
+
+def _without_description(path: Path, table: Table, fields: FieldNames) -> Table:
+    """The table without a row below its header that describes the columns.
+
+    It is the first row, holds only texts, and has no query in the column of gold queries, where all others have one.
+    """
+    golds = columns_of("gold", fields.gold, table.columns, path=str(path))
+    first, *others = table.records or (None,)
+    if first is None or not golds or not others:
+        return table
+    held = [value for value in first.values.values() if value is not None]
+    queries = [record.values.get(golds[0]) for record in others if record.values.get(golds[0]) is not None]
+    if len(held) < _LEAST_DESCRIBED or not all(isinstance(value, str) for value in held) or not queries:
+        return table
+    if first.values.get(golds[0]) is None or _is_query(first.values[golds[0]]) or not all(map(_is_query, queries)):
+        return table
+    warnings.warn(f"{path}, {first.place}: the row describes the columns and is not a case", UserWarning, stacklevel=2)
+    return replace(table, records=tuple(others))
+
+
+def _is_query(value: object) -> bool:
+    return isinstance(value, str) and _QUERY.match(value) is not None
 
 
 def _has(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> bool:

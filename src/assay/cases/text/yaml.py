@@ -16,6 +16,8 @@ MOST_CHARACTERS = 16_000_000
 _MANY_CHARACTERS = 1_000_000
 """From this size on, reading takes seconds, and a message says why."""
 
+_MOST_DIGITS = 4000
+"""A longer number stays a text: Python reads none of more than 4300 digits."""
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -195,7 +197,8 @@ def _scalar(node: Any) -> object:
         return {"true": True, "false": False}.get(text.lower(), text)
     if node.tag == _TAG + "int":
         # A text is a number only if str() gives it back unchanged: an id 007 must not become 7.
-        return int(text) if text.removeprefix("-").isdigit() and str(int(text)) == text else text
+        is_number = text.removeprefix("-").isdigit() and len(text) <= _MOST_DIGITS and str(int(text)) == text
+        return int(text) if is_number else text
     if node.tag == _TAG + "float":
         return _float(text)
     return text

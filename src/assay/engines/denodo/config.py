@@ -5,8 +5,9 @@
     DATA_CATALOG_SERVER_ID=1
     DATA_CATALOG_VERIFY_SSL=0
 
-Newer releases call it Data Marketplace: ``DATA_MARKETPLACE_URL`` and the like mean the same, and take precedence where
-one source has both names.
+Newer releases call it Data Marketplace: ``DATA_MARKETPLACE_URL``, ``AI_SDK_DATA_MARKETPLACE_URL`` and the like mean the
+same, and the newest name takes precedence where one source has several. Without a URL, ``DATA_CATALOG_HOST`` and
+``DATA_CATALOG_PORT`` (9090 by default; 443 and 9443 are HTTPS) name the catalog, too.
 
 For each setting, flags take precedence over the environment, and the environment over the file. A setting that none of
 them gives has its default: the execution URL below the catalog's URL, server 1, certificates verified.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -33,8 +34,12 @@ _REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _SETTINGS = ("URL", "EXECUTION_URL", "SERVER_ID", "VERIFY_SSL")
-_PREFIXES = ("DATA_CATALOG_", "DATA_MARKETPLACE_")
-"""The newer name last: it takes precedence."""
+_HOST, _PORT = "HOST", "PORT"
+_PREFIXES = ("DATA_CATALOG_", "DATA_MARKETPLACE_", "AI_SDK_DATA_MARKETPLACE_")
+"""The newest name last: it takes precedence."""
+_DEFAULT_PORT = "9090"
+_HTTPS_PORTS = ("443", "9443")
+_PATH = "/denodo-data-catalog"
 _CLOSE = 0.8
 _CLOSE_WHOLE = 0.9
 """The similarity that whole names need: high, since half of each name is the prefix that all share."""
@@ -94,13 +99,14 @@ class DenodoConfig:
         user: str | None = None,
         password: Secret | None = None,
         token: Secret | None = None,
+        headers: Iterable[tuple[str, Secret]] = (),
         otherwise: str = "name the database, such as --db denodo+http://host:9090/denodo-data-catalog",
     ) -> DatabaseUrl:
         """The database URL of these settings, ``denodo+http://...`` or ``denodo+https://...``.
 
-        Requests carry ``token`` where it is given, else user and password. Raises InputError where neither URL is given
-        (``otherwise`` says what else could be done), for a token together with a user or password, and for a password
-        without a user.
+        Requests carry ``token`` where it is given, else user and password, and ``headers``. Raises InputError where
+        neither URL is given (``otherwise`` says what else could be done), for a token together with a user or password,
+        and for a password without a user.
         """
         base = self.url or self.execution_url
         if base is None:
@@ -111,7 +117,7 @@ class DenodoConfig:
             raise InputError("give the Data Catalog either a token or a user and password, not both")
         if password is not None and not user:
             raise InputError("a password for the Data Catalog is given without its user: give both")
-        query: dict[str, str] = {}
+        query: dict[str, str | list[str]] = {}
         path = urlsplit(base).path.rstrip("/")
         if self.url is None:
             if path.endswith(EXECUTE_PATH):
@@ -124,9 +130,11 @@ class DenodoConfig:
             query["serverId"] = str(self.server_id)
         if self.verify_ssl is not None:
             query["verify"] = str(int(self.verify_ssl))
+        if sent := [f"{name}:{value.reveal()}" for name, value in headers]:
+            query["header"] = sent
         split = urlsplit(base)
         text = f"denodo+{split.scheme}://{_userinfo(user, password, token)}{split.netloc}{path}"
-        return DatabaseUrl(text=f"{text}?{urlencode(query, safe='/')}" if query else text)
+        return DatabaseUrl(text=f"{text}?{urlencode(query, doseq=True, safe='/')}" if query else text)
 
 
 def read_project_config(path: str | Path, environ: Mapping[str, str] | None = None) -> DenodoConfig:
@@ -194,7 +202,7 @@ def from_environment(environ: Mapping[str, str]) -> DenodoConfig:
 
 
 def _is_ours(name: str) -> bool:
-    return any(name == prefix + setting for prefix in _PREFIXES for setting in _SETTINGS)
+    return any(name == prefix + setting for prefix in _PREFIXES for setting in (*_SETTINGS, _HOST, _PORT))
 
 
 def _meant(name: str) -> str | None:
@@ -212,24 +220,40 @@ def _meant(name: str) -> str | None:
 def _settings(given: Mapping[str, tuple[str, str]]) -> DenodoConfig:
     """The settings made from values and their places, both by name. Newer names take precedence over older ones."""
     found = DenodoConfig()
+    names: dict[str, str] = {}
     for prefix in _PREFIXES:
         of_prefix = DenodoConfig()
         for setting in _SETTINGS:
             if prefix + setting in given:
                 of_prefix = _with(of_prefix, prefix + setting, *given[prefix + setting])
-        if found != DenodoConfig():
-            _warn_of_two(found, of_prefix, given)
+        if of_prefix.url is None:
+            of_prefix = replace(of_prefix, url=_of_host(prefix, given))
+        for setting, one in zip(_SETTINGS, fields(DenodoConfig), strict=True):
+            was, now = getattr(found, one.name), getattr(of_prefix, one.name)
+            if now is not None:
+                new = prefix + (setting if prefix + setting in given else _HOST)
+                if was is not None and was != now:
+                    message = f"{given[new][1]}: {new} counts, and {names[setting]} says another"
+                    warnings.warn(message, UserWarning, stacklevel=3)
+                names[setting] = new
         found = found.overlaid(of_prefix)
     return found
 
 
-def _warn_of_two(older: DenodoConfig, newer: DenodoConfig, given: Mapping[str, tuple[str, str]]) -> None:
-    """Warn where one source names two Data Catalogs."""
-    for setting, one in zip(_SETTINGS, fields(DenodoConfig), strict=True):
-        was, now = getattr(older, one.name), getattr(newer, one.name)
-        if was is not None and now is not None and was != now:
-            old, new = (prefix + setting for prefix in _PREFIXES)
-            warnings.warn(f"{given[new][1]}: {new} counts, and {old} says another", UserWarning, stacklevel=4)
+def _of_host(prefix: str, given: Mapping[str, tuple[str, str]]) -> str | None:
+    """The catalog's URL from host and port; None without a host. A port alone may be another program's setting."""
+    host, place = given.get(prefix + _HOST, ("", ""))
+    if not host:
+        return None
+    if "://" in host or "/" in host:
+        return _web_address(prefix + _HOST, host, place)
+    port, place_of_port = given.get(prefix + _PORT, ("", ""))
+    port = port or _DEFAULT_PORT
+    if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
+        raise InputError(f"{place_of_port}: {prefix}{_PORT} is {port!r}: write a port, such as {_DEFAULT_PORT}")
+    scheme = "https" if port in _HTTPS_PORTS else "http"
+    shown_host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return _web_address(prefix + _HOST, f"{scheme}://{shown_host}:{port}{_PATH}", place)
 
 
 def merge(*, file: DenodoConfig, environment: DenodoConfig, flags: DenodoConfig) -> DenodoConfig:

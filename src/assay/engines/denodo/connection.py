@@ -11,6 +11,7 @@ from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.engines.denodo.url import Endpoint
 from assay.engines.watchdog import Watchdog
 from assay.errors import MissingDependency
+from assay.model.secret import MaskedLog
 
 if TYPE_CHECKING:
     import httpx
@@ -62,7 +63,10 @@ class CatalogConnection:
         self._stream: Any = None
         self._connected_now = False
         self._watchdog = Watchdog(self._disconnect)
+        self._log = MaskedLog(endpoint.scrubbed)
+        self._log.begin()
         headers = {"accept": "application/json", "accept-encoding": ACCEPTED}
+        headers |= {name: value.reveal() for name, value in endpoint.headers}
         auth: tuple[str, str] | None = None
         if endpoint.token is not None:
             headers["authorization"] = f"Bearer {endpoint.token.reveal()}"
@@ -105,6 +109,7 @@ class CatalogConnection:
         """Close the connection. Closing twice is harmless."""
         self._watchdog.close()
         self._client.close()
+        self._log.end()
 
     def _post(self, vql: str, limit: int, end: float, max_bytes: int) -> Reply:
         left = max(0.001, end - time.monotonic())

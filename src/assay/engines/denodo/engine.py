@@ -18,6 +18,7 @@ from assay.engines.denodo.rows import MalformedAnswer, error_line, parse_cut_row
 from assay.engines.denodo.url import Endpoint, read_endpoint
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
+from assay.model.secret import shown_location
 
 CHECK_TIMEOUT_S = 10.0
 """How long `check` waits for a server."""
@@ -31,8 +32,8 @@ class DenodoHttpEngine:
     """A Denodo server behind its Data Catalog (Data Marketplace), over plain HTTP.
 
     ``denodo+http://[user[:password]@]host:9090/denodo-data-catalog[?serverId=1&verify=1&execution=/path]``;
-    a password without a user is a bearer token. `assay.engines.denodo.config` makes such URLs from a
-    `project_config.env`.
+    ``header=NAME:VALUE``, repeatable, is sent with each request; a password without a user is a bearer token.
+    `assay.engines.denodo.config` makes such URLs from a `project_config.env`.
 
     Values have JSON's types: see `assay.engines.denodo.rows` for numbers; dates and times are text. An empty result has
     no columns. The engine asks for one row more than the row limit, to see whether the limit cut the result; a lower
@@ -166,7 +167,7 @@ class DenodoHttpEngine:
         """What an answer other than 200 means: the query's own error, or trouble on the way to its execution."""
         said = error_line(reply.body)
         said = None if said is None else self._endpoint.scrubbed(said)
-        told = f"{reply.status} {reply.reason}".strip() + (f": {said}" if said else "")
+        told = f"{reply.status} {self._endpoint.scrubbed(reply.reason)}".strip() + (f": {said}" if said else "")
         match reply.status:
             case 401 | 403:
                 who = "the token" if self._endpoint.token is not None else f"user {self._endpoint.user!r}"
@@ -181,7 +182,8 @@ class DenodoHttpEngine:
             case status if status in _BUSY:
                 return self._unreadable(query, f"it is not available ({told})")
             case status if status < 400:
-                leads = f" and leads to {reply.location}" if reply.location else ""
+                location = None if reply.location is None else self._endpoint.scrubbed(shown_location(reply.location))
+                leads = f" and leads to {location}" if location else ""
                 return self._unreadable(query, f"it answered {told}{leads}: is the address right?")
             case status if said is None and status < 500:
                 return self._unreadable(query, f"it answered {told} without a reason: is the address right?", ran=True)

@@ -21,6 +21,7 @@ from assay.model import Cell, Row
 
 _FLOAT_DIGITS = 17
 _SURELY_KEPT = 15
+_MOST_DIGITS = 4000
 _ROW_END = b"}]}"
 _COLUMN_NAMES = ("column", "columnName")
 """The keys of a cell under which servers name its column; the first one that is there counts."""
@@ -130,7 +131,7 @@ def parse_rows(body: bytes) -> CatalogAnswer:
         text, undecodable = body.decode("utf-8", "surrogateescape"), True
     reader = _Reader()
     try:
-        answer = json.loads(text, object_pairs_hook=reader.object, parse_float=_number)
+        answer = json.loads(text, object_pairs_hook=reader.object, parse_float=_number, parse_int=_whole_number)
     except MalformedAnswer as error:
         # Rows that cannot be read matter only where the execution succeeded.
         if (reason := _error_in(_plainly(text))) is not None:
@@ -139,7 +140,7 @@ def parse_rows(body: bytes) -> CatalogAnswer:
     except RecursionError:
         raise MalformedAnswer("is nested too deeply") from None
     except ValueError as error:
-        shown = " ".join(text[:60].split())
+        shown = " ".join(_shown(text, 60).split())
         raise MalformedAnswer(f"is not JSON ({error}); it begins with {shown!r}") from None
     if not isinstance(answer, dict):
         raise MalformedAnswer("is not an object with rows")
@@ -148,7 +149,7 @@ def parse_rows(body: bytes) -> CatalogAnswer:
         return CatalogAnswer(rows=[], undecodable=undecodable, error=reason, masked=masked)
     rows = answer.get("rows")
     if answer and "rows" not in answer and not any(_bare(name) in _OF_AN_EXECUTION for name in answer):
-        names = ", ".join(repr(name[:40]) for name in list(answer)[:5])
+        names = ", ".join(repr(_shown(name, 40)) for name in list(answer)[:5])
         raise MalformedAnswer(f"is an object without 'rows' (it has {names})")
     if rows is None:
         return CatalogAnswer(rows=[], undecodable=undecodable, masked=masked)
@@ -218,6 +219,16 @@ def parse_cut_rows(body: bytes) -> CatalogAnswer:
         except MalformedAnswer:
             continue
     return CatalogAnswer(rows=[])
+
+
+def _shown(text: str, most: int) -> str:
+    """The beginning of a text, marked where it is cut: a secret that the cut divides is masked there."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _whole_number(text: str) -> int | Decimal:
+    """Python reads no decimal integer of more than 4300 digits."""
+    return int(text) if len(text) <= _MOST_DIGITS else Decimal(text)
 
 
 def _number(text: str) -> float | Decimal:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import dataclass
 from difflib import get_close_matches
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from assay.engines.denodo.config import EXECUTE_PATH, parse_server_id, parse_switch
 from assay.errors import DatabaseError, InputError
 from assay.model import DatabaseUrl, Secret
-from assay.model.secret import masked
+from assay.model.secret import check_headers, masked, secret_forms
 
-FORM = "denodo+http://[user:password@]host:9090/denodo-data-catalog[?serverId=1&verify=1&execution=/path]"
-_OPTIONS = ("serverId", "verify", "execution", "rows")
+FORM = "denodo+http://[user:password@]host:9090/denodo-data-catalog[?serverId=1&verify=1&execution=/path&header=NAME:VALUE]"
+_OPTIONS = ("serverId", "verify", "execution", "rows", "header")
 _PORT = {"http": 9090, "https": 443}
 
 
@@ -32,14 +31,14 @@ class Endpoint:
     """The most rows to ask for, as Denodo's own evaluator asks for 100. Where set, a cut result is not a failure."""
     token: Secret | None = None
     """Where given, requests bear it; user and password are then None."""
+    headers: tuple[tuple[str, Secret], ...] = ()
+    """HTTP headers of each request, for example for a gateway."""
 
     def scrubbed(self, text: str) -> str:
-        """The text without the password or token, in case the server repeats it: plain, URL-encoded or as a header."""
-        for secret in (self.password, self.token):
-            if secret is not None and (plain := secret.reveal()):
-                pair = b64encode(f"{self.user or ''}:{plain}".encode()).decode()
-                text = masked(text, (pair, plain, quote(plain, safe="")))
-        return text
+        """The text without the password or token, in case the server repeats it in any form."""
+        held = (self.password, self.token, *(value for _, value in self.headers))
+        secrets = [secret.reveal() for secret in held if secret is not None]
+        return masked(text, secret_forms(*secrets, user=self.user))
 
 
 def read_endpoint(url: DatabaseUrl) -> Endpoint:
@@ -78,6 +77,8 @@ def read_endpoint(url: DatabaseUrl) -> Endpoint:
         server_id = parse_server_id(options.get("serverId", "1"), f"{url}: serverId")
         verify = parse_switch(options.get("verify", "1"), f"{url}: verify")
         rows = _rows(options["rows"], f"{url}: rows") if "rows" in options else None
+        headers = _headers(split.query)
+        check_headers(headers, authenticates=password is not None)
     except InputError as error:
         raise DatabaseError(str(error)) from None
     secret = Secret(unquote(password)) if password is not None else None
@@ -90,7 +91,14 @@ def read_endpoint(url: DatabaseUrl) -> Endpoint:
         user=unquote(user) if user else None,
         password=None if bearer else secret,
         token=secret if bearer else None,
+        headers=headers,
     )
+
+
+def _headers(query: str) -> tuple[tuple[str, Secret], ...]:
+    """The headers of ``header=NAME:VALUE``, which may be repeated."""
+    given = [value.partition(":") for name, value in parse_qsl(query, keep_blank_values=True) if name == "header"]
+    return tuple((name.strip(), Secret(value.strip())) for name, _, value in given)
 
 
 def _rows(value: str, what: str) -> int:

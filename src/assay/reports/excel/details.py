@@ -74,7 +74,7 @@ def write_details(
         if column.title == "Verdict":
             page.colour_verdicts(1, last, place)
         elif column.style == "percent":
-            page.share_bars(1, last, place)
+            page.share_bands(1, last, place)
         elif column.title == "total_execution_time":
             scale = {"type": "2_color_scale", "min_color": "#FFFFFF", "max_color": "#F6C48B"}
             page.sheet.conditional_format(1, place, last, place, scale)

@@ -22,7 +22,7 @@ _NAME_WIDTH, WIDEST_NAME = 22.0, 40.0
 """Height of a line of text, in points."""
 
 INK, HEAD, RULE, SOFT = "#1F2933", "#1F3A5F", "#D5DCE4", "#F3F6FA"
-DARK_BAR, LIGHT_BAR, PALE_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#CFE0F3", "#5B8C5A"
+DARK_BAR, LIGHT_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#5B8C5A"
 VERDICT_COLOURS: Final = {
     "correct": ("#D9F0DD", "#1E6B34"),
     "incorrect": ("#FBDCDC", "#9B1C1C"),
@@ -40,6 +40,8 @@ _HEAD = {
     "border": 1,
     "border_color": "#3D5A80",
 }
+SHARE_BANDS: Final = ((0, 0.5, "#F8CBAD"), (0.5, 0.7, "#FFE699"), (0.7, 0.9, "#E2EFDA"), (0.9, 9, "#A9D08E"))
+"""Low end, high end and colour of shares, as in Denodo's own workbook: the ends are 50, 70 and 90 %."""
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "head": _HEAD,
     "head_right": {**_HEAD, "align": "right"},
@@ -180,18 +182,14 @@ class Page:
         }
         self.sheet.conditional_format(first_row, column, last_row, column, scale)
 
-    def share_bars(self, first_row: int, last_row: int, column: int) -> None:
-        """Draw each share of a column as a bar from 0 to 1."""
-        bar = {
-            "type": "data_bar",
-            "bar_color": PALE_BAR,
-            "bar_solid": True,
-            "min_type": "num",
-            "max_type": "num",
-            "min_value": 0,
-            "max_value": 1,
-        }
-        self.sheet.conditional_format(first_row, column, last_row, column, bar)
+    def share_bands(self, first_row: int, last_row: int, column: int) -> None:
+        """Colour each share of a column by its band: below 50 %, 70 % and 90 %, and from there up."""
+        top = f"{_letters(column)}{first_row + 1}"
+        for low, high, colour in SHARE_BANDS:
+            look = self.workbook.add_format({"bg_color": colour})
+            criteria = f"=AND(ISNUMBER({top}),{top}>={low},{top}<{high})"
+            rule = {"type": "formula", "criteria": criteria, "format": look}
+            self.sheet.conditional_format(first_row, column, last_row, column, rule)
 
 
 def cell_text(text: str) -> str:

@@ -152,6 +152,9 @@ def _write_table(page: Page, rows: Sequence[GroupRow], columns: Sequence[_Column
         page.text(row, 0, "Overall" if total else group.name, "name_wrapped", total=total)
         for place, column in enumerate(columns, start=1):
             page.number(row, place, column.values[index], column.style, total=total)
+    for place, column in enumerate(columns, start=1):
+        if column.style == "percent":
+            page.share_bands(1, len(rows), place)
 
 
 def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[_Column], *, first_row: int) -> int:

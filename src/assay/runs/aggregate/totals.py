@@ -21,6 +21,7 @@ from assay.model import (
     Prediction,
     Score,
     TimeSummary,
+    TokenUsage,
     UsageTotals,
 )
 from assay.model.blame import has_no_answer
@@ -215,7 +216,10 @@ def _time(seconds: Values) -> TimeSummary | None:
 
 
 def usage_of(predictions: Sequence[Prediction | AnswerFacts]) -> UsageTotals | None:
-    """Tokens and cost over the answers that report them."""
+    """Tokens and cost over the answers that report them.
+
+    The tokens in all of an answer without a total, or with too small a one, are those of its input and output.
+    """
     saying = [one for one in predictions if one.tokens is not None or one.cost_usd is not None]
     if not saying:
         return None
@@ -225,9 +229,9 @@ def usage_of(predictions: Sequence[Prediction | AnswerFacts]) -> UsageTotals | N
         known = [count for count in counts if count is not None]
         return (sum(known) if known else None), len(known)
 
-    (input_, with_input), (output, with_output), (in_all, with_total) = (
-        total(getattr(one, name) for one in tokens) for name in ("input", "output", "total")
-    )
+    input_, with_input = total(one.input for one in tokens)
+    output, with_output = total(one.output for one in tokens)
+    in_all, with_total = total(map(_tokens_in_all, tokens))
     costs = [one.cost_usd for one in saying if one.cost_usd is not None and math.isfinite(one.cost_usd)]
     return UsageTotals(
         answers=len(saying),
@@ -241,6 +245,13 @@ def usage_of(predictions: Sequence[Prediction | AnswerFacts]) -> UsageTotals | N
         answers_with_total=with_total,
         answers_with_cost=len(costs),
     )
+
+
+def _tokens_in_all(tokens: TokenUsage) -> int | None:
+    parts = [count for count in (tokens.input, tokens.output) if count is not None]
+    if tokens.total is None:
+        return sum(parts) if parts else None
+    return max(tokens.total, sum(parts))
 
 
 def _partition(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.errors import InputError, SystemUnusable
-from assay.model import Failure, Secret
+from assay.model import Failure, Prediction, Secret
 from assay.ports import ChatMessage, Completion
 from assay.systems.address import MASK, is_secret_name
 from assay.systems.chat.adapting import Adaptations
@@ -143,6 +143,10 @@ class HttpChatModel:
         """The text with each of Assay's secrets masked."""
         return self._exchange.scrub(text)
 
+    def scrubbed(self, prediction: Prediction) -> Prediction:
+        """As `Exchange.scrubbed`."""
+        return self._exchange.scrubbed(prediction)
+
     def close(self) -> None:
         """Close the connections."""
         self._exchange.close()
@@ -182,11 +186,16 @@ class HttpChatModel:
 
     def _scrubbed(self, completion: Completion) -> Completion:
         message = completion.message
-        refusal = completion.refusal
+
+        def text(given: str | None) -> str | None:
+            return None if given is None else self.scrub(given)
+
         return replace(
             completion,
             message=replace(message, content=self.scrub(message.content)),
-            refusal=None if refusal is None else self.scrub(refusal),
+            refusal=text(completion.refusal),
+            model=text(completion.model),
+            finish_reason=text(completion.finish_reason),
             tool_calls=tuple(replace(call, arguments=self.scrub(call.arguments)) for call in completion.tool_calls),
         )
 

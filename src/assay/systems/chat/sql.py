@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from assay.errors import InputError, SystemUnusable
-from assay.model import Case, Extraction, Failure, Prediction, TokenUsage
+from assay.model import Case, Extraction, Failure, Prediction
 from assay.model.decision import holds_nothing
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.sql.extraction import without_thinking
@@ -68,7 +66,7 @@ class ChatSqlSystem:
         completion = self._model.complete([*earlier, message], temperature=self._temperature)
         if isinstance(completion, Failure):
             return Prediction(case_id=case.id, failure=completion)
-        return _prediction(case, completion, prompt, self._options)
+        return self._model.scrubbed(_prediction(case, completion, prompt, self._options))
 
     def close(self) -> None:
         """Close the connections."""
@@ -91,7 +89,7 @@ def _prediction(case: Case, completion: Completion, prompt: Prompt, options: Sys
         timings_s=((TOTAL_TIME, completion.latency_s),),
         tokens=completion.tokens,
         explanation="\n".join([*notes, said.words]).strip() or None,
-        cost_usd=cost_usd(completion.tokens, options),
+        cost_usd=options.cost_usd(completion.tokens),
         failure=None if query is not None else _why_none(completion, said, options),
         extraction=None if cut else said.extraction,
     )
@@ -144,20 +142,3 @@ def _of_other_tools(completion: Completion, options: SystemOptions) -> Failure:
 
 def _unanswered(message: str) -> Failure:
     return without_query(message, words="")
-
-
-def cost_usd(tokens: TokenUsage | None, options: SystemOptions) -> float | None:
-    """The cost of these tokens in US dollars; None without prices, or where a count is missing."""
-    if options.price_in is None or options.price_out is None or tokens is None:
-        return None
-    known = _with_output(tokens)
-    if known.input is None or known.output is None:
-        return None
-    return (known.input * options.price_in + known.output * options.price_out) / 1_000_000
-
-
-def _with_output(tokens: TokenUsage) -> TokenUsage:
-    """The counts; a missing output count is computed from the total."""
-    if tokens.output is None and tokens.input is not None and tokens.total is not None:
-        return replace(tokens, output=max(0, tokens.total - tokens.input))
-    return tokens

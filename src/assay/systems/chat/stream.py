@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from assay.embedded_json import read_json
 from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import parse_json
 from assay.systems.predictions import QuestionFailed, first_line
@@ -49,7 +50,7 @@ def _events(content: bytes) -> Iterator[dict[str, Any]]:
         if data == _DONE:
             return
         try:
-            chunk = json.loads(data)
+            chunk = read_json(data)
         except (ValueError, RecursionError):
             raise TryAgain(f'the stream was cut off, or holds no JSON: "{first_line(data)}"', code=_CODE) from None
         if not isinstance(chunk, dict):

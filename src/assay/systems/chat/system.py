@@ -11,7 +11,7 @@ from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import PromptTemplate
 from assay.systems.chat.selection import selected
-from assay.systems.chat.sql import TOTAL_TIME, ChatSqlSystem, cost_usd
+from assay.systems.chat.sql import TOTAL_TIME, ChatSqlSystem
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed, ask_failure
 
@@ -67,7 +67,7 @@ class ChatSystem:
                 answers += [TurnAnswer(failure=unasked) for _ in case.turns[number:]]
                 break
             history += [ChatMessage(role="user", content=turn.question), message]
-        return _prediction(case, answers, self._options)
+        return self._model.scrubbed(_prediction(case, answers, self._options))
 
     def close(self) -> None:
         """Close the connections."""
@@ -91,7 +91,7 @@ class ChatSystem:
             query = _cause_of_nothing(completion)
         if isinstance(query, Failure):
             return replace(answer, failure=query), completion.message
-        return replace(answer, raw=None if query is None else self._model.scrub(query)), completion.message
+        return replace(answer, raw=query), completion.message
 
 
 def _cause_of_nothing(completion: Completion) -> Failure | None:
@@ -119,7 +119,7 @@ def _prediction(case: Case, answers: list[TurnAnswer], options: SystemOptions) -
         raw="\n\n".join(said) or None,
         timings_s=((TOTAL_TIME, sum(answer.latency_s or 0.0 for answer in answered)),) if answered else (),
         tokens=tokens,
-        cost_usd=cost_usd(tokens, options),
+        cost_usd=options.cost_usd(tokens),
         failure=failure,
         turns=tuple(answers),
     )

@@ -61,7 +61,7 @@ def retry_after_s(header: str | None) -> float | None:
     except ValueError:
         try:
             until = parsedate_to_datetime(header)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         if until.tzinfo is None:
             until = until.replace(tzinfo=UTC)

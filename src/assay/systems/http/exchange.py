@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import logging
 import ssl
 import weakref
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from assay.bodies import ACCEPTED, Unreadable, unpacked
+from assay.embedded_json import read_json
 from assay.errors import SystemLost, SystemUnusable
-from assay.model import Case, Failure, Prediction, Secret
-from assay.model.secret import masked
+from assay.model import Case, Failure, Prediction, Secret, TurnAnswer
+from assay.model.secret import MaskedLog, masked, secret_forms, shown_location
 from assay.systems.address import Address, is_secret_name
 from assay.systems.http.complaint import complaint_of, retry_after_s
 from assay.systems.http.refusals import (
@@ -39,6 +37,8 @@ _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _MAX_VALUES = 4_000_000
 """An empty list takes three bytes in JSON, and 64 in memory."""
 _MOST_CONNECT_S = 10.0
+_MOST_SHOWN = 4096
+"""Bytes of an answer in a message; its first line is cut, and marked, after that."""
 _MOST_ADAPTATIONS = 8
 """Bodies that are sent in place of refused ones, each with one more difference."""
 _MOST_QUOTED = 120
@@ -78,7 +78,8 @@ class Exchange:
             user = None
         self._of_thread = local()
         """``deadline``: when the answer that this thread waits for must be complete."""
-        self._authenticates = user is not None or token is not None
+        named = {name.lower() for name, _ in options.headers}
+        self._authenticates = user is not None or token is not None or "authorization" in named
         self._secrets = _secrets(user, password, token, address, options)
         self.has_answered: bool = False
         """Whether the server has answered a question: its address and the credentials are right."""
@@ -86,13 +87,15 @@ class Exchange:
         self._made: weakref.WeakSet[Any] = weakref.WeakSet()
         self._lock = Lock()
         self._closed = False
-        # httpx logs whole addresses; a secret in a query string must not get into the user's log.
-        self._log_filter = _Masking(self.scrub) if address.query_secrets else None
-        if self._log_filter is not None:
-            logging.getLogger("httpx").addFilter(self._log_filter)
+        self._log = MaskedLog(self.scrub)
+        self._log.begin()
         self._client = httpx.Client(
             auth=None if user is None else httpx.BasicAuth(user, password.reveal()),
-            headers={"Accept-Encoding": ACCEPTED, **_token_headers(token, self._conventions.token_header)},
+            headers={
+                "Accept-Encoding": ACCEPTED,
+                **_token_headers(token, self._conventions.token_header),
+                **{name: value.reveal() for name, value in options.headers},
+            },
             verify=options.verify_ssl,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             # A proxy from the environment is for other hosts; it could not reach this machine's loopback.
@@ -106,8 +109,7 @@ class Exchange:
             self._closed, made = True, tuple(self._made)
         for stream in made:
             stream.close()
-        if self._log_filter is not None:
-            logging.getLogger("httpx").removeFilter(self._log_filter)
+        self._log.end()
 
     def ask(
         self,
@@ -132,12 +134,33 @@ class Exchange:
                 return Prediction(case_id=case.id, failure=self.failure_of(error))
             prediction = said
         self.has_answered = True
-        failure = prediction.failure
+        if prediction.cost_usd is None:
+            prediction = replace(prediction, cost_usd=self._options.cost_usd(prediction.tokens))
+        return self.scrubbed(prediction)
+
+    def scrubbed(self, prediction: Prediction) -> Prediction:
+        """The answer with Assay's secrets masked in all of its texts, except in the query and in rows.
+
+        These two are evaluated as they came.
+        """
+
+        def text(given: str | None) -> str | None:
+            return None if given is None else self.scrub(given)
+
+        def failure(given: Failure | None) -> Failure | None:
+            return None if given is None else replace(given, message=self.scrub(given.message))
+
+        def turn(given: TurnAnswer) -> TurnAnswer:
+            return replace(given, raw=text(given.raw), text=text(given.text), failure=failure(given.failure))
+
         return replace(
             prediction,
-            raw=None if prediction.raw is None else self.scrub(prediction.raw),
-            explanation=None if prediction.explanation is None else self.scrub(prediction.explanation),
-            failure=None if failure is None else replace(failure, message=self.scrub(failure.message)),
+            raw=text(prediction.raw),
+            explanation=text(prediction.explanation),
+            tables_used=tuple(map(self.scrub, prediction.tables_used)),
+            timings_s=tuple((self.scrub(name), seconds) for name, seconds in prediction.timings_s),
+            failure=failure(prediction.failure),
+            turns=tuple(map(turn, prediction.turns)),
         )
 
     def failure_of(self, error: QuestionFailed) -> Failure:
@@ -321,7 +344,7 @@ class Exchange:
         if status == _PART:
             said = "only a part of what was asked for"
         elif response.is_redirect and not is_question:
-            to = first_line(self.scrub(str(response.headers.get("Location", ""))))
+            to = first_line(self.scrub(shown_location(str(response.headers.get("Location", "")))))
             said = f"it sends to {to}, where credentials are not to follow: name the address that answers itself"
         quoted = f": {said}" if said else ""
         refused = RequestRefused(f"the server answers {status}{quoted}", status=status, content=content)
@@ -386,25 +409,15 @@ def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as a
     if sum(map(content.count, (b",", b"[", b"{"))) > _MAX_VALUES:
         raise QuestionFailed(f"the answer holds more than {_MAX_VALUES:,} values", code="too large")
     try:
-        return json.loads(content)
+        return read_json(content)
     except (ValueError, RecursionError):
         message = (
             f"the answer is not JSON: it holds {len(content)} bytes and begins "
-            f'"{first_line(content[:200].decode("utf-8", "replace"))}"'
+            f'"{first_line(content[:_MOST_SHOWN].decode("utf-8", "replace"))}"'
         )
         if content.lstrip().startswith(b"<"):
             raise UnknownForm(f"{message}; check the path of the URL", code="a web page") from None
         raise QuestionFailed(message, code="not JSON") from None
-
-
-class _Masking(logging.Filter):
-    def __init__(self, scrub: Callable[[str], str]) -> None:
-        super().__init__()
-        self._scrub = scrub
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = self._scrub(record.getMessage()), None
-        return True
 
 
 def _token_headers(token: Secret | None, name: str) -> dict[str, str]:
@@ -433,7 +446,7 @@ def _secrets(
     """Every form in which a server could send back one of Assay's secrets."""
     named = [value for name, value in options.parameters if is_secret_name(name)]
     texts = [password.reveal(), token.reveal() if token else "", *named]
-    texts += [secret.reveal() for secret in address.query_secrets]
-    texts += [form for text in texts for form in (quote(text, safe=""), json.dumps(text)[1:-1])]
-    texts.append(b64encode(f"{user or ''}:{password.reveal()}".encode()).decode())
-    return tuple(Secret(text) for text in dict.fromkeys(texts) if text)
+    texts += [secret.reveal() for secret in (*address.query_secrets, *(value for _, value in options.headers))]
+    # The credentials after a scheme, as in "Authorization: Bearer abc".
+    texts += [value.reveal().rpartition(" ")[2] for _, value in options.headers]
+    return tuple(map(Secret, secret_forms(*texts, user=user)))

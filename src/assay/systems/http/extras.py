@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from math import isfinite
 from typing import Any
 
 from assay.model import TokenUsage
+from assay.model.measures import read_count, read_measure
 
 _INPUT = ("inputtokens", "prompttokens", "input", "prompt", "inputtokencount", "prompttokencount")
 _OUTPUT = (
@@ -23,10 +23,12 @@ def token_usage(said: Any) -> TokenUsage | None:
     None where nothing readable is given. A count that the system did not give stays None: none is computed here.
     """
     if isinstance(said, Mapping):
-        counts = {str(name).replace("_", "").replace("-", "").lower(): _count(value) for name, value in said.items()}
+        counts = {
+            str(name).replace("_", "").replace("-", "").lower(): read_count(value) for name, value in said.items()
+        }
         found = TokenUsage(input=_first(counts, _INPUT), output=_first(counts, _OUTPUT), total=_first(counts, _TOTAL))
     else:
-        found = TokenUsage(total=_count(said))
+        found = TokenUsage(total=read_count(said))
     return None if found == TokenUsage() else found
 
 
@@ -34,25 +36,9 @@ def _first(counts: Mapping[str, int | None], names: Iterable[str]) -> int | None
     return next((count for name in names if (count := counts.get(name)) is not None), None)
 
 
-def _count(value: Any) -> int | None:
-    number = seconds(value)
-    return int(number) if number is not None and number == int(number) else None
-
-
-def seconds(value: Any) -> float | None:
-    """A number that is neither negative nor infinite, also if given as text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if isfinite(number) and number >= 0 else None
-
-
 def timings(said: Mapping[str, Any], names: Iterable[str]) -> tuple[tuple[str, float], ...]:
     """The times with those names, in seconds and in the order of the names; missing ones are left out."""
-    return tuple((name, value) for name in names if (value := seconds(said.get(name))) is not None)
+    return tuple((name, value) for name in names if (value := read_measure(said.get(name))) is not None)
 
 
 def table_names(said: Any) -> tuple[str, ...]:

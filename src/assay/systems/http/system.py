@@ -13,9 +13,10 @@ from typing import Any
 from assay.errors import InputError
 from assay.model import Case, Decision, Prediction
 from assay.model.decision import decision_said, holds_nothing
+from assay.model.measures import read_measure
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Exchange
-from assay.systems.http.extras import parameter_value, seconds, text_of, timings, token_usage
+from assay.systems.http.extras import parameter_value, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled, history_messages
 from assay.systems.predictions import QuestionFailed, UnknownForm, answered, answered_with_rows
@@ -54,6 +55,10 @@ class HttpSystem:
     def open(cls, url: str, options: SystemOptions) -> HttpSystem:
         """Raises InputError for an invalid address, or a template that is not a JSON object with ``{question}``."""
         address = http_address(url, cls.name)
+        if options.has_prices and options.tokens_path is None:
+            raise InputError(
+                "prices are given, but not where the answer has its token counts: name their path (--tokens-path usage)"
+            )
         template = _template(options.body_template or DEFAULT_TEMPLATE)
         template.update((name, parameter_value(value)) for name, value in options.parameters)
         return cls(Exchange(address, options), template, options)
@@ -131,7 +136,7 @@ class HttpSystem:
         value = _ABSENT if path is None else _at(said, path)
         if value is _ABSENT or value is None or value == "":
             return None
-        confidence = seconds(value)
+        confidence = read_measure(value)
         if confidence is not None and confidence <= 1.0:
             return confidence
         if not self._told_of_confidence:
@@ -240,7 +245,7 @@ def _times(said: dict[str, Any], path: str) -> tuple[tuple[str, float], ...]:
     found = _at(said, path)
     if isinstance(found, dict):
         return timings(found, found)
-    value = seconds(found)
+    value = read_measure(found)
     return () if value is None else ((path.rpartition(".")[2], value),)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -10,6 +9,7 @@ import shutil
 from threading import Lock
 from time import monotonic
 
+from assay.embedded_json import read_json
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import without_scheme
@@ -57,6 +57,10 @@ class CommandSystem:
             raise InputError(f"the command {line!r} cannot be split into words ({error}): check its quotes") from None
         if not words:
             raise InputError(f"{url!r} names no command: write {cls.name}:./ask.sh --flag {{question}}")
+        if options.has_prices:
+            raise InputError("a command reports no tokens: leave the prices out")
+        if options.headers:
+            raise InputError("a command gets no HTTP headers: leave them out")
         if options.parameters:
             raise InputError("a command takes no parameters: write them into its command line")
         names = check_placeholders(words, what=f"the command {line!r}")
@@ -138,7 +142,7 @@ def _rows_in(text: str) -> object | None:
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, list) or (isinstance(found, dict) and "rows" in found) else None

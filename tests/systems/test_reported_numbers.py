@@ -1,0 +1,228 @@
+"""Whatever numbers a system reports about itself, its answers are evaluated and every file of the run is whole."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import assay
+from assay.model import Case, Prediction, TokenUsage, TurnAnswer
+from assay.model.measures import MOST, read_count, read_measure, with_read_measures
+from assay.runs.store.codec import decode_value, encode_value
+from assay.systems.http.complaint import retry_after_s
+from text_server import serving
+
+WILD = {
+    "beyond 64 bits": "18446744073709551616",
+    "signed 64 bits and one": "9223372036854775808",
+    "1e30": "1e30",
+    "1e308": "1e308",
+    "1e400": "1e400",
+    "NaN": "NaN",
+    "Infinity": "Infinity",
+    "-Infinity": "-Infinity",
+    "negative": "-3",
+    "negative beyond 64 bits": "-1e30",
+    "text": '"many"',
+    "text of a number": '"1e30"',
+    "a thousand digits": "1" + "0" * 1000,
+    "too many digits for Python": "1" + "0" * 5000,
+    "true": "true",
+    "null": "null",
+    "list": "[1]",
+    "object": '{"value": "1e30"}',
+}
+"""Values as JSON text, none of which is a count, a time, a cost or a confidence."""
+_CASES = [Case(id=str(n), question=f"q{n}", golds=("SELECT 1 AS a",)) for n in range(3)]
+
+
+def _usage(wild: str) -> str:
+    return f'{{"input_tokens": {wild}, "prompt_tokens": {wild}, "output_tokens": {wild}, "total_tokens": {wild}}}'
+
+
+@contextmanager
+def _http(wild: str) -> Iterator[Any]:
+    said = f'{{"sql": "SELECT 1 AS a", "usage": {_usage(wild)}, "times": {{"llm": {wild}}}, "sure": {wild}}}'
+    with serving(said) as url:
+        yield assay.open_system(
+            f"http:{url}/ask", query_path="sql", tokens_path="usage", times_path="times", confidence_path="sure"
+        )
+
+
+@contextmanager
+def _http_total(wild: str) -> Iterator[Any]:
+    with serving(f'{{"sql": "SELECT 1 AS a", "n": {wild}}}') as url:
+        yield assay.open_system(f"http:{url}/ask", tokens_path="n", times_path="n")
+
+
+@contextmanager
+def _denodo(wild: str) -> Iterator[Any]:
+    times = "".join(f'"{name}": {wild}, ' for name in ("sql_execution_time", "vector_store_search_time", "llm_time"))
+    said = f'{{"sql_query": "SELECT 1 AS a", "tokens": {_usage(wild)}, {times}"total_execution_time": {wild}}}'
+    with serving(said) as url:
+        yield assay.open_system(f"denodo:{url}/answerDataQuestion")
+
+
+@contextmanager
+def _chat(wild: str) -> Iterator[Any]:
+    said = f'{{"choices": [{{"message": {{"content": "SELECT 1 AS a"}}}}], "usage": {_usage(wild)}}}'
+    with serving(said) as url:
+        yield assay.open_system(f"chat:{url}/v1", parameters={"model": "m"}, prompt="ddl")
+
+
+@contextmanager
+def _stream(wild: str) -> Iterator[Any]:
+    said = (
+        'data: {"choices": [{"index": 0, "delta": {"content": "SELECT 1 AS a"}}]}\n\n'
+        f'data: {{"choices": [], "usage": {_usage(wild)}}}\n\ndata: [DONE]\n\n'
+    )
+    with serving(said) as url:
+        yield assay.open_system(f"chat:{url}/v1", parameters={"model": "m", "stream": "true"}, prompt="ddl")
+
+
+@contextmanager
+def _command(wild: str) -> Iterator[Any]:
+    output = f'{{"columns": ["a"], "rows": [[1]], "tokens": {wild}, "total_execution_time": {wild}}}'
+    with TemporaryDirectory() as folder:
+        script = Path(folder) / "answer.py"
+        script.write_text(f"print({output!r})", encoding="utf-8")
+        yield assay.open_system(f"command:{shlex.quote(sys.executable)} {shlex.quote(str(script))} {{question}}")
+
+
+@contextmanager
+def _python(wild: str) -> Iterator[Any]:
+    value: Any = _python_value(wild)
+
+    def answer(case: Case) -> Prediction:
+        return Prediction(
+            case_id=case.id,
+            query="SELECT 1 AS a",
+            tokens=TokenUsage(input=value, output=value, total=value),
+            timings_s=(("total_execution_time", value), ("llm_time", value)),
+            cost_usd=value,
+        )
+
+    yield answer
+
+
+@contextmanager
+def _in_memory(wild: str) -> Iterator[Any]:
+    with _python(wild) as answer:
+        yield [answer(case) for case in _CASES]
+
+
+def _python_value(wild: str) -> Any:
+    try:
+        return json.loads(wild)
+    except ValueError:
+        return 10**5000
+
+
+_SYSTEMS: dict[str, Callable[[str], Any]] = {
+    "http": _http,
+    "http, one number": _http_total,
+    "denodo": _denodo,
+    "chat": _chat,
+    "chat, streamed": _stream,
+    "command": _command,
+    "python": _python,
+    "predictions in memory": _in_memory,
+}
+
+
+@pytest.mark.parametrize("kind", _SYSTEMS)
+@pytest.mark.filterwarnings("ignore:the answer to case:UserWarning")
+def test_no_number_of_an_answer_costs_the_answer(kind: str, make_sqlite: Callable[..., Path], tmp_path: Path) -> None:
+    database = f"sqlite:///{make_sqlite('CREATE TABLE t(a)')}"
+    for number, (name, wild) in enumerate(WILD.items()):
+        folder = tmp_path / str(number)
+        with _SYSTEMS[kind](wild) as system:
+            run = assay.evaluate(_CASES, system, databases=database, metrics=["match"], workers=1, output=folder)
+        assert [item.outcome for item in run.evidence] == ["correct"] * 3, (name, run.evidence[0])
+        for file in ("run.xlsx", "run.html", "run.md", "out.json"):
+            run.report(folder / file)
+        for path in (*folder.glob("*.json"), *folder.glob("*.jsonl")):
+            text = path.read_text(encoding="utf-8")
+            for document in text.splitlines() if path.suffix == ".jsonl" else [text]:
+                json.loads(document, parse_constant=pytest.fail)
+        again = assay.load_run(folder)
+        assert again.evidence == run.evidence, name
+        assert _reported(run.evidence[0].prediction) <= {"wall_time", "total_execution_time"}, name
+        usage = run.aggregates.usage
+        assert usage is None or (usage.total, usage.input, usage.output, usage.cost_usd) == (None,) * 4, name
+
+
+def _reported(prediction: Prediction) -> set[str]:
+    """The names of all numbers that count as reported; Assay itself measures the time of most answers."""
+    assert prediction.confidence is None
+    assert prediction.tokens is None
+    assert prediction.cost_usd is None
+    assert all(0 <= seconds < 600 for _, seconds in prediction.timings_s)
+    return {name for name, _ in prediction.timings_s}
+
+
+_ANY = st.one_of(
+    st.integers(),
+    st.integers(min_value=-(10**40), max_value=10**40),
+    st.floats(),
+    st.decimals(),
+    st.text(max_size=8),
+    st.booleans(),
+    st.none(),
+    st.lists(st.integers(), max_size=2),
+    st.binary(max_size=3),
+    st.just(10**5000),
+    st.just(Decimal("sNaN")),
+)
+
+
+@given(_ANY)
+def test_what_is_read_is_a_number_in_bounds_or_nothing(value: Any) -> None:
+    number, count = read_measure(value), read_count(value)
+    assert number is None or (type(number) is float and math.isfinite(number) and 0 <= number <= MOST)
+    assert count is None or (type(count) is int and count == number)
+    if type(value) in (int, float) and 0 <= value <= MOST:
+        assert number == value
+
+
+@given(st.lists(_ANY, min_size=8, max_size=8), st.sampled_from(["pairs", "mapping", "rubbish"]))
+def test_an_answer_with_any_numbers_can_be_kept_and_read_again(values: list[Any], shape: str) -> None:
+    pairs = [("a", values[0]), ("b", values[1])]
+    timings: Any = {"pairs": tuple(pairs), "mapping": dict(pairs), "rubbish": values}[shape]
+    usage = TokenUsage(input=values[2], output=values[3], total=values[4])
+    prediction = with_read_measures(
+        Prediction(
+            case_id="1",
+            query="SELECT 1",
+            timings_s=timings,
+            tokens=usage if values[7] else values[7],
+            cost_usd=values[5],
+            turns=(TurnAnswer(latency_s=values[6], tokens=usage),),
+        )
+    )
+    assert decode_value(encode_value(prediction), Prediction) == prediction
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("1e400", "-1", "nan", "inf", "9" * 5000, "soon", "", "1.5.5"),
+        *("Mon, 01 Jan 99999 00:00:00 GMT", "Mon, 99 Jan 2030 00:00:00 GMT", "Mon, 01 Jan 0001 00:00:00 +2300"),
+        *("Mon, 01 Jan 2030 00:00:00 +99999999999999999999", f"Mon, 01 Jan 2030 {'9' * 5000}:00:00 GMT"),
+    ],
+)
+def test_a_wait_that_a_server_asks_for_is_a_number_of_seconds_or_nothing(header: str) -> None:
+    wait_s = retry_after_s(header)
+    assert wait_s is None or (math.isfinite(wait_s) and wait_s >= 0)
