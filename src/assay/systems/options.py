@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
+
+from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemOptions:
+class SystemOptions(Struct, frozen=True, kw_only=True):
     """Options of all kinds of systems besides their URL. Each kind reads those that concern it.
 
     Safe to print: the secrets mask themselves. Raises InputError for impossible values.

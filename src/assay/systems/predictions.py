@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assay.errors import AssayError
 from assay.inline_rows import NotRows, answered_rows

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import permutations
 from math import factorial, prod
 from random import Random
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison import Answer, compare
 from assay.model import Cell, Comparison, ComparisonOptions, Execution, Result, Row
@@ -24,8 +26,7 @@ _MOST_ORDERS = 60
 _FEW_ORDERS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """What came of looking closely at one database."""
 
     finding: Finding
@@ -36,8 +37,7 @@ class Judged:
     """Why each query failed, where it did."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Bag:
+class _Bag(Struct, frozen=True):
     """An answer that a query leaves no choice in."""
 
     answer: Answer

@@ -8,7 +8,7 @@ warning or an error), ``findings`` (the fields of `assay.model.lint.LintFinding`
 
 from __future__ import annotations
 
-from dataclasses import fields
+from msgspec.structs import asdict
 
 from assay.model.lint import SEVERITIES, LintReport
 from assay.reports.json.run import document
@@ -31,14 +31,10 @@ def lint_json(report: LintReport) -> bytes:
             "counts": dict(report.counts()),
             "severities": {one: sum(finding.severity == one for finding in report.findings) for one in SEVERITIES},
             "doubtful_cases": list(dict.fromkeys(one.case_id for one in report.findings if one.case_id in doubtful)),
-            "findings": [
-                {field.name: getattr(finding, field.name) for field in fields(finding)} for finding in report.findings
-            ],
-            "gaps": [{field.name: getattr(gap, field.name) for field in fields(gap)} for gap in report.gaps],
+            "findings": [asdict(finding) for finding in report.findings],
+            "gaps": [asdict(gap) for gap in report.gaps],
             "notes": list(report.notes),
             "ignored": report.ignored,
-            "accuracies": [
-                {field.name: getattr(one, field.name) for field in fields(one)} for one in report.accuracies
-            ],
+            "accuracies": [asdict(one) for one in report.accuracies],
         }
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.embedded_json import json_objects
 from assay.model.decision import is_null_word
@@ -53,8 +54,7 @@ _JSON_NAMES = ("sql", "query", "sql_query", "sqlquery")
 _MOST_STARTS = 50  # places in one text at which a query or JSON is looked for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """An answer, split into its query and its words."""
 
     query: str | None

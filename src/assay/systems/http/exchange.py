@@ -9,11 +9,13 @@ import ssl
 import weakref
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from threading import Lock, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.errors import SystemLost, SystemUnusable
@@ -65,8 +67,7 @@ class TooSlow(QuestionFailed):
     """The answer was not whole within the time limit. Not raised outside this package."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conventions:
+class Conventions(Struct, frozen=True, kw_only=True):
     """The settings in which protocols differ."""
 
     token_header: str = "Authorization"
@@ -83,8 +84,7 @@ class Conventions:
     """Further words of a 401, 403 or 404 that hold for every question, from a server that has not answered any yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """A server's answer."""
 
     said: dict[str, Any]

@@ -8,10 +8,10 @@ the solver finds impossible is impossible; what it finds possible need not be.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import z3
+from msgspec import Struct
 
 from assay.sql.normal.algebra import Agg, Block, Call, Col, Const, Sub, Term, parts_of
 from assay.sql.normal.conditions import holds, is_truth
@@ -29,8 +29,7 @@ Value = tuple[Any, Any]
 """Whether it is NULL, and what it is otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoder:
+class Encoder(Struct, frozen=True):
     """Encodes terms; ``column`` gives a column's value, ``other`` that of an aggregate or a subquery."""
 
     world: World
