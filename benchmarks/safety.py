@@ -29,10 +29,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from assay.api.inputs import FileOptions, locator, read_inputs
 from assay.engines.duckdb.engine import DuckdbEngine

@@ -27,7 +27,7 @@ MODULES = (assay, assay.model, assay.ports, assay.testing)
 
 
 def _functions(value: Any) -> Iterator[Any]:
-    """The functions of a public value that Assay wrote itself, not those that dataclasses make."""
+    """The functions of a public value that Assay wrote itself, not those that msgspec makes."""
     members = vars(value).values() if inspect.isclass(value) else [value]
     for member in members:
         function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)

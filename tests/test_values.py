@@ -1,102 +1,112 @@
-"""Values that are made quickly are frozen dataclasses like any other."""
+"""Values are msgspec Structs: frozen, equal by content, hashed, copied, pickled and written as JSON like any other."""
 
 from __future__ import annotations
 
+import ast
 import copy
-import inspect
 import pickle
-from dataclasses import FrozenInstanceError, dataclass, field, fields, make_dataclass, replace
-from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+import assay
+import assay.model
 from assay.errors import UsageError
-from assay.model import Case, CaseOptions, Score
-from assay.model.making import quickly_made
+from assay.model import Case, CaseOptions, Execution, Failure, Result, Score, Selection, Term, Verdict
 
-MODULES = (
-    "assay.model",
-    "assay.comparison.answer",
-    "assay.runs.plan",
-    "assay.runs.scoring_worker",
-    "assay.scoring.queries.gold_answers",
+SOURCE = Path(assay.__file__).parent
+VALUES = sorted(
+    (
+        value
+        for value in (getattr(assay.model, name) for name in assay.model.__all__)
+        if isinstance(value, type) and issubclass(value, msgspec.Struct)
+    ),
+    key=lambda cls: cls.__name__,
 )
-QUICK = sorted(
-    {
-        found
-        for name in MODULES
-        for found in (getattr(import_module(name), each) for each in dir(import_module(name)))
-        if isinstance(found, type) and "_thawed" in getattr(found.__init__, "__globals__", ())
-    },
-    key=lambda cls: cls.__qualname__,
+SAMPLES = (
+    Case(id="q1", question="How many?", golds=("SELECT 1",), tags=("a",)),
+    Execution(query="SELECT 1", status="rows", head=((1, None),), columns=("a", "b")),
+    Failure(stage="predict", kind="timeout", blame="system", message="too slow"),
+    Score(metric="match", value=1.0),
+    Selection(),
+    Verdict(outcome="correct", reason="equal", flags=frozenset({"vacuous"})),
 )
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """Has a field without a default, one with, and a check."""
-
-    x: int
-    y: int = 2
-
-    def __post_init__(self) -> None:
-        if self.x < 0:
-            raise ValueError(self.x)
+@pytest.mark.parametrize("cls", VALUES, ids=lambda cls: cls.__name__)
+def test_every_public_value_is_frozen_and_made_by_keywords(cls: type[Any]) -> None:
+    assert cls.__struct_config__.frozen
+    assert cls.__match_args__ == ()
 
 
-@pytest.mark.parametrize("cls", QUICK, ids=lambda cls: cls.__qualname__)
-def test_its_constructor_takes_the_fields_as_dataclasses_has_them(cls: type[Any]) -> None:
-    said: list[tuple[str, Any, Any]] = [
-        (each.name, each.type, field(default=each.default, default_factory=each.default_factory))  # type: ignore[call-overload]
-        for each in fields(cls)
+def test_the_vocabulary_consists_of_structs() -> None:
+    assert len(VALUES) > 80
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_module_defines_a_dataclass(path: Path) -> None:
+    imported = [
+        name
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
     ]
-    plain = make_dataclass(cls.__name__, said, frozen=True, kw_only=True)
-    assert str(inspect.signature(cls)) == str(inspect.signature(plain))
+    assert "dataclasses" not in imported
 
 
-def test_there_are_such_values() -> None:
-    assert {"Evidence", "Execution", "Comparison", "Score", "Work"} <= {cls.__name__ for cls in QUICK}
+@pytest.mark.parametrize("value", SAMPLES, ids=lambda value: type(value).__name__)
+def test_a_value_is_frozen_equal_hashed_copied_and_pickled(value: Any) -> None:
+    name = type(value).__struct_fields__[0]
+    with pytest.raises(AttributeError):
+        setattr(value, name, getattr(value, name))
+    with pytest.raises(AttributeError):
+        delattr(value, name)
+    assert len({value, copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))}) == 1
+    assert replace(value) == value
+    assert repr(value).startswith(f"{type(value).__name__}({name}=")
 
 
-def test_it_is_frozen_equal_hashed_copied_and_sent_as_any() -> None:
-    point = Point(x=1)
-    assert type(point) is Point
-    assert (point.x, point.y) == (1, 2)
-    with pytest.raises(FrozenInstanceError):
-        point.x = 3  # type: ignore[misc]
-    with pytest.raises(FrozenInstanceError):
-        del point.y
-    assert point == Point(x=1, y=2) != Point(x=1, y=3)
-    assert len({point, Point(x=1), copy.deepcopy(point), pickle.loads(pickle.dumps(point))}) == 1
-    assert replace(point, y=5) == Point(x=1, y=5)
-    assert msgspec.json.decode(msgspec.json.encode(point), type=Point) == point
+def test_a_value_decodes_from_its_own_json() -> None:
+    case = SAMPLES[0]
+    assert msgspec.json.decode(msgspec.json.encode(case), type=Case) == case
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(case), type=Case) == case
 
 
-@pytest.mark.parametrize("wrong", [{}, {"y": 1}, {"x": 1, "z": 1}])
-def test_what_it_cannot_be_made_of_is_an_error(wrong: dict[str, int]) -> None:
-    with pytest.raises(TypeError, match="__init__"):
-        Point(**wrong)
+@pytest.mark.parametrize("wrong", [{}, {"id": "1"}, {"id": "1", "question": "?", "unknown": 1}])
+def test_missing_and_unknown_arguments_are_type_errors(wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
-        Point(1)  # type: ignore[misc]
+        Case(**wrong)
+    with pytest.raises(TypeError):
+        Case("1", "?")  # type: ignore[misc]
 
 
-def test_what_it_checks_of_itself_is_checked() -> None:
-    with pytest.raises(ValueError, match="-1"):
-        Point(x=-1)
+def test_a_value_checks_its_own_fields() -> None:
     with pytest.raises(UsageError):
         Score(metric="match", value=float("nan"))
+    with pytest.raises(UsageError):
+        replace(Score(metric="match", value=1.0), value=float("inf"))
 
 
-def test_a_default_that_is_made_anew_is_made_anew_each_time() -> None:
-    @quickly_made
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class Holder:
-        values: list[int] = field(default_factory=list)
-
-    one, other = Holder(), Holder()
-    assert one.values == other.values == []
-    assert one.values is not other.values
+def test_a_default_that_can_change_is_created_for_each_value() -> None:
     assert Case(id="1", question="?").options == CaseOptions()
+
+
+def test_a_class_pattern_matches_by_attribute() -> None:
+    match SAMPLES[2]:
+        case Failure(blame="system", kind=kind):
+            assert kind == "timeout"
+        case _:
+            pytest.fail("the pattern did not match")
+
+
+def test_equality_holds_between_values_of_one_class_only() -> None:
+    assert Term(id="a") != Selection()
+    assert Result.of([(1,)]) == Result.of([(1,)])

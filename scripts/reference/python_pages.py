@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from command_pages import MADE
+from msgspec import Struct
 
 _WIDTH = 120
 _PACKAGES = {
@@ -42,7 +43,7 @@ _OF_PLUGINS = (
     "TimedMetric",
 )
 """What classes of other packages are held to, of all that `assay.ports` has."""
-_PLAIN_BASES = ("Exception", "Generic", "Protocol")
+_PLAIN_BASES = ("Exception", "Generic", "Protocol", "Struct")
 _PARTS = {
     "functions": ("Functions", "What one calls: import them from `assay`."),
     "classes": (
@@ -197,7 +198,7 @@ def _class(one: Named, node: ast.ClassDef) -> Iterator[str]:
         told = ast.get_docstring(made)
         if told:
             yield from (_paragraphs(told), "")
-    elif any("dataclass" in ast.unparse(mark) for mark in node.decorator_list) or _is_protocol(node):
+    elif issubclass(one.value, Struct) or _is_protocol(node):
         yield from _fields(one, node)
     shown = [part for part in methods if not part.name.startswith("_") and ast.get_docstring(part)]
     properties = [part for part in shown if _is_property(part)]

@@ -6,7 +6,6 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from typing import Any
 
 import typer
@@ -96,23 +95,21 @@ def _lines() -> Iterator[str]:
     of_lint = {option: one.help for one in top.commands["lint"].params for option in one.opts}
     yield from _INTRO.split("\n")
     panels: dict[str, list[str]] = {}
-    for field in fields(RunFileSettings):
-        panel = _PANELS.get(field.name) or panel_of("run", [_option(field.name)])
-        panels.setdefault(panel, []).append(field.name)
+    for name in RunFileSettings.__struct_fields__:
+        panel = _PANELS.get(name) or panel_of("run", [_option(name)])
+        panels.setdefault(panel, []).append(name)
     for panel in sorted(panels, key=[*PANELS, OTHER].index):
         yield from _table(f"## {panel}", RunFileSettings, panels[panel], helps)
     yield from _table(
-        "## In `gates`", GateSettings, [one.name for one in fields(GateSettings) if one.name != "origin"], helps
+        "## In `gates`", GateSettings, [name for name in GateSettings.__struct_fields__ if name != "origin"], helps
     )
-    yield from _table("## In `lint`", LintFileSettings, [one.name for one in fields(LintFileSettings)], of_lint)
+    yield from _table("## In `lint`", LintFileSettings, LintFileSettings.__struct_fields__, of_lint)
     of_witness = {option.replace("--witness-", "--"): told for option, told in helps.items() if "witness-" in option}
     of_witness["--scratch"] = helps["--scratch"]
-    yield from _table(
-        "## In `witness`", WitnessFileSettings, [one.name for one in fields(WitnessFileSettings)], of_witness
-    )
+    yield from _table("## In `witness`", WitnessFileSettings, WitnessFileSettings.__struct_fields__, of_witness)
     of_columns = {option.removesuffix("-column"): told for option, told in helps.items() if option.endswith("-column")}
     of_columns["--database"] = helps["--db-column"]
-    yield from _table("## Columns", FieldNames, [one.name for one in fields(FieldNames)], of_columns)
+    yield from _table("## Columns", FieldNames, FieldNames.__struct_fields__, of_columns)
     yield from (MADE, "")
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
+
+from msgspec import Struct
 
 STATISTICS = "/proc/self/statm"
 """Where Linux tells what a process holds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Protection:
+class Protection(Struct, frozen=True, kw_only=True):
     """One thing that the operating system may or may not lend."""
 
     name: str

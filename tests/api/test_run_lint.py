@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 import assay
 from assay.model.lint import LintOptions

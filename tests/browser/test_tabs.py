@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import browser_runs as runs
 import pytest
 from browser_window import PHONE, Look, Opened
+from msgspec.structs import replace
 
 from assay.model import Run
 from assay.reports.html.run import HtmlReporter

@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay import evaluate
 from assay.cases import load_cases, recognise

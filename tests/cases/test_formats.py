@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from assay.cases import POSITION, load_cases, load_predictions, recognise
 from assay.errors import CaseFileError, InputError, UsageError

@@ -6,12 +6,13 @@ import csv
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.api.inputs import FileOptions, Inputs, read_inputs
 from assay.errors import InputError
@@ -25,8 +26,7 @@ KINDS = ("rows from 0", "rows from 1", "mixed numbers", "words", "padded", "uppe
 QUERY = "SELECT '{}'"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class Files(Struct, frozen=True, kw_only=True):
     """How a pair of files is made. ``None`` for a name: no such column."""
 
     count: int

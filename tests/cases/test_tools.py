@@ -7,12 +7,12 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from assay import registry
 from assay.cases import load_predictions, load_questions, recognise

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, permutations, product
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from assay.model import Cell, ComparisonOptions, Row
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from math import inf, nan
 
 import pytest
+from msgspec.structs import replace
 
 from assay.comparison import Answer, compare, lone_column
 from assay.model import ComparisonOptions, Result

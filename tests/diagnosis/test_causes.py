@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import assay
 from assay.diagnosis import CAUSES

@@ -7,12 +7,12 @@ import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from assay.engines.duckdb.engine import DuckdbEngine
 from assay.engines.sqlite.engine import SqliteEngine

@@ -8,7 +8,6 @@ import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date, datetime
 from itertools import chain
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.metrics.test_by_codes import scores_of
 
 from assay.comparison import compare

@@ -6,12 +6,12 @@ import bisect
 import itertools
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from assay import registry
 from assay.api.workers import make_pool

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from datetime import time as clock
 from decimal import Decimal
@@ -19,6 +18,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay import Case, evaluate
 from assay.engines.postgres.guard import LONGEST_QUERY, refusal

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from assay.engines.duckdb import DuckdbEngine
 from assay.engines.sqlite import SqliteEngine

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 import assay
 from assay.errors import DatabaseError, UsageError

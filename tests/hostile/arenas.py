@@ -10,7 +10,6 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack, closing, nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import duckdb
 import mariadb_statements
 import postgres_statements
 import pytest
+from msgspec.structs import replace
 
 from assay.engines.pool.pool import Task, TaskDone, WorkerPool
 from assay.model import Execution, Limits

@@ -10,12 +10,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
 from assay.metrics.pandas_cells import pandas_result, written_by_pandas
 from assay.metrics.spider2 import Spider2Lite
 from assay.model import Case, CaseOptions, Cell, GivenResult, Prediction, Result
-from assay.model.making import remade
 from assay.ports import Executions
 
 pandas = pytest.importorskip("pandas")
@@ -140,7 +140,7 @@ def test_what_a_query_returns_is_scored_as_the_script_does_that_writes_it_to_a_f
         ignore_order = random.random() < 0.5
         given = ResultFiles(tmp_path, of_gold).read("g.csv")
         ran = given.execution()
-        returned = remade(ran, result=Result(columns=columns, rows=tuple(rows)))
+        returned = replace(ran, result=Result(columns=columns, rows=tuple(rows)))
         case = Case(id="1", question="?", results=(given,), options=CaseOptions(ignore_order=ignore_order))
         prediction = Prediction(case_id="1", query="SELECT * FROM t")
         score = Spider2Lite().score(case, prediction, Executions(golds=(ran,), predicted=returned), None).value

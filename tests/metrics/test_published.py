@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlparse
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay import Run, evaluate, registry
 from assay.metrics.bird import soft_f1

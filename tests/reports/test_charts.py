@@ -7,13 +7,13 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Callable
-from dataclasses import replace
 from html import unescape
 from typing import Any
 from urllib.parse import parse_qsl
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from assay.model import Evidence, GateResult, Run, TokenUsage
 from assay.reports.console.run import plain_summary

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import re
 import shlex
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from assay import Run as RunInHand

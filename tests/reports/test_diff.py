@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from rich.console import Console
 
 from assay.errors import UsageError

@@ -8,7 +8,6 @@ import os
 import re
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from statistics import mean, stdev
@@ -16,6 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 from python_calamine import CalamineWorkbook
 
 import commands

@@ -6,10 +6,10 @@ import csv
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.model import Evidence, Run
 from assay.reports.excel.run import XlsxReporter

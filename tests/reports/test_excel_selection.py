@@ -7,11 +7,11 @@ import re
 import sys
 import zipfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 from python_calamine import CalamineWorkbook
 
 from assay.model import (

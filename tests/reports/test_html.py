@@ -8,11 +8,11 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
+from msgspec.structs import replace
 
 from assay import registry
 from assay.model import Evidence, Run

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from typing import NoReturn
+
+from msgspec.structs import replace
 
 from assay.model import AlignedRow, Evidence, Run
 from assay.reports.json.run import JsonReporter

@@ -7,11 +7,11 @@ import io
 import json
 import sys
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from rich.console import Console
 
 from assay.model import Leaderboard

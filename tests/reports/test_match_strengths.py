@@ -6,11 +6,11 @@ import io
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 from python_calamine import CalamineWorkbook
 
 if str(Path(__file__).parent) not in sys.path:

@@ -8,7 +8,6 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 if str(Path(__file__).parent) not in sys.path:

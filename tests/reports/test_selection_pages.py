@@ -7,7 +7,6 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -15,6 +14,7 @@ from urllib.parse import parse_qs
 import msgspec
 import pytest
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from assay.model import Evidence, Run, ScoredTerm, SelectionSettings, TurnScore
 from assay.model.evidence import Aggregates

@@ -6,12 +6,12 @@ import base64
 import hashlib
 import random
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from assay.model import Fingerprint, HistoryPoint, Rate, Run
 from assay.reports.console.history import drawn_runs, plain_runs

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay import demo, evaluate_selections
 from assay.errors import InputError, RunError

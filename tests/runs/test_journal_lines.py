@@ -9,12 +9,12 @@ import pickle
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.errors import RunError
 from assay.model import (

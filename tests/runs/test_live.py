@@ -7,11 +7,11 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from answering import Answering
 from assay import Run, evaluate, load_run, open_system

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
 import pytest
+from msgspec.structs import replace
 
 from assay import registry
 from assay.api.workers import worker_settings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay import demo, evaluate, evaluate_selections, load_run
 from assay.api.inputs import FileOptions

@@ -7,12 +7,13 @@ import json
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from assay import Run, evaluate, load_run
 from assay.demo import build_database, cases_path

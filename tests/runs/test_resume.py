@@ -10,10 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay import Run, evaluate, load_run
 from assay.errors import RunError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.model import Aggregates, Case, Evidence, Execution, Prediction, TimeSpread, TurnAnswer, Verdict
 from assay.runs.aggregate.spread import spread_of, spreads_of

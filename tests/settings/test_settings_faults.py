@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from msgspec import Struct
 from typer.main import get_command
 
 from assay.cli.app import app, run_command_line
@@ -115,7 +115,7 @@ def _settings(of: type[Any], within: str = "") -> dict[str, Any]:
     for name, hint in get_type_hints(of).items():
         found[f"{within}{name}"] = hint
         for member in get_args(hint) or (hint,):
-            if is_dataclass(member) and isinstance(member, type) and not within:
+            if isinstance(member, type) and issubclass(member, Struct) and not within:
                 found |= _settings(member, f"{name}.")
     return found
 
@@ -132,7 +132,7 @@ def test_every_example_can_be_read_and_names_a_setting(tmp_path: Path) -> None:
         read_run_file(_written(tmp_path, f"{head}{rest}\n{line}\n"))
 
 
-@pytest.mark.parametrize("name", sorted({one.name for one in fields(RunFileSettings)} - {"cases"}))
+@pytest.mark.parametrize("name", sorted(set(RunFileSettings.__struct_fields__) - {"cases"}))
 def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Path) -> None:
     wrong = "[[1]]"  # a list in a list is right nowhere
     text = (

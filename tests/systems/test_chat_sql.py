@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, ColumnSchema, DatabaseSchema, ForeignKey, Prediction, TableSchema

@@ -6,10 +6,10 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.api.inputs import FileOptions, as_prediction, read_inputs
 from assay.errors import InputError, SystemUnusable, UsageError

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay import CaseFileError, Failure, InputError, Prediction, Score, registry
 from assay.cases.tables.formats import JsonLinesFormat

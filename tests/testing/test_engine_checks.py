@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from msgspec.structs import replace
 
 from assay.engines import outcomes
 from assay.engines.sqlite import SqliteEngine

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import closing
-from dataclasses import replace
 from threading import Lock
 from typing import cast
+
+from msgspec.structs import replace
 
 from assay import registry
 from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_inputs

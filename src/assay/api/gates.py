@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay import registry
 from assay.errors import InputError, RunError, UsageError
@@ -17,11 +19,10 @@ from assay.runs.metric_infos import InfoOf, info_of, knowing
 from assay.runs.store.folder import load_run, read_finished
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateKeeper:
+class GateKeeper(Struct, frozen=True, kw_only=True):
     """Gates that fit a run still to be made, and the baseline that they compare with."""
 
-    gates: Gates = Gates()  # noqa: RUF009 - frozen
+    gates: Gates = Gates()
     baseline: RunRecord | None = None
 
     def check_cases(self, cases: Sequence[Case]) -> None:

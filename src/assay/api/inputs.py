@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from hashlib import blake2b
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay import registry
 from assay.api.frames import as_result
@@ -42,8 +44,7 @@ _SHORTEST_NAME = 4
 _MOST_NAMES = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileOptions:
+class FileOptions(Struct, frozen=True, kw_only=True):
     """How to read the two files and how to join them, where they do not show it themselves.
 
     The name of the questions' id (``case_fields.id``) holds for both files; ``prediction_fields`` take precedence.
@@ -51,8 +52,8 @@ class FileOptions:
 
     case_format: str | None = None
     prediction_format: str | None = None
-    case_fields: FieldNames = FieldNames()  # noqa: RUF009 - frozen
-    prediction_fields: FieldNames = FieldNames()  # noqa: RUF009 - frozen
+    case_fields: FieldNames = FieldNames()
+    prediction_fields: FieldNames = FieldNames()
     limit: int | None = None
     """Keep only the first ``limit`` cases."""
     ignore_questions: bool = False
@@ -61,8 +62,7 @@ class FileOptions:
     """What each difficulty is called, if all difficulties of the cases are among these."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
+class Inputs(Struct, frozen=True, kw_only=True):
     """Cases with their answers, in the cases' order."""
 
     cases: Sequence[Case]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+
+from msgspec import Struct
 
 from assay.cases.fields import columns_of, listed, missing_column, normal
 from assay.cases.load import recognise
@@ -25,8 +26,7 @@ _NO = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labels:
+class Labels(Struct, frozen=True, kw_only=True):
     """Labels by case id; ``blank`` counts the rows without a label."""
 
     by_case: dict[str, bool]

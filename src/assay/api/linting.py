@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from os import PathLike
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from assay import registry
 from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_cases_only

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay import registry
 from assay.api.run import Run
@@ -91,8 +92,7 @@ def _dialect(database: str) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredJudge:
+class MeasuredJudge(Struct, frozen=True, kw_only=True):
     """A judge measured against the truth, with counts of the cases left out of that."""
 
     calibration: Calibration

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.api.arguments import check_options
 from assay.api.inputs import check_databases
@@ -20,8 +22,7 @@ from assay.runs.worker_tasks import CaseTask
 from assay.sql.extraction import extracted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExaminedPair:
+class ExaminedPair(Struct, frozen=True, kw_only=True):
     """A judged pair with the first rows of its results."""
 
     evidence: Evidence

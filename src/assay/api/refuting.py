@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from assay import registry
 from assay.api.inputs import check_databases

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from hashlib import blake2b
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay import registry
 from assay.api.linting import lint_located
@@ -17,8 +19,7 @@ from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value, identity_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunLint:
+class RunLint(Struct, frozen=True, kw_only=True):
     """Looks at the golds of a job, on its databases and under its limits."""
 
     options: LintOptions

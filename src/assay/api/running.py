@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from assay.api.run import Run
 from assay.errors import UsageError

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from assay._version import __version__
 from assay.api.arguments import read_tags

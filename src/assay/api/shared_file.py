@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from assay.cases import POSITION
 from assay.cases.fields import BOTH_SIDES, normal

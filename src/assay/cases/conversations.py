@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.cases.fields import normal
 from assay.cases.records import Record, Table, kind_of
@@ -87,8 +89,7 @@ class Place(NamedTuple):
 _ALONE = Place()
 
 
-@dataclass(slots=True)
-class Conversations:
+class Conversations(Struct):
     """The conversations of a question set, one record a turn. ``says`` is False where it has none."""
 
     says: bool = False

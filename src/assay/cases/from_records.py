@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+from msgspec.structs import replace
 
 from assay.cases.conversations import Conversations, flattened
 from assay.cases.decisions import Expectations

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from operator import attrgetter
 from os import PathLike
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from assay.cases.fields import POSITION, closest
 from assay.cases.text.decoding import check_size, closest_file, empty

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
+
+from msgspec import Struct
 
 from assay.cases.values import UnusableValue, is_absent
 from assay.errors import UsageError
@@ -45,8 +46,7 @@ def options_of(value: object) -> CaseOptions:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedColumns:
+class CountedColumns(Struct, frozen=True, kw_only=True):
     """The columns of gold's that count, by place or by name."""
 
     groups: tuple[tuple[int | str, ...], ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
+
+from msgspec import Struct
 
 from assay.cases.fields import ALIASES, normal
 from assay.errors import CaseFileError
@@ -19,8 +20,7 @@ _WRAPPERS = ("cases", "questions", "predictions", "results", "data", "examples",
 """Keys under which a document may keep its list of records, if it is an object with nothing else to read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spoilt:
+class Spoilt(Struct, frozen=True):
     """A cell of a workbook without the value it should hold: an error, or a formula that was never computed."""
 
     cell: str
@@ -31,8 +31,7 @@ class Spoilt:
         return f"{self.what} (cell {self.cell})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """One row of a file: its values by column, and its place, such as ``line 17``."""
 
     place: str
@@ -43,8 +42,7 @@ class Record:
     """A row without any value. A question set skips it; among predictions without ids it keeps its position."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """A file as records, without blank rows at its end."""
 
     path: Path

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.cli.options import AskFlags
 from assay.errors import UsageError
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _USER, _PASSWORD, _TOKEN = "ASSAY_USER", "ASSAY_PASSWORD", "ASSAY_TOKEN"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """The credentials of a user with a password or of a token; without either, none."""
 
     user: str | None = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model import GateResult, Gates, RunSettings
@@ -23,8 +23,7 @@ GATE_MISSED: Final = 1
 """The exit status of a verb that finished and found a gate missed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateGateFlags:
+class CandidateGateFlags(Struct, frozen=True, kw_only=True):
     """The demands on a run, as typed."""
 
     minimum: Annotated[
@@ -49,8 +48,7 @@ class CandidateGateFlags:
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateFlags(CandidateGateFlags):
+class GateFlags(CandidateGateFlags, frozen=True, kw_only=True):
     """The demands for a verb on one run, with the baseline to compare it with."""
 
     alpha: Annotated[
@@ -63,7 +61,7 @@ class GateFlags(CandidateGateFlags):
     @property
     def any_given(self) -> bool:
         """Whether any was typed, the baseline and the level included."""
-        return any(getattr(self, one.name) not in (None, False) for one in fields(self))
+        return any(getattr(self, name) not in (None, False) for name in self.__struct_fields__)
 
     def gathered(self, file: GateSettings | None = None, *, run: RunSettings | None = None) -> Gates:
         """The demands of the flags, over those of a settings file. ``run``: the settings of a run that exists already.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
+from msgspec import Struct
 
 from assay.cli.options import (
     CONCURRENCY,
@@ -149,8 +149,7 @@ def judge(  # one parameter an option
     exit_if_unjudged(judged)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Task:
+class _Task(Struct, frozen=True, kw_only=True):
     """The queries to judge. ``run`` None: one pair from the command line."""
 
     cases: list[CaseQueries]

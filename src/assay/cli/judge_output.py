@@ -6,11 +6,12 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from assay.cli.output import UNFINISHED
 from assay.errors import InputError
@@ -93,7 +94,7 @@ def show_opinions(
     numbers = _numbers(judge, judged)
     if as_json:
         if measured is not None:
-            numbers["calibration"] = asdict(measured)
+            numbers["calibration"] = to_builtins(measured)
         sys.stdout.write(json.dumps(numbers, ensure_ascii=False, indent=2) + "\n")
         return
     if run is None:
@@ -138,14 +139,14 @@ def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:
     return {
         "judge": judge.model.describe(),
         "cases": len({case.case_id for case in judged}),
-        "equivalent": asdict(_equivalent(judged)),
+        "equivalent": to_builtins(_equivalent(judged)),
         "unscored_reasons": [{"reason": reason, "cases": count} for reason, count in unscored.most_common()],
         "refused": sum(case.abstained for case in judged),
         "without_query": sum(case.equivalent is False and not case.asked for case in judged),
         "pairs_asked": len(opinions),
         "position_bias": sum(one.position_bias for one in opinions) if judge.settings.both_orders else None,
         "agreement": sum(agreements) / len(agreements) if agreements else None,
-        "spending": asdict(spending(opinions, judge.settings)),
+        "spending": to_builtins(spending(opinions, judge.settings)),
     }
 
 
@@ -201,7 +202,7 @@ def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
     typer.echo(f"  judged equivalent       {table.true_positives:>10}   {table.false_positives:>14}")
     typer.echo(f"  judged not equivalent   {table.false_negatives:>10}   {table.true_negatives:>14}")
     for name in ("precision", "recall", "specificity", "accuracy"):
-        _line(name, _rate(asdict(getattr(calibration, name))))
+        _line(name, _rate(to_builtins(getattr(calibration, name))))
     kappa = calibration.kappa
     _line(
         "Cohen's kappa",

@@ -1,19 +1,19 @@
 """The options that several verbs share, each declared once.
 
-Options that belong together form a group: a frozen dataclass that a verb takes as one parameter. `ungrouped` gives
+Options that belong together form a group: a frozen Struct that a verb takes as one parameter. `ungrouped` gives
 the parser each field of the group as an option of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
+from msgspec import Struct
 
 from assay.errors import UsageError
 
@@ -132,8 +132,7 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the numbe
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskFlags:
+class AskFlags(Struct, frozen=True, kw_only=True):
     """How a live system or a model is asked. None: the default of `SystemOptions`."""
 
     param: Annotated[
@@ -154,8 +153,7 @@ class AskFlags:
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonFlags:
+class ComparisonFlags(Struct, frozen=True, kw_only=True):
     """How two results are compared, and which differences are no mistakes."""
 
     columns: Annotated[str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")] = (
@@ -186,12 +184,11 @@ class ComparisonFlags:
 
     def given(self) -> dict[str, Any]:
         """The flags by the names of `RunFileSettings`."""
-        names = {field.name: "case" if field.name == "letter_case" else field.name for field in fields(self)}
+        names = {name: "case" if name == "letter_case" else name for name in self.__struct_fields__}
         return {name: getattr(self, own) for own, name in names.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportFlags:
+class ReportFlags(Struct, frozen=True, kw_only=True):
     """The reports of a run, each a path, or ``-`` for standard output."""
 
     html: Html = None
@@ -235,12 +232,11 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
     parameters: list[Parameter] = []
     for parameter in signature(verb).parameters.values():
         hint = hints[parameter.name]
-        if isinstance(hint, type) and is_dataclass(hint):
+        if isinstance(hint, type) and issubclass(hint, Struct):
             groups[parameter.name] = hint
             kinds = get_type_hints(hint, include_extras=True)
             parameters += [
-                Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=kinds[field.name])
-                for field in fields(hint)
+                parameter.replace(annotation=kinds[name]) for name, parameter in signature(hint).parameters.items()
             ]
         else:
             parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint))
@@ -248,7 +244,7 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
     @wraps(verb)
     def called(**options: Any) -> None:
         made = {
-            name: group(**{field.name: options.pop(field.name) for field in fields(group)})
+            name: group(**{field: options.pop(field) for field in group.__struct_fields__})
             for name, group in groups.items()
         }
         verb(**options, **made)

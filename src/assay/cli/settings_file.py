@@ -56,7 +56,9 @@ def _check(path: Path, own: RunFileSettings, flags: RunFileSettings) -> None:
     from assay.api.backends import check_backend
 
     left = {
-        name for name in RunFileSettings.__slots__ if getattr(flags, name) is None and getattr(own, name) is not None
+        name
+        for name in RunFileSettings.__struct_fields__
+        if getattr(flags, name) is None and getattr(own, name) is not None
     }
     if "metrics" in left:
         with at(path, "metrics"):

@@ -15,12 +15,13 @@ import socketserver
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from assay.errors import AssayError, InputError
 from assay.runs.store import journal
@@ -43,8 +44,7 @@ _ALWAYS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedPage:
+class ServedPage(Struct, frozen=True, kw_only=True):
     """A page with the values for its headers."""
 
     content: bytes

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model.witness import MOST_ROWS, WitnessSettings
 from assay.settings import WitnessFileSettings, read_duration
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WitnessFlags:
+class WitnessFlags(Struct, frozen=True, kw_only=True):
     """Whether another database is looked for that parts a right answer from gold, and for how long."""
 
     witness: Annotated[

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from math import comb
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import UsageError
 from assay.model import Ambiguity, Result, Row
-from assay.model.making import quickly_made
 from assay.model.result import Rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """Consecutive places of the answer whose rows may come in any order.
 
     The next ``take`` rows of an answer must be drawn from ``rows``, each at most as often as it
@@ -31,9 +31,7 @@ class Segment:
             raise UsageError(f"a segment of {len(self.rows)} rows cannot give {self.take}")
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """All answers that gold's own text allows, as a sequence of segments.
 
     One segment that takes all its rows is a bag; one segment per row is a strict list.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from assay.comparison.answer import Answer
 from assay.comparison.budget import Budget, BudgetSpent
@@ -258,8 +259,7 @@ def _equal(answer: Answer, predicted: Result, mapping: Mapping, options: Compari
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Difference:
+class _Difference(Struct, frozen=True):
     """Describes how two results differ."""
 
     answer: Answer

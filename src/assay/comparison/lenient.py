@@ -10,9 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison.answer import Answer, Segment
 from assay.comparison.budget import Budget
@@ -134,8 +136,7 @@ def _as_matched(found: Comparison, predicted: Result, answer: Answer, declared: 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """A prediction beside gold's answer."""
 
     predicted: Result

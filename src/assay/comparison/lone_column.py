@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.comparison.answer import Answer
 from assay.comparison.cells import Column, to_columns
@@ -15,8 +16,7 @@ MOST_ROWS = 1_000
 """With more rows than this on both sides together, the ways for large results are faster."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoneColumns:
+class LoneColumns(Struct, frozen=True):
     """The keys of both columns, none of which are numbers that differ and are within tolerance of each other."""
 
     gold: Column

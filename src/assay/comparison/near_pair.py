@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison.budget import Budget
 from assay.comparison.cells import Column, Key
@@ -17,8 +19,7 @@ WORK = 2_000_000
 """Cells that one search for one kind of near miss may look at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Gold's and the predicted columns of keys, with the places of gold's rows where their order counts."""
 
     gold: Side

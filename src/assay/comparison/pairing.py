@@ -11,9 +11,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from sys import float_info
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from assay.comparison.budget import Budget
 from assay.comparison.cells import Column, Key
@@ -26,8 +27,7 @@ _WIDER = 2.0**-40
 """How much wider than the tolerance the first check is, as a share; the exact rule then decides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
+class Pairing(Struct, frozen=True):
     """Two results whose rows are to be paired: each predicted row with one of gold's, per place."""
 
     gold: Side

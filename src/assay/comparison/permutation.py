@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Protocol, TypeAlias, overload
+
+from msgspec import Struct
 
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
@@ -46,8 +47,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Side(Struct, frozen=True, kw_only=True):
     """One result for the search: its columns of keys, and the fixed place of each row.
 
     ``places`` are the segment numbers of an ordered answer; all equal where order does not count.

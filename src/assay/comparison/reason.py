@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.comparison.cells import key_of
 from assay.comparison.tolerance import numbers_equal
@@ -12,8 +13,7 @@ from assay.model import AlignedRow, Cell, ComparisonOptions, NearMiss, Result
 _LONGEST_VALUE = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """What a comparison found out about two results that differ."""
 
     gold: Result

@@ -10,9 +10,11 @@ names are no part of an answer. Row order is not looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
@@ -33,8 +35,7 @@ _MOST_TRIED = 24
 """So many ways to tell keys, heads and values apart are tried."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shaped:
+class Shaped(Struct, frozen=True):
     """A result's columns of keys with their names; the names are empty where the source has none."""
 
     columns: Sequence[Column]
@@ -187,8 +188,7 @@ class _Look:
         return found is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Roles:
+class _Roles(Struct, frozen=True):
     """Which column of the long table is the head and which the value, and the columns of the keys in both."""
 
     head: int

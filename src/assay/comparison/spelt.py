@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
+
+from msgspec import Struct
 
 from assay.model import Cell
 
@@ -24,8 +25,7 @@ _PYTHON_BYTES = re.compile(r"(?:bytearray\()?(b(?:'.*'|\".*\"))\)?", re.DOTALL)
 _BARE = re.compile(r"[^,{}\[\]\"']+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaves:
+class Leaves(Struct, frozen=True, kw_only=True):
     """How what stands within a list or an object is read."""
 
     quoted: Callable[[str], Cell]

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, isfinite
@@ -25,6 +24,8 @@ from operator import eq, itemgetter
 from sys import float_info
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+from msgspec import Struct
 
 from assay.comparison.cells import Column, Key
 from assay.model import ComparisonOptions
@@ -121,8 +122,7 @@ def _close_exactly(first: Number, second: Number, tolerance: float) -> bool:
     return abs(one - two) <= Fraction(tolerance) * max(abs(one), abs(two))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clusters:
+class Clusters(Struct, frozen=True, kw_only=True):
     """Clusters of numbers, each represented by one of its members."""
 
     representative: dict[Key, Key]

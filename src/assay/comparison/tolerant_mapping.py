@@ -7,7 +7,8 @@ do not decide, rows are paired one to one.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.comparison.budget import Budget
 from assay.comparison.cells import Column
@@ -54,8 +55,7 @@ def find_agreement(
     return search.run_loose(ours, theirs, clusters, budget)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     gold: Side
     predicted: Side
     options: ComparisonOptions

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from difflib import get_close_matches
+
+from msgspec.structs import replace
 
 from assay.model import Cell, Comparison, DatabaseSchema, Row
 from assay.model.diagnosis import Cause, Repair

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.diagnosis.data import DataWitness
 from assay.diagnosis.failures import cause_of_failure
@@ -175,8 +177,7 @@ _SEVERAL = 2
 """With more clauses that differ than this, and no repair that works, the prediction is almost a rewrite."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
+class _Pair(Struct, frozen=True, kw_only=True):
     """Gold and a prediction, read."""
 
     gold: str

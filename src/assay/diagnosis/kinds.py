@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import get_args
+
+from msgspec import Struct
 
 from assay.model.diagnosis import CauseKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseInfo:
+class CauseInfo(Struct, frozen=True, kw_only=True):
     """One cause: its names, its category, what to do about it."""
 
     kind: CauseKind

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import exp, log
+
+from msgspec import Struct
 
 from assay.model.diagnosis import CauseKind
 
@@ -18,8 +19,7 @@ ALWAYS = "always"
 """The name under which what holds for every pair is kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class Learnt(Struct, frozen=True, kw_only=True):
     """What each sign and each trait says for or against each cause, as log-odds to be added up."""
 
     weights: Mapping[CauseKind, Mapping[str, float]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assay.model import DatasetSelection, Selection
 from assay.sdmx.matching import TIME_DIMENSION, pair_datasets

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.diagnosis.learnt import Learnt, learnt
 from assay.diagnosis.signs import Sign
@@ -20,8 +22,7 @@ from assay.diagnosis.weights import (
 from assay.model.diagnosis import CauseKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class Named(Struct, frozen=True, kw_only=True):
     """A cause with the sign that points to it most surely."""
 
     kind: CauseKind

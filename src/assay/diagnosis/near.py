@@ -8,7 +8,8 @@ wrong value, and is a percentage in place of a share.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assay.diagnosis.signs import Sign
 from assay.diagnosis.wording import cut, message_of

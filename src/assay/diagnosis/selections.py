@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
@@ -36,8 +38,7 @@ _INVENTED = ("unknown_code", "unknown_dimension", "unknown_dataset")
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class _Part(Struct, frozen=True, kw_only=True):
     """One part of a selection that is wrong: a dimension, the datasets, the time."""
 
     kind: CauseKind
@@ -50,8 +51,7 @@ class _Part:
     """The selected terms that the structures do not have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionCauses:
+class SelectionCauses(Struct, frozen=True, kw_only=True):
     """Implements `assay.ports.SelectionDiagnoser`: judges the answer again with its wrong parts mended.
 
     A dataset in place of another is mended first, and the rest compared anew: that its dimensions differ, too, is no
@@ -59,7 +59,7 @@ class SelectionCauses:
     """
 
     structures: Structures | None = None
-    settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
+    settings: SelectionSettings = SelectionSettings()
 
     def diagnose(self, evidence: Evidence) -> Diagnosis | None:
         """The causes of an incorrect answer; None for any other."""

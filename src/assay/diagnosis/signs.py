@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.sql.clauses import Difference, QueryParts, Term, function_kind, place_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sign:
+class Sign(Struct, frozen=True, kw_only=True):
     """A difference under the name that says what it is a sign of (`assay.diagnosis.weights`)."""
 
     name: str

@@ -7,7 +7,8 @@ gold does not read, or where every column is gold's own. Each trait is one such 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.diagnosis.signs import Sign
 from assay.sql.clauses import QueryParts, SchemaNames, SelectParts, Term, place_of
@@ -32,8 +33,7 @@ def seen_traits(
     return held | {"one_sign": count == 1, "three_signs": count >= _SEVERAL, "five_signs": count >= _MANY}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
+class _Side(Struct, frozen=True, kw_only=True):
     """What is compared of one query, subqueries and CTEs included."""
 
     selects: int

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import chain
 from typing import Protocol
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from assay.errors import DatabaseError
 from assay.model import Cell, Execution, Row, TableSchema, quoted

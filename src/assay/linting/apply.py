@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.linting.catalogue import Rule, catalogue
 from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase, unreadable
@@ -24,16 +26,14 @@ MOST_FOUND = 10
 """What one rule may find in one gold: a query of a thousand wrong values is one trouble, not a thousand."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherAnswer:
+class OtherAnswer(Struct, frozen=True, kw_only=True):
     """A stored run's query for a case."""
 
     run: str
     query: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldLint:
+class GoldLint(Struct, frozen=True, kw_only=True):
     """What the rules of single golds found in one case."""
 
     findings: tuple[LintFinding, ...]

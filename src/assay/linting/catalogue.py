@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from assay.model.lint import LintRule
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from assay.linting.gold import CaseGolds, Found, Gold
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """A rule with its check: ``check`` looks at one gold, ``across`` at all cases; one of the two is None."""
 
     about: LintRule

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, cast
+
+from msgspec import Struct
 
 from assay.model import Case, DatabaseUrl, Execution, Limits, TableSchema
 from assay.model.witness import Refutation
@@ -35,8 +36,7 @@ PartsGolds: TypeAlias = Callable[[str, str], Refutation]
 """Looks for a database that parts two golds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What a rule saw. ``evidence`` is a sentence; ``remedy`` only where it differs from the rule's own."""
 
     evidence: str
@@ -47,8 +47,7 @@ class Found:
     """What lies behind it, in the same words wherever it lies behind something in this database."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnValues:
+class ColumnValues(Struct, frozen=True, kw_only=True):
     """A column's distinct values with their numbers of rows, without NULL."""
 
     counts: Mapping[object, int]
@@ -242,8 +241,7 @@ def unreadable(query: str, dialect: str) -> str:
     return f"it cannot be parsed as one query of the dialect {dialect}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseGolds:
+class CaseGolds(Struct, frozen=True, kw_only=True):
     """What is known of one case when all cases are looked at together."""
 
     case: Case

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+
+from msgspec import Struct
 
 from assay.linting.spoken_numbers import SCALES, spoken
 
@@ -130,8 +131,7 @@ def _is_like(first: str, second: str) -> bool:
     return first[:2] == second[:2] and len(first) > 3 and SequenceMatcher(None, first, second).ratio() >= _LIKE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class Stated(Struct, frozen=True, kw_only=True):
     """A condition that a text states: ``Magnet = 1``."""
 
     text: str

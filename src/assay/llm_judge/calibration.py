@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model import Rate
 from assay.stats import wilson_interval
 from assay.stats.agreement import YesNoTable, cohen_kappa
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kappa:
+class Kappa(Struct, frozen=True, kw_only=True):
     """Cohen's kappa with its interval."""
 
     value: float
@@ -20,8 +20,7 @@ class Kappa:
     confidence: float = 0.95
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(Struct, frozen=True, kw_only=True):
     """A judge measured against the truth, with *equivalent* as the positive answer.
 
     The judge's unscored pairs are in none of the rates but count in ``unscored``. ``kappa`` is None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.llm_judge.judge import QueryJudge
 from assay.llm_judge.opinion import Opinion
 from assay.llm_judge.prompt import QueryPair
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseQueries:
+class CaseQueries(Struct, frozen=True, kw_only=True):
     """One predicted query and the golds that it may be equivalent to."""
 
     case_id: str
@@ -23,8 +24,7 @@ class CaseQueries:
     """Zero-based: which of several answers to the case this is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedCase:
+class JudgedCase(Struct, frozen=True, kw_only=True):
     """A judge's verdict on one case.
 
     ``equivalent`` is True where the prediction is equivalent to any gold, False where it is to none,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any
+
+from msgspec import Struct, field
 
 from assay.errors import AssayError, UsageError
 from assay.llm_judge.cache import AnswerCache, cache_key
@@ -20,8 +21,7 @@ from assay.ports import ChatMessage, ChatModel, Completion
 _POLL_S = 0.5  # on Windows a wait without a timeout would not see Ctrl-C
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSettings:
+class JudgeSettings(Struct, frozen=True, kw_only=True):
     """How a judge is asked."""
 
     samples: int = 1
@@ -222,8 +222,7 @@ class QueryJudge:
             return Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+class Spending(Struct, frozen=True, kw_only=True):
     """What opinions cost. Kept answers cost nothing."""
 
     questions: int

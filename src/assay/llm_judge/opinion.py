@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.llm_judge.reply import read_verdict, yes_no
 from assay.model import Failure, TokenUsage
@@ -14,8 +16,7 @@ from assay.sql.extraction import refuses
 Order = Literal["given", "swapped"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
+class Vote(Struct, frozen=True, kw_only=True):
     """One answer of the judge. ``equivalent`` None: it gave no verdict, and ``failure`` says why."""
 
     order: Order
@@ -35,8 +36,7 @@ class Vote:
     """Whether the judge refused to answer: asking again would be refused again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class Opinion(Struct, frozen=True, kw_only=True):
     """The opinion that the votes make together.
 
     ``equivalent`` is what most readable votes say. It is None (unscored), and ``failure`` says why, where one of

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.ports import ChatMessage
@@ -70,8 +72,7 @@ _MARK = re.compile(r"\{\{|\}\}|\{(\w*)\}")
 _PART = re.compile(r"^---[ \t]*(system|user)[ \t]*\r?$\n?", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryPair:
+class QueryPair(Struct, frozen=True, kw_only=True):
     """Two queries to judge, with their schema, question and dialect."""
 
     first: str
@@ -89,8 +90,7 @@ class QueryPair:
         return replace(self, first=self.second, second=self.first)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """A replaceable prompt. ``{query_1}``, ``{query_2}``, ``{schema}``, ``{context}`` and ``{fence}`` are filled in.
 
     ``{{`` and ``}}`` stand for braces. Where the template has no ``{fence}``, schema and queries are filled in

@@ -6,11 +6,12 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from assay.api.evaluation import evaluate_inputs
 from assay.api.inputs import Inputs, OnCases, fingerprint_file
@@ -39,8 +40,7 @@ _WORTH_A_WORKER = 2_000
 """Fewer outputs than this are judged before a second worker has started."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """The judgement of one output, in the benchmark's terms."""
 
     evidence: Evidence
@@ -85,8 +85,7 @@ def _is_none(execution: Execution | None) -> bool:
     return execution is not None and execution.row_count == 1 and execution.head == ((None,),)
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots, for cached properties
-class Assessment:
+class Assessment(Struct, frozen=True, kw_only=True, dict=True):
     """A run over outputs, with the benchmark's counts. They count queries, as the benchmark does."""
 
     run: Run

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from assay.errors import InputError, MissingDependency, UsageError
 
@@ -21,8 +22,7 @@ _MARK = "llmsql_version.txt"
 """The file that names the downloaded version, so that one version is not taken for another."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkFiles:
+class BenchmarkFiles(Struct, frozen=True, kw_only=True):
     """The paths of the questions and of the database."""
 
     questions: str

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from operator import eq
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from assay.comparison.codes.shared import same_lists
 from assay.metrics.base import ResultMetric, by_codes, runs_as_empty

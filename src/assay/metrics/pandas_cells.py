@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime, time
 from math import isnan
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from assay.model import Case, Cell, Prediction, Result
-from assay.model.making import remade
 from assay.ports import Executions
 
 _ABSENT = frozenset(
@@ -47,11 +47,11 @@ def read_by_pandas(case: Case, prediction: Prediction, executions: Executions) -
     if len(case.results) != len(executions.golds) or any(gold.cells != "text" for gold in case.results):
         return executions
     golds = [
-        gold if gold.result is None else remade(gold, result=pandas_result(source.result()))
+        gold if gold.result is None else replace(gold, result=pandas_result(source.result()))
         for gold, source in zip(executions.golds, case.results, strict=True)
     ]
     theirs = written_by_pandas(predicted.result) if given is None else given.result()
-    read = remade(predicted, result=pandas_result(theirs))
+    read = replace(predicted, result=pandas_result(theirs))
     return replace(executions, golds=tuple(golds), predicted=read)
 
 

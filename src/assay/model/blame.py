@@ -7,8 +7,10 @@ same command does it again. docs/background/verdict.md has the same rule as a ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model.failure import NO_ANSWER, Blame, Failure
 
@@ -16,8 +18,7 @@ Side = Literal["predicted", "gold"]
 """Whose query or answer failed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class Ruling(Struct, frozen=True, kw_only=True):
     """The consequence of a failure: who is to blame, and whether the case counts."""
 
     blame: Blame

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from assay.errors import UsageError
 from assay.model.decision import DECISIONS, Decision, Exchange, Given, holds_nothing, is_null_word
 from assay.model.failure import Failure
 from assay.model.given import GivenResult
 from assay.model.leniency import STRICT, Leniency
-from assay.model.making import quickly_made
 from assay.model.selection import Turn, TurnAnswer
 from assay.model.usage import TokenUsage
 
@@ -18,9 +19,7 @@ ColumnRule = Literal["any", "strict"]
 """``any``: one permutation of columns for all rows is free; ``strict``: gold's column order counts."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseOptions:
+class CaseOptions(Struct, frozen=True, kw_only=True):
     """How one case is to be judged, where that differs from the run's settings.
 
     None means: as the run says.
@@ -41,9 +40,7 @@ class CaseOptions:
     """The case's own leniency; it takes precedence over the run's."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """One question with its gold."""
 
     id: str
@@ -97,8 +94,7 @@ ExtractionPlace = Literal["fence", "json", "words", "tool"]
 argument of a tool call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extraction:
+class Extraction(Struct, frozen=True, kw_only=True):
     """How a query was taken from a text that is not a statement but contains one (`assay.sql.extraction`)."""
 
     place: ExtractionPlace | None
@@ -119,9 +115,7 @@ class Extraction:
         return Failure(stage="read", kind="no_query", blame="system", message=message)
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
+class Prediction(Struct, frozen=True, kw_only=True):
     """What the system answered to one case.
 
     ``query`` is None where it gave no query; then ``result`` has the rows that it gave in its place, or ``failure``
@@ -168,7 +162,7 @@ class Prediction:
         if self.query is not None and self.failure is None and self.given == "nothing":
             message = "the system gave no query" if self.origin is None else f"{self.origin}, holds no query"
             failure = Failure(stage="ask", kind="unanswered", blame="system", message=message)
-            object.__setattr__(self, "failure", failure)
+            force_setattr(self, "failure", failure)
 
     @property
     def answered(self) -> bool:

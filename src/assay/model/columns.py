@@ -7,12 +7,13 @@ come from the engine that fetched them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import chain, pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, overload
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,8 +27,7 @@ _FIRST_DAY = date(1970, 1, 1).toordinal()
 _EPOCH = datetime.fromisoformat("1970-01-01")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ColumnCells:
+class ColumnCells(Struct, frozen=True, kw_only=True, eq=False):
     """The cells of one column: an array of values, and which of them are NULL; None where none is."""
 
     values: NDArray[Any]
@@ -78,28 +78,23 @@ class ColumnCells:
         return found
 
 
-class IntegerCells(ColumnCells):
+class IntegerCells(ColumnCells, frozen=True, kw_only=True, eq=False):
     """Integers, signed or unsigned, of up to 64 bits."""
 
-    __slots__ = ()
 
-
-class BooleanCells(ColumnCells):
+class BooleanCells(ColumnCells, frozen=True, kw_only=True, eq=False):
     """Booleans."""
 
-    __slots__ = ()
     kind: ClassVar[type] = bool
 
 
-class FloatCells(ColumnCells):
+class FloatCells(ColumnCells, frozen=True, kw_only=True, eq=False):
     """Floats of 64 bits."""
 
-    __slots__ = ()
     kind: ClassVar[type] = float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DecimalCells(ColumnCells):
+class DecimalCells(ColumnCells, frozen=True, kw_only=True, eq=False):
     """Decimals: integers of 64 bits, with one number of decimal places for all."""
 
     scale: int
@@ -119,10 +114,9 @@ class DecimalCells(ColumnCells):
         return [Decimal(f"{text[:-scale]}.{text[-scale:]}") for text in texts]
 
 
-class DateCells(ColumnCells):
+class DateCells(ColumnCells, frozen=True, kw_only=True, eq=False):
     """Dates: days since 1970."""
 
-    __slots__ = ()
     kind: ClassVar[type] = date
 
     def _made(self, start: int, stop: int) -> Cells:
@@ -135,18 +129,16 @@ class DateCells(ColumnCells):
         return found
 
 
-class TimestampCells(ColumnCells):
+class TimestampCells(ColumnCells, frozen=True, kw_only=True, eq=False):
     """Timestamps without time zone: microseconds since 1970."""
 
-    __slots__ = ()
     kind: ClassVar[type] = datetime
 
     def _made(self, start: int, stop: int) -> Cells:
         return [_EPOCH + timedelta(microseconds=moment) for moment in self.values[start:stop].tolist()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TextCells(ColumnCells):
+class TextCells(ColumnCells, frozen=True, kw_only=True, eq=False):
     """Texts in UTF-8, one after the other in ``content``; ``values`` are where each ends."""
 
     content: bytes | bytearray | NDArray[np.uint8]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model.case import ColumnRule
 from assay.model.leniency import STRICT, Leniency
-from assay.model.making import quickly_made
 from assay.model.result import Row
 
 NearMissKind = Literal[
@@ -29,16 +29,14 @@ NearMissKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearMiss:
+class NearMiss(Struct, frozen=True, kw_only=True):
     """One way in which a wrong answer comes close to gold."""
 
     kind: NearMissKind
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonOptions:
+class ComparisonOptions(Struct, frozen=True, kw_only=True):
     """What counts as a difference between two results. The defaults are those of `match`."""
 
     columns: ColumnRule = "any"
@@ -60,8 +58,7 @@ _SIGNS: dict[RowState, str] = {"matched": "", "missing": "− gold", "extra": "+
 _SHOWN_ROWS, _SHOWN_COLUMNS = 20, 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlignedRow:
+class AlignedRow(Struct, frozen=True, kw_only=True):
     """One line of the aligned difference: gold's row beside the predicted one.
 
     ``predicted`` has its columns in gold's order, by the comparison's column mapping, followed by the columns without
@@ -74,9 +71,7 @@ class AlignedRow:
     predicted: Row | None = None
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """How a predicted result relates to gold's.
 
     ``column_mapping[i]`` is the predicted column that stands for gold's column i, or None where

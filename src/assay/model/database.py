@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from assay.errors import DatabaseError, InputError
 
@@ -34,8 +35,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """All that a name may consist of where it becomes a host, a user or a parameter."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class DatabaseUrl:
+class DatabaseUrl(Struct, frozen=True, kw_only=True):
     """A database URL or a template of one, such as ``sqlite:///data/{db_id}.sqlite``.
 
     ``str()`` gives the URL with its password masked; ``reveal()`` the URL as it is, with ``${NAME}`` taken from the

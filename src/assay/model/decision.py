@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from assay.model.making import quickly_made
+from msgspec import Struct
 
 Decision = Literal["answer", "decline", "clarify"]
 """``answer``: give a query; ``decline``: say that the question has no answer, or none that the system would stand for;
@@ -23,9 +22,7 @@ _LONGEST_NULL = 100
 """With all blanks around it: texts that are longer are queries, and need not be looked at."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, kw_only=True):
     """An earlier turn of a conversation."""
 
     question: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model.verdict import Strength
 
@@ -72,8 +73,7 @@ Symptom = Literal["fan_out", "null_handling", "integer_division", "value_never_o
 fraction, a value that its column does not hold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class Cause(Struct, frozen=True, kw_only=True):
     """One cause of a wrong answer, with evidence that a person can check."""
 
     kind: CauseKind
@@ -92,8 +92,7 @@ class Cause:
     """The column it is about, if it is about one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairStep:
+class RepairStep(Struct, frozen=True, kw_only=True):
     """One clause of the prediction, and gold's clause in its place; empty where there is none."""
 
     clause: str
@@ -101,8 +100,7 @@ class RepairStep:
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
+class Repair(Struct, frozen=True, kw_only=True):
     """The smallest change found that makes the answer right: the prediction with these clauses of gold's."""
 
     steps: tuple[RepairStep, ...]
@@ -114,8 +112,7 @@ class Repair:
     """Where another database parts the repaired query from gold, in a sentence: more than this repair is wrong."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True, kw_only=True):
     """Why an answer is wrong: the primary cause first."""
 
     causes: tuple[Cause, ...]

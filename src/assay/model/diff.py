@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model.evidence import Provenance, RunSettings, TimeSpread
 from assay.model.gate import GateResult
@@ -36,8 +37,7 @@ PairedTest = Literal["mcnemar_exact", "sign_flip", "sign_flip_databases"]
 """``sign_flip_databases`` flips the signs of whole databases, the others look at case by case."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunHead:
+class RunHead(Struct, frozen=True, kw_only=True):
     """One of the compared runs: its name, its source and its headline metric."""
 
     label: str
@@ -52,8 +52,7 @@ class RunHead:
     """The headline metric over all of its own cases."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseSide:
+class CaseSide(Struct, frozen=True, kw_only=True):
     """What one run says of a case. ``right + wrong + unscored`` is the number of its answers."""
 
     case_id: str
@@ -76,8 +75,7 @@ class CaseSide:
         return self.right / scored if scored else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseChange:
+class CaseChange(Struct, frozen=True, kw_only=True):
     """One case that both runs have, unchanged in itself, and what became of it."""
 
     kind: ChangeKind
@@ -97,8 +95,7 @@ class CaseChange:
         return was is not None and now is not None and now < was
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedCase:
+class ChangedCase(Struct, frozen=True, kw_only=True):
     """A case whose content differs between the runs: it is not compared, only named."""
 
     baseline_id: str
@@ -107,8 +104,7 @@ class ChangedCase:
     """What differs: any of ``question``, ``gold``, ``database``, ``context``, ``options``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
+class Matching(Struct, frozen=True, kw_only=True):
     """Which cases of two runs are the same."""
 
     paired: int
@@ -122,8 +118,7 @@ class Matching:
     """Ids of cases that only the baseline has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricDiff:
+class MetricDiff(Struct, frozen=True, kw_only=True):
     """One metric over the paired cases that both runs score; a repeated case counts once, by the mean of its answers.
 
     ``difference`` is the candidate's mean less the baseline's, ``low`` and ``high`` bound it at the diff's confidence.
@@ -165,8 +160,7 @@ class MetricDiff:
         return self.difference if self.difference is None or self.higher_is_better else -self.difference
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupDiff:
+class GroupDiff(Struct, frozen=True, kw_only=True):
     """The paired cases that share a difficulty, database or tag (the candidate's, where the runs differ)."""
 
     kind: Literal["difficulty", "database", "tag"]
@@ -175,8 +169,7 @@ class GroupDiff:
     metrics: tuple[MetricDiff, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffSettings:
+class DiffSettings(Struct, frozen=True, kw_only=True):
     """The settings of a comparison's statistics."""
 
     confidence: float = 0.95
@@ -186,8 +179,7 @@ class DiffSettings:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDiff:
+class RunDiff(Struct, frozen=True, kw_only=True):
     """Two runs over the same cases: what was fixed and broken, and how sure the difference is."""
 
     baseline: RunHead
@@ -208,8 +200,7 @@ class RunDiff:
     gates: tuple[GateResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """One run's place among several."""
 
     run: RunHead
@@ -228,8 +219,7 @@ class Standing:
     """Tokens and cost, over all of the run's own cases; None where no answer states any."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandingPair:
+class StandingPair(Struct, frozen=True, kw_only=True):
     """Two runs of a leaderboard, ``first`` and ``second`` being their places in ``standings``."""
 
     first: int
@@ -238,8 +228,7 @@ class StandingPair:
     """The second run's values less the first's, corrected across all pairs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardGroup:
+class BoardGroup(Struct, frozen=True, kw_only=True):
     """The common cases, or those that share a difficulty, a database or a tag, with every run's rates."""
 
     kind: Literal["overall", "difficulty", "database", "tag"]
@@ -250,8 +239,7 @@ class BoardGroup:
     """``rates[run][metric]``, in the order of the standings and of `BoardDetail.metrics`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardAnswer:
+class BoardAnswer(Struct, frozen=True, kw_only=True):
     """What one run says of a case."""
 
     value: float | None
@@ -261,8 +249,7 @@ class BoardAnswer:
     cause: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardCase:
+class BoardCase(Struct, frozen=True, kw_only=True):
     """A common case with every run's answer, in the order of the standings."""
 
     case_id: str
@@ -275,8 +262,7 @@ class BoardCase:
     answers: tuple[BoardAnswer, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardDetail:
+class BoardDetail(Struct, frozen=True, kw_only=True):
     """What a leaderboard says beyond the ranking, all over the common cases and in the order of the standings."""
 
     metrics: tuple[str, ...]
@@ -293,8 +279,7 @@ class BoardDetail:
     cases: tuple[BoardCase, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaderboard:
+class Leaderboard(Struct, frozen=True, kw_only=True):
     """Several runs on one question set, best first."""
 
     metric: str

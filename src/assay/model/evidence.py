@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model.case import Case, Prediction
 from assay.model.comparison import Comparison
@@ -13,7 +14,6 @@ from assay.model.gate import GateResult
 from assay.model.joining import Joining
 from assay.model.leniency import STRICT, Leniency
 from assay.model.lint import LintReport
-from assay.model.making import quickly_made
 from assay.model.metric import MetricInfo
 from assay.model.rate import Rate
 from assay.model.reliability import ConversationTotals, ReliabilityTotals
@@ -24,17 +24,14 @@ from assay.model.verdict import Outcome, Score, Verdict
 from assay.model.witness import Refutation, WitnessSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairTiming:
+class PairTiming(Struct, frozen=True, kw_only=True):
     """Wall times of gold and prediction, executed one after the other. Seconds, above 0."""
 
     gold_s: float
     predicted_s: float
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """Everything known about one case: what a run stores and a report shows.
 
     The executions carry no rows; the comparison carries a sample of them.
@@ -70,16 +67,14 @@ class Evidence:
         return next((score for score in self.scores if score.metric == metric), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricSummary:
+class MetricSummary(Struct, frozen=True, kw_only=True):
     """One metric over one group of cases."""
 
     metric: str
     rate: Rate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeSummary:
+class TimeSummary(Struct, frozen=True, kw_only=True):
     """Seconds over the ``n`` cases that have them. ``std_dev_s`` is the sample's (n - 1), None where n is 1."""
 
     n: int
@@ -87,8 +82,7 @@ class TimeSummary:
     std_dev_s: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeBin:
+class TimeBin(Struct, frozen=True, kw_only=True):
     """How many times lie in [``low_s``, ``high_s``)."""
 
     low_s: float
@@ -96,8 +90,7 @@ class TimeBin:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeSpread:
+class TimeSpread(Struct, frozen=True, kw_only=True):
     """How ``n`` times are spread. ``bins`` are adjacent, on a scale of 1, 2, 5, and hold all times."""
 
     name: str
@@ -111,8 +104,7 @@ class TimeSpread:
     bins: tuple[TimeBin, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class Group(Struct, frozen=True, kw_only=True):
     """The metrics over the cases that share a tag, difficulty or database.
 
     ``kind`` is ``all``, ``determined``, ``sound``, ``difficulty``, ``database``, ``tag``, ``turn`` or ``dataset``;
@@ -132,8 +124,7 @@ class Group:
         return next((summary.rate for summary in self.metrics if summary.metric == metric), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True, kw_only=True):
     """Where two yes/no metrics differ on the same cases.
 
     ``both`` and ``neither`` count agreeing cases; ``only_first`` and ``only_second`` name the
@@ -149,8 +140,7 @@ class Disagreement:
     only_second: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class Count(Struct, frozen=True, kw_only=True):
     """How many cases carry a name (a flag, a near miss, a failure, a cause)."""
 
     name: str
@@ -162,8 +152,7 @@ CauseGroupKind = Literal["difficulty", "database", "table", "column", "feature"]
 """``table`` and ``column``: what the primary cause is about; ``feature``: of the SQL of the first gold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseGroup:
+class CauseGroup(Struct, frozen=True, kw_only=True):
     """The wrong answers that have something in common, by their causes."""
 
     kind: CauseGroupKind
@@ -175,8 +164,7 @@ class CauseGroup:
     case_ids: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forgiven:
+class Forgiven(Struct, frozen=True, kw_only=True):
     """What accuracy would be if one kind of near miss were forgiven. It replaces no verdict."""
 
     kind: str
@@ -188,8 +176,7 @@ class Forgiven:
     case_ids: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WitnessTotals:
+class WitnessTotals(Struct, frozen=True, kw_only=True):
     """How sure the matches of a run are. All rates are over all scored cases; an unsearched match stands."""
 
     matches: int
@@ -206,8 +193,7 @@ class WitnessTotals:
     """Without the conditional ones, too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionTotals:
+class SelectionTotals(Struct, frozen=True, kw_only=True):
     """The numbers that only runs over selections have. All are over scored turns."""
 
     turns: int
@@ -229,8 +215,7 @@ class SelectionTotals:
     """Turns in which some term lacked a name on one side or both."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassRate:
+class PassRate(Struct, frozen=True, kw_only=True):
     """pass@k and pass^k, over the cases with at least ``k`` scored answers."""
 
     k: int
@@ -240,8 +225,7 @@ class PassRate:
     """pass^k: all ``k`` answers are right."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepeatTotals:
+class RepeatTotals(Struct, frozen=True, kw_only=True):
     """How consistently a system answers that was asked each question several times. All counts are of cases."""
 
     asked: int
@@ -258,8 +242,7 @@ class RepeatTotals:
     """For ``k`` from 1 to ``asked``, by the metric that decides the verdict."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aggregates:
+class Aggregates(Struct, frozen=True, kw_only=True):
     """The numbers of a run, computed once; reports only draw them.
 
     Where questions were asked several times, ``cases`` counts cases, ``correct``, ``incorrect``, ``unscored`` and
@@ -307,16 +290,14 @@ class Aggregates:
     """None where no question is part of a conversation of queries."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True, kw_only=True):
     """One input of a run, a file or a database, and the hash of its content."""
 
     name: str
     digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
+class RunSettings(Struct, frozen=True, kw_only=True):
     """The settings of a run, without secrets: two runs with equal settings did the same work."""
 
     cases: str
@@ -359,16 +340,14 @@ class RunSettings:
     """What each metric's class says of it, in the metrics' order. Runs of earlier versions have none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheUse:
+class CacheUse(Struct, frozen=True, kw_only=True):
     """How many executions of gold and predicted queries a run has, and how many of them came from its cache."""
 
     executions: int = 0
     from_cache: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
+class Provenance(Struct, frozen=True, kw_only=True):
     """The versions and inputs of a run: enough to tell why two runs differ."""
 
     assay_version: str
@@ -395,8 +374,7 @@ class Provenance:
     """None where every query was executed for this run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryPoint:
+class HistoryPoint(Struct, frozen=True, kw_only=True):
     """A stored run, as a point in a list or a trend."""
 
     folder: str
@@ -416,8 +394,7 @@ class HistoryPoint:
     """What was demanded of the run when it was made, and whether it was reached."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """Every Evidence of one evaluation, with its settings, provenance and aggregates.
 
     ``evidence`` is in the question set's order; repeated answers to a question follow one another. A run that was just

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
-from assay.model.making import quickly_made
+from msgspec import Struct
 
 Stage = Literal["load", "ask", "read", "execute", "compare", "score"]
 """The step at which a case failed, in the order in which a case passes through them."""
@@ -43,9 +42,7 @@ FailureKind = Literal[
 ]
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """The trouble of one case, as data: it is stored, counted and shown, never raised.
 
     A broken gold query is never the system's failure: ``blame`` says whose it is.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldNames:
+class FieldNames(Struct, frozen=True, kw_only=True):
     """The names of a file's columns or keys, where they differ from the known aliases. None: look for an alias.
 
     A name that no column has may be a path into nested values: ``predictions.pipeA.sql``, ``runs[0].sql``.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 HEADLINE: Final = "headline"
 """In place of a metric's name: the metric that leads the run, which is `match` where it is computed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gates:
+class Gates(Struct, frozen=True, kw_only=True):
     """What a run must reach so that a build may pass. Nothing is demanded by default."""
 
     minimum: tuple[tuple[str, float], ...] = ()
@@ -35,8 +35,7 @@ class Gates:
         return bool(self.max_drop or self.fail_on_regression)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
+class GateResult(Struct, frozen=True, kw_only=True):
     """Whether the run passes one gate."""
 
     gate: str

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model.cell_json import cell_from_json, cell_to_json
 from assay.model.failure import Failure
-from assay.model.making import quickly_made
 from assay.model.result import Cell, CellTypes, Execution, Result
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenResult:
+class GivenResult(Struct, frozen=True, kw_only=True):
     """A result without a query: an accepted answer of a case, or what a system answered.
 
     Its rows are one text, so that a case with a large table is hashed, stored and sent to a worker like any other.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 JoinedBy = Literal["id", "question", "position", "row"]
 """``id``: both sides name the case; ``question``: by the text of the question; ``position``: the n-th answer is to the
 n-th question; ``row``: question and answer stand in one row of one file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnUse:
+class ColumnUse(Struct, frozen=True, kw_only=True):
     """Which column of a file was read as which field."""
 
     field: str
@@ -19,8 +19,7 @@ class ColumnUse:
     column: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joining:
+class Joining(Struct, frozen=True, kw_only=True):
     """How answers from a file were joined to their questions."""
 
     by: JoinedBy

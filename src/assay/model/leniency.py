@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from assay.errors import UsageError
 
@@ -20,8 +21,7 @@ _CHOICES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leniency:
+class Leniency(Struct, frozen=True, kw_only=True):
     """Differences that do not count as mistakes, though the verdict's rules would say so.
 
     None leaves a field open: a case's own value comes before the run's, and a field that neither
@@ -55,7 +55,7 @@ class Leniency:
         """This declaration, with its open fields taken from another."""
         if self == STRICT:
             return other
-        mine = {each.name: getattr(self, each.name) for each in fields(self)}
+        mine = {name: getattr(self, name) for name in self.__struct_fields__}
         return Leniency(**{name: getattr(other, name) if value is None else value for name, value in mine.items()})
 
     @property

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, get_args
+
+from msgspec import Struct, field
 
 Severity = Literal["error", "warning", "note"]
 """``error``: the gold is surely unsound; ``warning``: likely; ``note``: worth a look."""
@@ -14,8 +15,7 @@ RuleNeeds = Literal["query", "question", "database", "cases", "runs"]
 """The most that a rule looks at, beyond the queries: nothing, the questions, the database, all cases, stored runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintRule:
+class LintRule(Struct, frozen=True, kw_only=True):
     """All that is said of one rule."""
 
     name: str
@@ -33,8 +33,7 @@ class LintRule:
     """The same, mended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintFinding:
+class LintFinding(Struct, frozen=True, kw_only=True):
     """One thing that is doubtful about one gold query."""
 
     rule: str
@@ -61,8 +60,7 @@ class LintFinding:
     """What lies behind it, where that can lie behind other findings about the same database, too; else empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintRootCause:
+class LintRootCause(Struct, frozen=True, kw_only=True):
     """Several findings with one root cause: mending that mends them all."""
 
     cause: str
@@ -87,8 +85,7 @@ class LintRootCause:
         return f"{self.cause} ({self.database})" if self.database else self.cause
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintGap:
+class LintGap(Struct, frozen=True, kw_only=True):
     """Rules that could not be applied to some golds, and why."""
 
     why: str
@@ -97,8 +94,7 @@ class LintGap:
     cases: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintAccuracy:
+class LintAccuracy(Struct, frozen=True, kw_only=True):
     """How right a stored run is, over all its cases and over those whose gold is not doubtful.
 
     A case is doubtful that has a warning or an error of a rule that looks at no run: what systems answered must not
@@ -113,8 +109,7 @@ class LintAccuracy:
     sound_scored: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintReport:
+class LintReport(Struct, frozen=True, kw_only=True):
     """The findings of one lint, in the order of the cases, with what was looked at."""
 
     name: str
@@ -182,8 +177,7 @@ class LintReport:
         return frozenset(one.case_id for one in self.findings if SEVERITIES.index(one.severity) <= limit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintOptions:
+class LintOptions(Struct, frozen=True, kw_only=True):
     """Which rules to apply. Empty ``only``: all."""
 
     only: frozenset[str] = frozenset()

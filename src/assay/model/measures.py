@@ -7,12 +7,12 @@ counts as not reported, so that the sums of a run stay finite and fit into every
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from math import isfinite
 from typing import Any, SupportsFloat
 
+from msgspec.structs import replace
+
 from assay.model.case import Prediction
-from assay.model.making import remade
 from assay.model.selection import TurnAnswer
 from assay.model.usage import TokenUsage
 
@@ -42,7 +42,7 @@ def with_read_measures(prediction: Prediction) -> Prediction:
     reported = (prediction.timings_s, prediction.tokens, prediction.cost_usd, prediction.confidence, prediction.turns)
     if reported == ((), None, None, None, ()):
         return prediction
-    return remade(
+    return replace(
         prediction,
         timings_s=_timings(prediction.timings_s),
         tokens=read_tokens(prediction.tokens),

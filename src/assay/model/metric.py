@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
+
+from msgspec import Struct
 
 from assay.errors import UsageError
 
@@ -12,8 +13,7 @@ _OF_ONE_NAME = frozenset({"label", "meaning", "heading", "guide_column", "defaul
 """Attributes of one name: a class with a name of its own does not inherit them from another metric."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricInfo:
+class MetricInfo(Struct, frozen=True, kw_only=True):
     """What a metric's class says of it: each field but ``timed`` is an attribute that the class may have.
 
     An absent attribute has the default. Totals, gates, comparisons and reports ask this. A run stores it for each of
@@ -45,7 +45,7 @@ class MetricInfo:
         """Read the attributes of a metric or its class. Raises UsageError for an invalid one."""
         import msgspec
 
-        names = [field.name for field in fields(cls) if field.name != "timed" and _says(metric, field.name)]
+        names = [name for name in cls.__struct_fields__ if name != "timed" and _says(metric, name)]
         said: dict[str, Any] = {name: getattr(metric, name) for name in names}
         said["timed"] = callable(getattr(metric, "timed", None))
         if said.get("binary") is True:

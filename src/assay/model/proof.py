@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+
+class Proof(Struct, frozen=True, kw_only=True):
     """Two queries give the same answer on every database that honours the declared constraints."""
 
     rules: tuple[str, ...] = ()
@@ -31,8 +31,7 @@ class Proof:
         return f"the same answer on every database{size} that honours the declared constraints{choice}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unproved:
+class Unproved(Struct, frozen=True, kw_only=True):
     """Reasoning cannot tell whether two queries are equivalent. It does not say that they differ."""
 
     reason: str

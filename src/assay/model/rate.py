@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class Rate(Struct, frozen=True, kw_only=True):
     """A mean of per-case values with everything needed to judge it.
 
     ``value`` is numerator / n, and None where n is 0. ``low`` and ``high`` bound it at

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model.decision import Decision, Given
 from assay.model.rate import Rate
@@ -12,8 +13,7 @@ USUAL_PENALTIES = (0.0, 10.0)
 """Where nobody asks for others; the number of questions, EHRSQL's N, is always added."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionCount:
+class DecisionCount(Struct, frozen=True, kw_only=True):
     """How many scored answers did one thing where this was right to do."""
 
     expects: Decision
@@ -24,8 +24,7 @@ class DecisionCount:
     case_ids: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PenaltyScore:
+class PenaltyScore(Struct, frozen=True, kw_only=True):
     """The reliability score at one penalty: the mean of 1 for what is right, 0 for what is held back, -penalty else."""
 
     penalty: float
@@ -39,8 +38,7 @@ class PenaltyScore:
         return "RS(N)" if self.of_n else f"RS({self.penalty:g})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RiskPoint:
+class RiskPoint(Struct, frozen=True, kw_only=True):
     """What the system would be if it declined whatever it is less sure of than ``threshold``."""
 
     threshold: float
@@ -54,8 +52,7 @@ class RiskPoint:
     """The reliability score at each penalty of the run, in its order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationBin:
+class CalibrationBin(Struct, frozen=True, kw_only=True):
     """Answers whose confidence lies in [``low``, ``high``); the last bin includes 1."""
 
     low: float
@@ -66,8 +63,7 @@ class CalibrationBin:
     """None where the bin is empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfidenceTotals:
+class ConfidenceTotals(Struct, frozen=True, kw_only=True):
     """Whether the confidence that a system states sorts its answers, and means what it says. Of scored answers."""
 
     n: int
@@ -86,8 +82,7 @@ class ConfidenceTotals:
     bins: tuple[CalibrationBin, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReliabilityTotals:
+class ReliabilityTotals(Struct, frozen=True, kw_only=True):
     """How a system does that may answer, decline or ask back. Rates are over cases with scored answers."""
 
     answerable: int
@@ -114,8 +109,7 @@ class ReliabilityTotals:
         return next((one for one in self.scores if one.penalty == wanted and not one.of_n), self.scores[-1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationTotals:
+class ConversationTotals(Struct, frozen=True, kw_only=True):
     """How whole conversations fare."""
 
     conversations: int

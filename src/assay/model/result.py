@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import UsageError
 from assay.model.failure import Failure
-from assay.model.making import quickly_made
 
 Cell: TypeAlias = object
 """One value as the driver gave it: None, int, float, Decimal, str, bytes, bool, date, ..."""
@@ -34,8 +35,7 @@ result from elsewhere, where another has lists, objects or times of day; ``datel
 ExecutionStatus = Literal["rows", "empty", "error", "timeout", "refused", "truncated"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """The columns and rows that a query returned, immutable.
 
     Rows are plain tuples of one length, in the order in which they came; duplicate and empty
@@ -69,9 +69,7 @@ class Result:
         return digest.hexdigest()
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class Execution(Struct, frozen=True, kw_only=True):
     """What came of executing one query.
 
     With the status ``rows`` or ``empty`` it holds a whole Result; with ``truncated`` one that a cap cut
@@ -113,27 +111,13 @@ class Execution:
         """The same evidence without the rows, except those of ``head``."""
         if self.result is None:
             return self
-        # Not dataclasses.replace: every case passes here, and this is several times as fast.
-        return Execution(
-            query=self.query,
-            status=self.status,
-            failure=self.failure,
-            wall_time_s=self.wall_time_s,
-            row_count=self.row_count,
-            columns=self.columns,
-            undecodable_text=self.undecodable_text,
-            head=head,
-            earlier_time_s=self.earlier_time_s,
-            given=self.given,
-            cells=self.cells,
-        )
+        return replace(self, result=None, head=head)
 
 
 _MOST_BYTES = 2**60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """Caps under which every query runs, gold's and the prediction's alike but for their time."""
 
     timeout_s: float = 30.0

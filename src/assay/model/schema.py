@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnSchema:
+
+class ColumnSchema(Struct, frozen=True, kw_only=True):
     """One column of a table or view."""
 
     name: str
@@ -19,8 +19,7 @@ class ColumnSchema:
     """A few distinct values as SQL literals, in the order in which they come, without NULL."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignKey:
+class ForeignKey(Struct, frozen=True, kw_only=True):
     """Columns that refer to another table's."""
 
     columns: tuple[str, ...]
@@ -29,8 +28,7 @@ class ForeignKey:
     """The other table's columns, in the order of ``columns``; empty: its primary key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableSchema:
+class TableSchema(Struct, frozen=True, kw_only=True):
     """A table or view. A view has no sample values: they would have to be computed."""
 
     name: str
@@ -62,8 +60,7 @@ class TableSchema:
         return ".".join(quoted(part, self.quote) for part in (self.namespace, self.name) if part is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatabaseSchema:
+class DatabaseSchema(Struct, frozen=True, kw_only=True):
     """All tables and views of a database, in an order that depends only on its content."""
 
     dialect: str

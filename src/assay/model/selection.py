@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model.failure import Failure
 from assay.model.usage import TokenUsage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Struct, frozen=True, kw_only=True):
     """One value of a dimension: a code, and its name where one is known."""
 
     id: str
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DimensionSelection:
+class DimensionSelection(Struct, frozen=True, kw_only=True):
     """The terms selected in one dimension of one dataset, in the order given, none twice.
 
     Without terms and without ``everything`` it explicitly selects nothing.
@@ -31,8 +30,7 @@ class DimensionSelection:
     """A wildcard: every code of the dimension. ``terms`` is then empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeRange:
+class TimeRange(Struct, frozen=True, kw_only=True):
     """Periods from ``start`` to ``end``, both inclusive, as SDMX writes periods (``2015``, ``2015-Q1``, ``2015-03``).
 
     None: open at that end.
@@ -42,8 +40,7 @@ class TimeRange:
     end: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetSelection:
+class DatasetSelection(Struct, frozen=True, kw_only=True):
     """One query on one dataset. Each dimension occurs at most once; an absent dimension is not restricted."""
 
     dataset: str
@@ -53,8 +50,7 @@ class DatasetSelection:
     """The union of the selected periods. None: nothing is said about time; ``()``: explicitly all periods."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """A whole data query: the union of its queries, several of which may be on one dataset.
 
     Without queries nothing is selected.
@@ -63,8 +59,7 @@ class Selection:
     datasets: tuple[DatasetSelection, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """One question of a conversation with its target."""
 
     question: str
@@ -72,8 +67,7 @@ class Turn:
     """The acceptable selections: the closest one counts. Empty: the turn is asked, but not scored."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnAnswer:
+class TurnAnswer(Struct, frozen=True, kw_only=True):
     """What the system answered to one question of a conversation."""
 
     selection: Selection | None = None
@@ -106,8 +100,7 @@ code stands for its children, or they for it; ``rest_of_the_list``: the other co
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredTerm:
+class ScoredTerm(Struct, frozen=True, kw_only=True):
     """A term within a true positive, false positive or false negative list."""
 
     id: str
@@ -118,8 +111,7 @@ class ScoredTerm:
     """How many codes the term stands for: more than one only where a wildcard takes the rest of a code list."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DimensionScore:
+class DimensionScore(Struct, frozen=True, kw_only=True):
     """How the selected terms of one dimension relate to the target's, over all datasets of the target.
 
     Each list is in the order of its side: the target's for true positives and false negatives, the
@@ -155,8 +147,7 @@ TimeState = Literal["exact", "overlap", "disjoint", "missing", "unexpected", "no
 restricted, the selection restricts it; ``not_judged``: the target says nothing of time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeScore:
+class TimeScore(Struct, frozen=True, kw_only=True):
     """How the selected periods of one dataset relate to the target's."""
 
     dataset: str
@@ -167,8 +158,7 @@ class TimeScore:
     """Days in both over days in either, in [0, 1]; None where a range has an open end or time is not judged."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HierarchyEquivalence:
+class HierarchyEquivalence(Struct, frozen=True, kw_only=True):
     """A code that stands for its children in one of the two selections, while the other names the children."""
 
     dataset: str
@@ -181,8 +171,7 @@ class HierarchyEquivalence:
     """Whether it counted as right."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataScore:
+class DataScore(Struct, frozen=True, kw_only=True):
     """How the data that the answer's selection returns relate to those of the target."""
 
     match: bool | None
@@ -201,8 +190,7 @@ class DataScore:
     """Over the series that exist in the data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionScore:
+class SelectionScore(Struct, frozen=True, kw_only=True):
     """How one answer's selection relates to the target that it is closest to.
 
     Macro values are means over dimensions, micro values are of the pooled terms; None where the
@@ -247,8 +235,7 @@ class SelectionScore:
     """False where a term was compared by its code alone, since one side had no name for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnScore:
+class TurnScore(Struct, frozen=True, kw_only=True):
     """The result of one turn. ``score`` is None where it has no target, or could not be judged (``failure``)."""
 
     number: int
@@ -257,8 +244,7 @@ class TurnScore:
     failure: Failure | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermCounts:
+class TermCounts(Struct, frozen=True, kw_only=True):
     """Pooled terms with their precision, recall and F1: None where the denominator is 0."""
 
     true_positives: int
@@ -269,8 +255,7 @@ class TermCounts:
     f1: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DimensionTotal:
+class DimensionTotal(Struct, frozen=True, kw_only=True):
     """One dimension over all scored turns of a run."""
 
     dimension: str
@@ -284,8 +269,7 @@ class DimensionTotal:
     """Means over the turns that have the value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionSettings:
+class SelectionSettings(Struct, frozen=True, kw_only=True):
     """How selections are matched, without secrets."""
 
     structures: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from assay.model.result import Row
 from assay.model.schema import DatabaseSchema
@@ -17,8 +18,7 @@ SUITE_MATCH = "suite_match"
 """The metric of a run with a suite."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteLayout:
+class SuiteLayout(Struct, frozen=True, kw_only=True):
     """The tables of one database of the benchmark, which all databases of its cases have."""
 
     database: str | None
@@ -28,8 +28,7 @@ class SuiteLayout:
     """Each table, by its name as a query writes it, and its columns: what `SuiteDatabase.rows` holds, in order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteDatabase:
+class SuiteDatabase(Struct, frozen=True, kw_only=True):
     """One small database of a case."""
 
     name: str
@@ -48,8 +47,7 @@ class SuiteDatabase:
         return sum(map(len, self.rows))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteCase:
+class SuiteCase(Struct, frozen=True, kw_only=True):
     """The databases of one case. On each, each of its golds gives one answer whatever order its rows are stored in."""
 
     case_id: str
@@ -68,8 +66,7 @@ class SuiteCase:
     """Why there is no database; empty where there is one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
+class Suite(Struct, frozen=True, kw_only=True):
     """A suite as a run uses it."""
 
     name: str
@@ -96,8 +93,7 @@ class Suite:
         return sum(len(case.databases) for case in self.cases.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteFinding:
+class SuiteFinding(Struct, frozen=True, kw_only=True):
     """How one answer fares on the databases of its case."""
 
     databases: int = 0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenUsage:
+class TokenUsage(Struct, frozen=True, kw_only=True):
     """Tokens that the system under test reports. None: not reported."""
 
     input: int | None = None
@@ -14,8 +13,7 @@ class TokenUsage:
     total: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageTotals:
+class UsageTotals(Struct, frozen=True, kw_only=True):
     """What the answers of a run cost in all. A sum is over the answers that report the number; None where none does."""
 
     answers: int

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model.decision import Decision
 from assay.model.failure import Failure
-from assay.model.making import quickly_made
 
 Outcome = Literal["correct", "incorrect", "unscored"]
 
@@ -70,8 +70,7 @@ MATCH_STRENGTHS: tuple[Strength, ...] = (
 """The strengths of a match, the surest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ambiguity:
+class Ambiguity(Struct, frozen=True, kw_only=True):
     """How far gold leaves its answer open, because it takes only some of the rows that tie, or any row of several."""
 
     taken_rows: int
@@ -106,9 +105,7 @@ class Ambiguity:
         return f"{self.choices:,} choices are right"
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """Whether one answer is right, why, and how sure that is."""
 
     outcome: Outcome
@@ -136,9 +133,7 @@ class Verdict:
         return block(f"{self.outcome}: {self.reason}", told, mood=moods.get(self.outcome, "open"))
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(Struct, frozen=True, kw_only=True):
     """One metric's value for one case.
 
     ``value`` is None where there is no score, and ``failure`` says why: an absent value must not enter a mean.

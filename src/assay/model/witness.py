@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model.database import DatabaseUrl
 from assay.model.diagnosis import Cause, Repair
@@ -62,8 +63,7 @@ WitnessTag = Literal[
 types of values, such as 1 and '1'. ``needs_null``: the witness holds a NULL."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assumption:
+class Assumption(Struct, frozen=True, kw_only=True):
     """A regularity of the real data that nothing declares, or one that a witness breaks."""
 
     kind: AssumptionKind
@@ -75,8 +75,7 @@ class Assumption:
     """What the witness has in its place, as a clause: ``two rows of singer share a Name``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WitnessTable:
+class WitnessTable(Struct, frozen=True, kw_only=True):
     """One table of a witness. Tables without a row are there too where a query reads them."""
 
     name: str
@@ -87,8 +86,7 @@ class WitnessTable:
     """Further columns, which no query reads and which are NULL in every row."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
+class Witness(Struct, frozen=True, kw_only=True):
     """A small database on which two queries differ."""
 
     tables: tuple[WitnessTable, ...]
@@ -108,8 +106,7 @@ class Witness:
         return sum(len(table.rows) for table in self.tables)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WitnessSettings:
+class WitnessSettings(Struct, frozen=True, kw_only=True):
     """How a run looks for witnesses of its matches."""
 
     seconds: float = 1.0
@@ -123,8 +120,7 @@ class WitnessSettings:
     """Whether a server was named for engines without databases in memory. A run says so itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScratchServer:
+class ScratchServer(Struct, frozen=True, kw_only=True):
     """A server on which small databases may be made, for the queries of its own dialect."""
 
     url: DatabaseUrl
@@ -133,8 +129,7 @@ class ScratchServer:
     """What the names of one caller's schemas begin with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refutation:
+class Refutation(Struct, frozen=True, kw_only=True):
     """The outcome of looking for a witness. The first query is the reference: its ORDER BY decides if order counts."""
 
     kind: RefutationKind

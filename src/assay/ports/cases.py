@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from assay.model import Case, ColumnUse, FieldNames, Prediction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """One column of a file as it came: a value for each case or prediction, None where there is none."""
 
     name: str
     values: tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedCases:
+class LoadedCases(Struct, frozen=True, kw_only=True):
     """A question set as a file gave it. A format may return it in place of bare cases, for safer joining.
 
     ``by_position`` is true where the file has no ids, so that a case's id is its zero-based position;
@@ -42,8 +41,7 @@ class LoadedCases:
         return iter(self.cases)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedPredictions:
+class LoadedPredictions(Struct, frozen=True, kw_only=True):
     """Predictions as a file gave them, before they meet their cases.
 
     ``by_position`` is true where the format has no ids: then the n-th prediction answers the n-th

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
 
 from assay.model import (
     Case,
@@ -22,8 +23,7 @@ from assay.model import (
 from assay.model.suite import SuiteFinding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryRequest:
+class QueryRequest(Struct, frozen=True, kw_only=True):
     """One more query that a metric needs executed, beside gold and prediction as they are.
 
     ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too. A ``candidate`` is
@@ -37,8 +37,7 @@ class QueryRequest:
     turn: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Executions:
+class Executions(Struct, frozen=True, kw_only=True):
     """What was executed for one case, rows included.
 
     ``golds`` are in the order of ``Case.golds``; ``predicted`` is None where there was no query
@@ -57,8 +56,7 @@ class Executions:
     """Whether gold was executed on another database than the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredCase:
+class ScoredCase(Struct, frozen=True, kw_only=True):
     """A judged case, with the rows that its evidence no longer carries."""
 
     evidence: Evidence
@@ -142,8 +140,7 @@ class TimedMetric(Metric, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedScore:
+class TimedScore(Struct, frozen=True, kw_only=True):
     """A score over wall times, and whether their noise could have changed it."""
 
     score: Score

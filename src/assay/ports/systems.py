@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from assay.model import Case, DatabaseSchema, Failure, Prediction, TokenUsage
 
@@ -47,8 +48,7 @@ class AsksAboutDatabases(System, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatMessage:
+class ChatMessage(Struct, frozen=True, kw_only=True):
     """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
@@ -57,8 +57,7 @@ class ChatMessage:
     """DIAL's addition, as it came: attachments, and the state that the next request must carry back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """A tool that a model asks to be called."""
 
     name: str
@@ -66,8 +65,7 @@ class ToolCall:
     """As they came: JSON, unless the model made a mistake."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Struct, frozen=True, kw_only=True):
     """What a model answered."""
 
     message: ChatMessage

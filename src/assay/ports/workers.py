@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from assay.model import DatabaseUrl
 
@@ -16,8 +17,7 @@ LABEL_BYTES = 16
 LossKind = Literal["timeout", "crashed", "out_of_memory"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(Struct, frozen=True, kw_only=True):
     """How a worker was lost while something ran."""
 
     kind: LossKind
@@ -48,8 +48,7 @@ class Pulse(Protocol):
 LostKind = Literal["timeout", "crashed", "out_of_memory", "error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Struct, frozen=True, kw_only=True):
     """One unit of work. Its id is unique within a run of the backend; its payload must pickle."""
 
     id: int
@@ -58,8 +57,7 @@ class Task:
     """The database on which it executes queries, for a backend of several machines; None: it needs none, or any."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDone:
+class TaskDone(Struct, frozen=True):
     """A task's outcome, as the task function returned it."""
 
     task_id: int
@@ -68,8 +66,7 @@ class TaskDone:
     """About how long it took in its worker."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskLost:
+class TaskLost(Struct, frozen=True):
     """A task without an outcome.
 
     Its function raised (``error``, ``out_of_memory``), or its worker was lost repeatedly, or outside of a labelled
@@ -81,8 +78,7 @@ class TaskLost:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NeededDatabase:
+class NeededDatabase(Struct, frozen=True, kw_only=True):
     """A database that tasks will need, so that a machine can tell whether it has the same one."""
 
     url: DatabaseUrl

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from assay.model import Case
 
@@ -22,8 +22,7 @@ _JUDGED = ("correct", "incorrect")
 _EXPECTED = pytest.StashKey["Expected"]()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
+class Baseline(Struct, frozen=True, kw_only=True):
     """What was right and wrong in a run, case by case."""
 
     folder: str
@@ -40,8 +39,7 @@ class Baseline:
         return self.wrong.get((case.id, content), self.renamed.get(content))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class Expected(Struct, frozen=True, kw_only=True):
     """The demands of pytest's ini file."""
 
     least: float | None = None

@@ -5,9 +5,11 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay import registry
 from assay.api.arguments import check_options
@@ -25,8 +27,7 @@ _TAKEN = frozenset(["assay", "benchmark", *_BUILT_IN, *_OF_PLUGINS])
 """Markers with an effect, which no tag may set."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseFile:
+class CaseFile(Struct, frozen=True, kw_only=True):
     """One case file, read and checked."""
 
     works: tuple[Work, ...]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from assay.errors import InputError, UsageError
 from assay.model import Failure
@@ -20,8 +21,7 @@ _MODES: dict[str, Mode] = {"rows": "rows", "row": "rows", "columns": "columns", 
 _MEASURES: dict[str, Measure] = {"precision": "precision", "recall": "recall", "f1": "f1"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableScore:
+class TableScore(Struct, frozen=True, kw_only=True):
     """A score and the comparison behind it. Without a score ``value`` is None, and ``failure`` says why."""
 
     value: float | None
@@ -83,7 +83,6 @@ def _names(join_columns: str | Iterable[str] | None) -> tuple[str, ...]:
     return names
 
 
-@dataclass(slots=True, eq=False)
 class DataCompyScore:
     """ragas' metric of that name: compares the response's table with the reference's, without pandas or datacompy.
 
@@ -92,15 +91,28 @@ class DataCompyScore:
     reference's columns. From 0 to 1; higher is better. Attributes may be set, and are checked then.
     """
 
-    mode: Literal["rows", "columns", "row", "column"] = "rows"
-    metric: Measure = "f1"
-    name: str = "data_compare_score"
-    _: KW_ONLY
-    join_columns: str | Iterable[str] | None = None
-    abs_tol: Tolerance = 0.0
-    rel_tol: Tolerance = 0.0
-    ignore_case: bool = False
-    ignore_spaces: bool = False
+    __slots__ = ("abs_tol", "ignore_case", "ignore_spaces", "join_columns", "metric", "mode", "name", "rel_tol")
+
+    def __init__(
+        self,
+        mode: Literal["rows", "columns", "row", "column"] = "rows",
+        metric: Measure = "f1",
+        name: str = "data_compare_score",
+        *,
+        join_columns: str | Iterable[str] | None = None,
+        abs_tol: Tolerance = 0.0,
+        rel_tol: Tolerance = 0.0,
+        ignore_case: bool = False,
+        ignore_spaces: bool = False,
+    ) -> None:
+        self.mode = mode
+        self.metric = metric
+        self.name = name
+        self.join_columns = join_columns
+        self.abs_tol = abs_tol
+        self.rel_tol = rel_tol
+        self.ignore_case = ignore_case
+        self.ignore_spaces = ignore_spaces
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "mode" and (not isinstance(value, str) or value not in _MODES):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SingleTurnSample:
+
+class SingleTurnSample(Struct, frozen=True, kw_only=True):
     """The input of a metric. Every metric also takes ragas' own sample, or any object with these attributes."""
 
     user_input: str | None = None

@@ -11,10 +11,11 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from assay.errors import InputError, MissingDependency
 from assay.model import Run, RunSettings
@@ -39,8 +40,7 @@ _BATCH = 100
 _NOT_IN_A_NAME = re.compile(r"[^\w\-. /]", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MlflowExport:
+class MlflowExport(Struct, frozen=True, kw_only=True):
     """Where an exported run is in MLflow."""
 
     run_id: str

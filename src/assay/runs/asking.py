@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from queue import SimpleQueue
@@ -11,6 +10,8 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from types import TracebackType
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from assay.errors import RunError
 from assay.model import Case, Failure, Prediction

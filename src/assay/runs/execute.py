@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import threading
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+
+from msgspec.structs import replace
 
 from assay.engines.pool.memory import give_back
 from assay.kept import LARGE

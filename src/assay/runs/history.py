@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from hashlib import blake2b
@@ -12,6 +11,9 @@ from itertools import islice
 from pathlib import Path, PurePath
 from stat import S_ISREG
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import InputError, RunError
 from assay.model import GateResult, Group, HistoryPoint, Provenance, Run, RunSettings
@@ -28,8 +30,7 @@ _MOST_NEAR = 20
 _MOST_LISTED = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionSet:
+class QuestionSet(Struct, frozen=True, kw_only=True):
     """The cases of a run: runs must share them to be points of one trend."""
 
     name: str
@@ -39,8 +40,7 @@ class QuestionSet:
     """How many of its cases were judged; with ``--limit`` these are the first ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Numbers:
+class _Numbers(Struct, frozen=True, kw_only=True):
     """The part of `Aggregates` that a list needs."""
 
     cases: int
@@ -50,8 +50,7 @@ class _Numbers:
     overall: Group
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Head:
+class _Head(Struct, frozen=True, kw_only=True):
     """The part of run.json that a list needs. The rest is not decoded."""
 
     format: int
@@ -124,7 +123,7 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
 
 def point_of(run: Run, folder: str = "", *, metric: str | None = None) -> HistoryPoint:
     """The list entry of a loaded run."""
-    numbers = _Numbers(**{field.name: getattr(run.aggregates, field.name) for field in fields(_Numbers)})
+    numbers = _Numbers(**{name: getattr(run.aggregates, name) for name in _Numbers.__struct_fields__})
     head = _Head(
         format=FORMAT,
         status="finished",

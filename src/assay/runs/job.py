@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from assay.model import MetricInfo, Provenance, RunSettings
 from assay.model.lint import LintReport
@@ -16,8 +17,7 @@ from assay.runs.progress import Progress
 OnProgress: TypeAlias = Callable[[Progress], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(Struct, frozen=True, kw_only=True):
     """A run to be executed."""
 
     settings: RunSettings

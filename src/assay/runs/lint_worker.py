@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
@@ -24,8 +26,7 @@ _WITNESS_SECONDS = 0.5
 LINT_SETUP = "assay.runs.lint_worker:set_up"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintWorkerSettings:
+class LintWorkerSettings(Struct, frozen=True, kw_only=True):
     """What every worker of a lint needs to know."""
 
     engines: dict[str, str]
@@ -37,8 +38,7 @@ class LintWorkerSettings:
     cache_bytes: int = 128 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintTask:
+class LintTask(Struct, frozen=True, kw_only=True):
     """One case to look at."""
 
     case: Case

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from assay.comparison import Answer, compare_leniently
 from assay.model import STRICT, ComparisonOptions

@@ -5,15 +5,16 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal, NamedTuple, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from assay.errors import InputError
 from assay.kept import parts_of
 from assay.model import Case, DatabaseUrl, Prediction
-from assay.model.making import quickly_made
 from assay.runs.store.codec import identity_of, identity_without_origin
 from assay.runs.store.size import within_size
 from assay.sql.completions import completed
@@ -27,9 +28,7 @@ _MOST_AT_ONCE = 16
 """The largest batch of what arrives while workers are at work."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(Struct, frozen=True, kw_only=True):
     """One case to judge."""
 
     index: int

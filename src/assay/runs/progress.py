@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+
+class Progress(Struct, frozen=True, kw_only=True):
     """The state of one stage of a run.
 
     The stages are asking the system, linting the golds, judging the answers, timing the right ones;

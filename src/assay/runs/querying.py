@@ -6,11 +6,12 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from threading import TIMEOUT_MAX, Timer
 from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint, Limits
@@ -30,8 +31,7 @@ _ALLOWED = ("SELECT", "EXPLAIN", "MULTI")
 """Of DuckDB's kinds of statement: DESCRIBE, SHOW and SUMMARIZE are SELECT to it, PIVOT is MULTI."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Struct, frozen=True, kw_only=True):
     """The result of a query: its columns with DuckDB's types, and its rows, which are read once."""
 
     columns: tuple[str, ...]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool import heartbeat

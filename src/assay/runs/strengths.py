@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from time import monotonic
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import Case, DatabaseUrl, Evidence, Prediction, Proof, RunSettings, Score, Strength, Verdict
 from assay.model.witness import AFTER_WITNESSES, Refutation, WitnessSettings
@@ -113,8 +115,7 @@ def with_tried_repair(evidence: Evidence, found: Refutation) -> Evidence:
     return replace(evidence, diagnosis=replace(diagnosis, repair=repair))
 
 
-@dataclass(slots=True, kw_only=True)
-class Search:
+class Search(Struct, kw_only=True):
     """Looks for witnesses of a run's matches, and of the repairs that would make others match."""
 
     works: Sequence[Work]

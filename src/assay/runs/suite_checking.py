@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import blake2b
+
+from msgspec.structs import replace
 
 from assay.comparison import Answer
 from assay.engines.pool import heartbeat

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
@@ -33,8 +35,7 @@ _TRIALS = {"sqlite": 300, "duckdb": 60}
 _KEPT = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteWorkerSettings:
+class SuiteWorkerSettings(Struct, frozen=True, kw_only=True):
     """What every worker that builds a suite needs to know."""
 
     engines: dict[str, str]
@@ -50,8 +51,7 @@ class SuiteWorkerSettings:
     cache_bytes: int = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteTask:
+class SuiteTask(Struct, frozen=True, kw_only=True):
     """One case, and what systems answered to it."""
 
     case: Case
@@ -59,8 +59,7 @@ class SuiteTask:
     answers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteMade:
+class SuiteMade(Struct, frozen=True, kw_only=True):
     """The databases of one case, and the tables that they fill; None where there are none."""
 
     case: SuiteCase
@@ -69,8 +68,7 @@ class SuiteMade:
     """The engine's kind and version."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """What is kept of a database from case to case."""
 
     schema: DatabaseSchema

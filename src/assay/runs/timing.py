@@ -8,9 +8,11 @@ needs no timing: both are equally fast.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TypeAlias, TypeGuard
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import Evidence, Failure, Flag, PairTiming, RunSettings, Score
 from assay.model.blame import ruling
@@ -177,8 +179,7 @@ class _Pair:
         return scores, noisy
 
 
-@dataclass(slots=True, kw_only=True)
-class _Rounds:
+class _Rounds(Struct, kw_only=True):
     """Timing under a budget, round by round."""
 
     settings: RunSettings

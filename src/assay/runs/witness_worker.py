@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
@@ -37,8 +39,7 @@ _KEPT_ON_SERVER = 1
 _SCRATCH_ADVICE = "; name a server for scratch schemas (--scratch URL)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WitnessWorkerSettings:
+class WitnessWorkerSettings(Struct, frozen=True, kw_only=True):
     """What every worker needs to know."""
 
     engines: dict[str, str]
@@ -49,8 +50,7 @@ class WitnessWorkerSettings:
     """Whether schemas and what was read of the real data are kept from task to task, and databases open."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WitnessTask:
+class WitnessTask(Struct, frozen=True, kw_only=True):
     """One pair of queries. Of ``url`` and ``schema`` exactly one is given."""
 
     first: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Failure, Limits, PairTiming, Prediction
-from assay.model.making import quickly_made
 from assay.model.witness import ScratchServer, WitnessSettings
 from assay.ports import Executions, QueryRequest
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from assay.model.suite import Suite
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerSettings:
+class WorkerSettings(Struct, frozen=True, kw_only=True):
     """What every worker of a run needs to know."""
 
     engines: dict[str, str]
@@ -45,9 +44,7 @@ class WorkerSettings:
     """Whether gold's queries have databases of their own."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseTask:
+class CaseTask(Struct, frozen=True, kw_only=True):
     """One case to score in a worker."""
 
     case: Case
@@ -65,8 +62,7 @@ class CaseTask:
     """The number of the attempt. Each attempt has connections, results and losses of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimingTask:
+class TimingTask(Struct, frozen=True, kw_only=True):
     """A pair of queries to be executed in turn, for their times."""
 
     gold: str
@@ -80,8 +76,7 @@ class TimingTask:
     attempt: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchTask:
+class MatchTask(Struct, frozen=True, kw_only=True):
     """A right answer beside its golds: does another database part them?"""
 
     golds: tuple[str, ...]
@@ -92,8 +87,7 @@ class MatchTask:
     witness: WitnessSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
+class Timed(Struct, frozen=True, kw_only=True):
     """The result of timing a pair: a time for each iteration, or why there is none."""
 
     timings: tuple[PairTiming, ...] = ()
@@ -102,8 +96,7 @@ class Timed:
     """Whether the time was up before all iterations were done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseOutcome:
+class CaseOutcome(Struct, frozen=True, kw_only=True):
     """A scored case on its way back to metrics outside the worker: its evidence as a line of JSON, and the rows."""
 
     evidence: bytes

@@ -10,8 +10,9 @@ the end, the weights of the paths are the numbers of keys.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 REST = "*"
 """In a set of codes: all codes of the dimension. In a key: any code that no cube names."""
@@ -29,8 +30,7 @@ _SAMPLES = 2_000
 _WIDEST = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyCounts:
+class KeyCounts(Struct, frozen=True, kw_only=True):
     """How many keys each of two unions has, and how many both share."""
 
     target: int

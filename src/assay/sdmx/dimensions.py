@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from assay.model import HierarchyEquivalence, ScoredTerm, Term, TermNote
 from assay.sdmx.matching import Chosen, DatasetPair
@@ -20,8 +21,7 @@ _MOST_KEPT = 1 << 16
 Names = dict[str, tuple[str | None, ...]]
 
 
-@dataclass(slots=True, kw_only=True)
-class Sorted:
+class Sorted(Struct, kw_only=True):
     """The terms of one dimension of one dataset, classified by code. Names by code, in each side's order."""
 
     true_positives: dict[str, str | None] = field(default_factory=dict)

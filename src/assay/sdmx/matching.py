@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
+
+from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
@@ -17,8 +18,7 @@ TIME_DIMENSION = "TIME_PERIOD"
 """The id of the time dimension, unless a structure gives another. Its terms are periods."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Chosen:
+class Chosen(Struct, kw_only=True):
     """One side's selection in one dimension of one dataset.
 
     ``codes`` is name by code, in order, the names taken from the code list where the side has
@@ -60,8 +60,7 @@ def _rank(name: str | None) -> tuple[bool, bool, str]:
     return name is None, isinstance(name, ListedName), name or ""
 
 
-@dataclass(slots=True, kw_only=True)
-class Query:
+class Query(Struct, kw_only=True):
     """One query on one dataset. An absent dimension is not restricted."""
 
     dimensions: dict[str, Chosen] = field(default_factory=dict)
@@ -72,8 +71,7 @@ class Query:
         self.time = time if self.time is None else (*self.time, *time) if self.time and time else ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Side:
+class Side(Struct, kw_only=True):
     """One side's selection of one dataset: a union of queries, and its content in each dimension.
 
     A dimension, or time, that only some of the queries restrict is selected as a whole. One that no query mentions is
@@ -162,8 +160,7 @@ def _with_names(terms: Sequence[Term], known: DimensionStructure | None) -> list
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetPair:
+class DatasetPair(Struct, frozen=True, kw_only=True):
     """One dataset as both selections have it. ``target`` or ``selected`` is None where absent."""
 
     label: str

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
+
+from msgspec import Struct
 
 from assay.model.selection import TimeRange, TimeState
 from assay.sdmx.trouble import SelectionError, excerpt
@@ -41,8 +42,7 @@ Days = tuple[int | None, int | None]
 _OPEN_START, _OPEN_END = -1, date.max.toordinal() + 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
+class Period(Struct, frozen=True, kw_only=True):
     """A period as days: from ``first`` up to but excluding ``after`` (both as `datetime.date.toordinal`)."""
 
     frequency: str

@@ -6,8 +6,9 @@ A series is a key, one code of each dimension. Two sides are the same where the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from assay.model import HierarchyEquivalence, TimeRange
 from assay.sdmx.cubes import ALL, MOST_STEPS, REST, Cube, Key, KeyCounts, TooIntricate, count_keys, differ
@@ -20,8 +21,7 @@ _TIME = "\0time"
 """The key for time among a cube's dimensions: no dimension has this name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Union:
+class Union(Struct, frozen=True, kw_only=True):
     """The comparison of two unions of queries on one dataset."""
 
     counts: KeyCounts | None

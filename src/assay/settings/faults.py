@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, NoReturn, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
@@ -145,7 +146,7 @@ class _Checker:
                 noun = _NOUNS.get(str(trail[-1]), f"name in {trail[-1]}") if trail else "setting"
                 hint = _hint(str(name), known, trail)
                 self.fail((*trail, name), f"no {noun} is called {name!r}{hint}", of_key=True)
-            inner = next((one for one in _members(_hints(of)[name]) if is_dataclass(one)), None)
+            inner = next((one for one in _members(_hints(of)[name]) if _is_struct(one)), None)
             if isinstance(inner, type) and isinstance(value, dict):
                 self.names(value, inner, (*trail, name))
 
@@ -164,7 +165,7 @@ class _Checker:
 
     def _value(self, value: Any, hint: Any, trail: Trail) -> None:
         members = _members(hint)
-        inner = next((one for one in members if is_dataclass(one)), None)
+        inner = next((one for one in members if _is_struct(one)), None)
         if isinstance(inner, type) and isinstance(value, dict):
             self.values(value, inner, trail)
             return
@@ -242,11 +243,16 @@ def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
 
 
 def _section(name: str) -> type[Any]:
-    return next(one for one in _members(_hints(RunFileSettings)[name]) if isinstance(one, type) and is_dataclass(one))
+    section: type[Any] = next(one for one in _members(_hints(RunFileSettings)[name]) if _is_struct(one))
+    return section
+
+
+def _is_struct(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Struct)
 
 
 def _names_of(of: type[Any]) -> list[str]:
-    return [one.name for one in fields(of)]
+    return list(of.__struct_fields__)
 
 
 def _hints(of: type[Any]) -> dict[str, Any]:
@@ -278,7 +284,7 @@ def _kinds(members: Sequence[Any]) -> Iterator[str]:
             continue
         if get_origin(one) is tuple:
             yield {str: "a list of texts", float: "a list of numbers"}.get(get_args(one)[0], "a list")
-        elif get_origin(one) is dict or is_dataclass(one):
+        elif get_origin(one) is dict or _is_struct(one):
             yield "a mapping"
         else:
             yield _KINDS[one]

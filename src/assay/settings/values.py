@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.errors import UsageError
 from assay.model import FieldNames, Leniency, Limits
@@ -15,8 +17,7 @@ _NAMES = ("case_fields", "prediction_fields")
 _MEBIBYTE = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateSettings:
+class GateSettings(Struct, frozen=True, kw_only=True):
     """What a run must reach, as the file says it (docs/guides/gates.md)."""
 
     min: dict[str, float | str] | None = None
@@ -42,8 +43,7 @@ class GateSettings:
         return _several(self.must_pass)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintFileSettings:
+class LintFileSettings(Struct, frozen=True, kw_only=True):
     """How `assay lint` looks at the question set of the file (docs/guides/lint.md)."""
 
     only: tuple[str, ...] = ()
@@ -54,8 +54,7 @@ class LintFileSettings:
     """Whether `assay run` of the file shows the findings beside its verdicts, as ``--lint`` does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WitnessFileSettings:
+class WitnessFileSettings(Struct, frozen=True, kw_only=True):
     """How `assay run` of the file looks for witnesses (docs/guides/strength.md)."""
 
     time: str | float | None = None
@@ -91,8 +90,7 @@ def _several(given: str | tuple[str, ...]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else given
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFileSettings:
+class RunFileSettings(Struct, frozen=True, kw_only=True):
     """The settings of a run, each None where it is left to its default."""
 
     cases: str | None = None
@@ -151,9 +149,9 @@ class RunFileSettings:
     def overlaid(self, other: RunFileSettings) -> RunFileSettings:
         """These settings, overridden by those that ``other`` gives, except its ``cases``."""
         given = {
-            one.name: value
-            for one in fields(self)
-            if one.name not in ("cases", *_NAMES) and (value := getattr(other, one.name)) is not None
+            name: value
+            for name in self.__struct_fields__
+            if name not in ("cases", *_NAMES) and (value := getattr(other, name)) is not None
         }
         # Name by name: a flag that names one column keeps the other names of the file.
         return replace(
@@ -195,5 +193,5 @@ class RunFileSettings:
 
 def _overlaid(names: FieldNames, other: FieldNames) -> FieldNames:
     return replace(
-        names, **{one.name: value for one in fields(names) if (value := getattr(other, one.name)) is not None}
+        names, **{name: value for name in names.__struct_fields__ if (value := getattr(other, name)) is not None}
     )

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from assay.sql.bare_terms import bare_terms, extremes, group_keys
 from assay.sql.shape import may_be_cut, parse_query
@@ -47,8 +48,7 @@ _CLAUSES_AFTER = re.compile(r"\b(?:group|having|order|select)\b", re.IGNORECASE)
 AnyRowKind = Literal["scalar subquery", "bare column"]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyRow:
+class AnyRow(Struct, frozen=True):
     """One place where a query may read any of several rows."""
 
     kind: AnyRowKind

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from sqlglot import Token
@@ -15,8 +17,7 @@ _WORTH_READING = re.compile(r"\b(?:as|collate|strict)\b", re.IGNORECASE)
 _KEPT_AS = frozenset({"stored", "virtual"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnClauses:
+class ColumnClauses(Struct, frozen=True, kw_only=True):
     """What a column's definition says that decides which value it holds, and which of its values are equal."""
 
     collation: str = ""
@@ -33,8 +34,7 @@ class ColumnClauses:
         return " ".join(filter(None, (self.collation, computed, self.kept)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableClauses:
+class TableClauses(Struct, frozen=True, kw_only=True):
     """The clauses of a table."""
 
     columns: Mapping[str, ColumnClauses]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from assay.model import Case, Failure, Prediction
-from assay.model.making import remade
 
 MOST_QUERIES = 10
 
@@ -70,8 +71,8 @@ def completed(case: Case, prediction: Prediction) -> Prediction:
         failure = prediction.failure or Failure(
             stage="read", kind="no_query", blame="system", message="there is no SELECT in it"
         )
-        return remade(prediction, query=None, raw=text, failure=failure)
-    return remade(prediction, query=with_table(queries[0], table), raw=text, failure=None)
+        return replace(prediction, query=None, raw=text, failure=failure)
+    return replace(prediction, query=with_table(queries[0], table), raw=text, failure=None)
 
 
 def candidates(case: Case, prediction: Prediction) -> list[str]:

@@ -9,8 +9,9 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
 
@@ -31,8 +32,7 @@ _AFTER_TYPE = frozenset(
 _NEVER_NULL_TYPES = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DdlReading:
+class DdlReading(Struct, frozen=True, kw_only=True):
     """What a text of DDL says."""
 
     schema: DatabaseSchema
@@ -64,15 +64,13 @@ def read_ddl(text: str, dialect: str) -> DdlReading:
     )
 
 
-@dataclass(slots=True)
-class _Column:
+class _Column(Struct):
     name: str
     type: str
     not_null: bool = False
 
 
-@dataclass(slots=True)
-class _Table:
+class _Table(Struct):
     """A table while it is read."""
 
     name: str
@@ -109,8 +107,7 @@ class _Table:
         )
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     dialect: str
     tables: dict[tuple[str | None, str], _Table] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)

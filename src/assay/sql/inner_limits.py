@@ -6,8 +6,9 @@ Where rows tie there, the engine chooses, and the query's answer may depend on t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.sql.inner_order import ordered_inside
 from assay.sql.order_rules import order_rules
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from sqlglot import Token, exp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InnerLimit:
+class InnerLimit(Struct, frozen=True, kw_only=True):
     """A query with a LIMIT inside another."""
 
     whole: str
@@ -60,8 +60,7 @@ class InnerLimit:
         return f"{self.whole[: self.start]}{text}{self.whole[self.stop :]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowNumbers:
+class RowNumbers(Struct, frozen=True, kw_only=True):
     """The same query with another function for each of its ROW_NUMBERs."""
 
     ranked: str
@@ -70,8 +69,7 @@ class RowNumbers:
     """None where the query does more to the rows than choose them by their numbers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Apart:
+class Apart(Struct, frozen=True, kw_only=True):
     """Three queries, each with the number of a row's partition as its last column."""
 
     numbered: str

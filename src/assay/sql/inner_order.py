@@ -7,8 +7,9 @@ select columns, but does nothing else to the rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.sql.query_text import QueryText, at_top, closing, ctes_before, is_token
 from assay.sql.shape import cutting, outermost, parse_query
@@ -22,8 +23,7 @@ _CHANGES_ROWS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedInside:
+class OrderedInside(Struct, frozen=True):
     """The ordered query inside a plain one."""
 
     alone: str

@@ -7,9 +7,10 @@ After the neighbour queries of Zhong, Yu and Klein, "Semantic Evaluation for Tex
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from assay.model import DatabaseSchema
 from assay.sql.facts.scopes import Scopes
@@ -26,8 +27,7 @@ NeighbourKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True, kw_only=True):
     """A query that differs from another in one small thing."""
 
     query: str

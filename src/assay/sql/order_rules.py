@@ -9,9 +9,10 @@ The table of tests/sql/test_order_rules.py runs each rule on its engine.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from assay.sql.query_text import QueryText, is_token, wholly_parenthesised
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _MOST_READINGS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderRules:
+class OrderRules(Struct, frozen=True, kw_only=True):
     """How one engine reads ORDER BY. The defaults hold for all engines."""
 
     collated_number: bool = False
@@ -70,8 +70,7 @@ def order_rules(dialect: str) -> OrderRules:
     return _RULES.get(dialect, OrderRules())
 
 
-@dataclass(frozen=True, slots=True)
-class OrderKey:
+class OrderKey(Struct, frozen=True):
     """What one key of an ORDER BY stands for."""
 
     output: int | None

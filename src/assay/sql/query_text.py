@@ -6,15 +6,15 @@ So an engine sees the author's own text, quirks included.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryText:
+class QueryText(Struct, frozen=True, kw_only=True):
     """The outermost SELECT of a query as text, by the positions of its tokens."""
 
     query: str

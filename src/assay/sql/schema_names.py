@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 
@@ -33,8 +34,7 @@ def type_family(declared: str) -> TypeFamily:
     return next((family for pattern, family in found if pattern.search(lowered)), "other")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedTable:
+class NamedTable(Struct, frozen=True, kw_only=True):
     """A stored table with its columns by their names in lower case."""
 
     schema: TableSchema

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.sql.plain import is_plain
 
@@ -83,8 +84,7 @@ _CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoc
 """SQLite's functions that read the clock when called without arguments."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryShape:
+class QueryShape(Struct, frozen=True, kw_only=True):
     """The outermost level of one query.
 
     ``parsed`` False means that sqlglot failed to parse the query: ``ordered`` and ``limited``
@@ -161,8 +161,7 @@ def is_nondeterministic(query: str, dialect: str) -> bool:
     return parsed is not None and _has_luck(parsed.tree)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedQuery:
+class ParsedQuery(Struct, frozen=True):
     """The tree of one SELECT or set operation, with its tokens. Shared: do not change it."""
 
     tree: exp.Query

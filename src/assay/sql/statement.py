@@ -8,9 +8,10 @@ what a stored function does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from sqlglot import Token
@@ -51,8 +52,7 @@ _REACHING = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementReading:
+class StatementReading(Struct, frozen=True, kw_only=True):
     """What a text would do if it were run, and the words in it that show it (empty where not needed)."""
 
     does: Does

@@ -8,8 +8,9 @@ where all of them give the same answer, the choice does not matter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.sql.order_rules import order_rules
 from assay.sql.query_text import QueryText, closing, ctes_before, is_token
@@ -22,8 +23,7 @@ _MOST_LEADING = 6
 """At most this many outputs are tried as the first key to break ties."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TieBreak:
+class TieBreak(Struct, frozen=True, kw_only=True):
     """One place where a query chooses among rows that may tie."""
 
     whole: str

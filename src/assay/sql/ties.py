@@ -13,9 +13,11 @@ No probe is trusted: its rows are compared with gold's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.sql.inner_order import OrderedInside, ordered_inside
 from assay.sql.order_rules import OrderKey, OrderRules, order_rules, read_key, readings, spelling
@@ -29,8 +31,7 @@ RANK_COLUMN = "assay_rank"
 _MOST_RANKS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TieProbe:
+class TieProbe(Struct, frozen=True, kw_only=True):
     """A query that shows the ties of another.
 
     Its rows are the other's rows before LIMIT and OFFSET, in the same order. Rows tie where their

@@ -13,9 +13,9 @@ NESTED, MERGE, ORDERED, REVERSEORDER) and FLATTEN. Grammar: Denodo's VQL guide, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from msgspec import Struct
 from sqlglot import Dialect, Token, TokenType, exp, parser, tokens
 from sqlglot.errors import SqlglotError
 
@@ -73,8 +73,7 @@ DoesWhat = Literal["query", "write", "refused", "several", "none", "prose"]
 statements; ``none``: no statement at all; ``prose``: does not begin like a statement."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VqlReading:
+class VqlReading(Struct, frozen=True, kw_only=True):
     """What a text in VQL would do if it were run."""
 
     does: DoesWhat

@@ -14,13 +14,12 @@ The former also claims to be certain where the raters never differ.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from assay.stats.intervals import wilson_interval
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YesNoTable:
+class YesNoTable(Struct, frozen=True, kw_only=True):
     """Counts of one rater's answers beside another's that is taken as the truth."""
 
     true_positives: int = 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from assay.errors import UsageError
 
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSums:
+class ClusterSums(Struct, frozen=True, kw_only=True):
     """The number and the sum of each cluster's differences, which are all that a mean depends on."""
 
     counts: NDArray[Any]

@@ -29,9 +29,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.stats.clusters import ClusterSums, as_differences, cluster_sums
@@ -50,8 +51,7 @@ _DRAWN_SKEWNESS = 0.25
 """From this skewness (or excess kurtosis) on, a mean's bootstrap distribution is always drawn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedInterval:
+class PairedInterval(Struct, frozen=True, kw_only=True):
     """The bounds of a mean difference."""
 
     low: float
@@ -60,8 +60,7 @@ class PairedInterval:
     """How many clusters the interval allows for; None: it treats the cases as independent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tally:
+class _Tally(Struct, frozen=True, kw_only=True):
     """Differences without their order: each distinct value, ascending, and how often it occurs."""
 
     values: NDArray[Any]

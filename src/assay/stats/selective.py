@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+
+from msgspec import Struct
 
 from assay.errors import UsageError
 
@@ -32,8 +33,7 @@ def reliability(*, good: float, bad: float, n: int, penalty: float) -> float | N
     return (good - penalty * bad) / n
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class Accepted(Struct, frozen=True, kw_only=True):
     """What is left of the answers that are at least so sure."""
 
     threshold: float
@@ -92,8 +92,7 @@ def least_area_under_risk(n: int, wrong: int) -> float | None:
     return math.fsum(number / (n - wrong + number) for number in range(1, wrong + 1)) / n
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bin:
+class Bin(Struct, frozen=True, kw_only=True):
     """Answers whose confidence lies in [``low``, ``high``); the last bin includes 1."""
 
     low: float

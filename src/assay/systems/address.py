@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret
@@ -15,8 +16,7 @@ _SECRET_NAME = re.compile(r"key|token(?!s(?![a-z]))|secret|passw|pwd|auth|signat
 MASK = "***"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class Address(Struct, frozen=True, kw_only=True):
     """An HTTP address without the user and password that its URL may have held."""
 
     url: Secret

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Failure, Prediction
@@ -37,16 +39,14 @@ def ask_all(
     Asker(system, cases, concurrency=concurrency, has_answered=has_answered).run(on_answer)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class _Answer(Struct, frozen=True, kw_only=True):
     """An answer that arrived. Its thread asks on once it is handed over: a killed process then loses few answers."""
 
     prediction: Prediction
     handed_over: Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Talk:
+class Talk(Struct, frozen=True, kw_only=True):
     """A conversation to be held: its turns in their order, each with the answer that there is already."""
 
     turns: tuple[tuple[Case, Prediction | None], ...]

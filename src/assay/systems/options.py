@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret, TokenUsage
@@ -11,8 +11,7 @@ from assay.model.secret import check_headers
 _MOST_PRICE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemOptions:
+class SystemOptions(Struct, frozen=True, kw_only=True):
     """Options of all kinds of systems besides their URL. Each kind reads those that concern it.
 
     Safe to print: the secrets mask themselves. Raises InputError for impossible values.

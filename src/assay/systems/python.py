@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import replace
 from importlib import import_module
 from threading import Lock, Thread
 from time import monotonic
 from typing import Any
+
+from msgspec.structs import replace
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from assay.errors import CaseFileError
 from assay.testing.faults import Fault
@@ -19,8 +20,7 @@ _TIMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class Answers(Struct, frozen=True, kw_only=True):
     """Response fields by question, and faults by question."""
 
     by_question: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

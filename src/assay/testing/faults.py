@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Literal
+
+from msgspec import Struct
 
 FaultKind = Literal[
     "slow",  # answer after `seconds`, or once the fault is cleared
@@ -28,8 +29,7 @@ FaultKind = Literal[
 Api = Literal["ask", "execute"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(Struct, frozen=True, kw_only=True):
     """One kind of fault, and which calls get it."""
 
     kind: FaultKind

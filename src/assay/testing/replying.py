@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from email.message import Message
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec import Struct
+
 from assay.testing.faults import Fault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """A client's request."""
 
     method: str
@@ -27,8 +27,7 @@ class Request:
     headers: Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One request that came, with its answer's status."""
 
     method: str
@@ -39,8 +38,7 @@ class Call:
     """0 where the connection was ended without an answer."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, kw_only=True):
     """A response still to be sent."""
 
     status: int

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
 from assay.sql.normal.world import table_facts
@@ -14,8 +16,7 @@ _HELD: Mapping[str, type] = {"integer": int, "real": float, "text": str}
 """What SQLite stores in a column of each kind, as long as whoever writes there keeps to its type."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assumed:
+class Assumed(Struct, frozen=True, kw_only=True):
     """The constraints that every database keeps on which two queries are compared."""
 
     schema: DatabaseSchema

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from math import factorial, prod
 from random import Random
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison import Answer, compare
 from assay.model import Cell, Comparison, ComparisonOptions, Execution, Result, Row
@@ -28,8 +30,7 @@ _MOST_CHOSEN = 400
 """At most this many pairs of choices within the queries are looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """What came of looking closely at one database."""
 
     finding: Finding
@@ -40,8 +41,7 @@ class Judged:
     """Why each query failed, where it did."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Bag:
+class _Bag(Struct, frozen=True):
     """An answer that a query leaves no choice in."""
 
     answer: Answer

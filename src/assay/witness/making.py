@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
+
+from msgspec import Struct
 
 from assay.model import Cell, Row
 from assay.witness.plan import Link, Plan, PlanTable
@@ -17,8 +18,7 @@ _ROUNDS = 3
 _T = TypeVar("_T")
 
 
-@dataclass(slots=True)
-class _Style:
+class _Style(Struct):
     """What the databases of one trial look like."""
 
     null: float

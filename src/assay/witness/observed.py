@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import Cell, Row
 from assay.model.witness import Assumption, AssumptionKind
@@ -17,8 +19,7 @@ Database = Sequence[Sequence[Row]]
 """Rows per table of a plan."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RealTable:
+class RealTable(Struct, frozen=True, kw_only=True):
     """What was read of a table of the real database."""
 
     columns: tuple[str, ...]
@@ -47,8 +48,7 @@ def _with_table(plan: Plan, number: int, table: PlanTable) -> Plan:
     return replace(plan, tables=tables)
 
 
-@dataclass(frozen=True, slots=True)
-class FilledHeld:
+class FilledHeld(Struct, frozen=True):
     """The table has rows."""
 
     table: int
@@ -66,8 +66,7 @@ class FilledHeld:
         return _with_table(plan, self.table, replace(plan.tables[self.table], filled=True))
 
 
-@dataclass(frozen=True, slots=True)
-class NeverNullHeld:
+class NeverNullHeld(Struct, frozen=True):
     """A column without NULL."""
 
     table: int
@@ -94,8 +93,7 @@ class NeverNullHeld:
         return _with_table(plan, self.table, replace(table, columns=columns))
 
 
-@dataclass(frozen=True, slots=True)
-class UniqueHeld:
+class UniqueHeld(Struct, frozen=True):
     """Columns that no two rows share."""
 
     table: int
@@ -123,8 +121,7 @@ class UniqueHeld:
         return _with_table(plan, self.table, replace(table, unique=(*table.unique, self.columns)))
 
 
-@dataclass(frozen=True, slots=True)
-class DependencyHeld:
+class DependencyHeld(Struct, frozen=True):
     """A column that determines another."""
 
     table: int
@@ -155,8 +152,7 @@ class DependencyHeld:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class InclusionHeld:
+class InclusionHeld(Struct, frozen=True):
     """Every value of a column occurs in another."""
 
     table: int
@@ -186,8 +182,7 @@ class InclusionHeld:
         return _with_table(plan, self.table, replace(table, links=(*table.links, link)))
 
 
-@dataclass(frozen=True, slots=True)
-class RangeHeld:
+class RangeHeld(Struct, frozen=True):
     """The values of a column: between two bounds, one of a few, or of one kind and spelling."""
 
     table: int

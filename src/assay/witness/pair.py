@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Row
 from assay.model.witness import Assumption, AssumptionKind, AssumptionLevel, Refutation, WhyUnknown, Witness
@@ -49,8 +51,7 @@ _MOST_ALTERNATIVES = 3
 _LONGEST_ALTERNATIVE = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Struct, frozen=True, kw_only=True):
     """How long to look for one pair."""
 
     seconds: float = 1.0
@@ -59,8 +60,7 @@ class Budget:
     """Databases at each step of the ladder. This ends most searches, so that equal inputs give equal outcomes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RealData:
+class RealData(Struct, frozen=True, kw_only=True):
     """What is known of the real database."""
 
     tables: Mapping[str, RealTable] = field(default_factory=dict)

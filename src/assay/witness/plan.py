@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
 from assay.ports import TrialDatabase
@@ -14,8 +16,7 @@ from assay.sql.witness_facts import ColumnKey, PairFacts
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanColumn:
+class PlanColumn(Struct, frozen=True, kw_only=True):
     """A column that gets values."""
 
     name: str
@@ -32,8 +33,7 @@ class PlanColumn:
         return "bool" in self.type.lower()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(Struct, frozen=True, kw_only=True):
     """Columns whose values must occur in another table's, unless one is NULL."""
 
     columns: tuple[int, ...]
@@ -42,8 +42,7 @@ class Link:
     declared: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanTable:
+class PlanTable(Struct, frozen=True, kw_only=True):
     """A table that may get rows."""
 
     name: str
@@ -65,8 +64,7 @@ class PlanTable:
         return self.schema.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """All that may be filled."""
 
     tables: tuple[PlanTable, ...]

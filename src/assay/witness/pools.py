@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, timedelta
+
+from msgspec import Struct, field
 
 from assay.model import Cell
 from assay.sql.schema_names import TypeFamily
@@ -29,8 +30,7 @@ _PLAIN: Mapping[TypeFamily, tuple[Cell, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """The values of one column, without NULL."""
 
     values: tuple[Cell, ...]
@@ -40,8 +40,7 @@ class Pool:
     """Any number of further values, for columns without duplicates."""
 
 
-@dataclass(slots=True)
-class _Gathered:
+class _Gathered(Struct):
     """Values while they are gathered, in order and without duplicates."""
 
     hits: dict[Cell, None] = field(default_factory=dict)

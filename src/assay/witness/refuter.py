@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
 from assay.model.witness import Refutation, Witness

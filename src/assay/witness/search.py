@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from random import Random
+
+from msgspec import Struct, field
 
 from assay.model import Row
 from assay.ports import TrialDatabase
@@ -23,8 +24,7 @@ _MOST_BY_ORDER = 20
 _FAILING = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """What the databases of a search must keep."""
 
     plan: Plan
@@ -46,8 +46,7 @@ class Rules:
         return not (self.selects[0] and finds_nothing(first)) and not (self.selects[1] and finds_nothing(second))
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What all searches of a pair came across."""
 
     trials: int = 0

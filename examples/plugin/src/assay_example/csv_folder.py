@@ -7,9 +7,10 @@ import hashlib
 import re
 import sqlite3
 import sys
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
+
+from msgspec.structs import replace
 
 from assay import DatabaseError, Execution, Limits
 from assay.engines import outcomes

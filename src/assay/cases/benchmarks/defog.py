@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.cases.fields import normal
 from assay.cases.from_records import read_cases, read_predictions
@@ -82,15 +84,13 @@ def expand_golds(text: str) -> tuple[str, ...]:
     return tuple(golds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     """Columns in braces, as written."""
 
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+class _Chosen(Struct, frozen=True):
     """The empty braces: the columns chosen in the braces before them."""
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from assay.cases.fields import ALIASES, closest, listed
 from assay.cases.records import shortened
@@ -46,8 +47,7 @@ class LlmsqlFormat:
         return LoadedPredictions(predictions=tuple(output.prediction for output in read_outputs(path).items))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class Output(Struct, frozen=True, kw_only=True):
     """A model's answer to one question. Its case id is the key of the question's id."""
 
     question_id: object
@@ -59,8 +59,7 @@ class Output:
     """Its place in the file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outputs:
+class Outputs(Struct, frozen=True, kw_only=True):
     """A model's outputs, in their order, each for a different question."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from assay.cases.benchmarks import lines
 from assay.cases.fields import closest

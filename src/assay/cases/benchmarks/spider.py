@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from assay.cases.benchmarks import lines
 from assay.cases.fields import POSITION

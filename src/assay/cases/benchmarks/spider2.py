@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from assay.cases.fields import closest, listed
 from assay.cases.from_records import unanswered
@@ -125,8 +126,7 @@ def _holds_answers(folder: Path) -> bool:
     return any(entry.suffix.lower() == ".csv" and _INSTANCE.fullmatch(entry.stem) for entry in files)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layout:
+class _Layout(Struct, frozen=True, kw_only=True):
     """Where questions and gold are."""
 
     gold: Path

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.cases.fields import ALIASES, normal
 from assay.cases.paths import leaf_columns
@@ -30,8 +31,7 @@ _MEASURE = re.compile(
 """Names of counts and measurements, which differ from row to row but do not identify it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """A column that may be the predictions' id."""
 
     option: str

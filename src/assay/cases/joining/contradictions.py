@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.cases.joining.candidates import loose_id
 from assay.cases.paths import leaf_columns
@@ -24,8 +25,7 @@ _TELLING = 3
 """Number of different values from which on two columns with different names count as the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contradiction:
+class Contradiction(Struct, frozen=True, kw_only=True):
     """A column by which a prediction belongs to a different case, and the first such row."""
 
     column: Column

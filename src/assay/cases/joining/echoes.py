@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.cases.joining.candidates import candidates_of
 from assay.cases.joining.contradictions import as_name, as_question, contradiction
@@ -78,8 +79,7 @@ def _row(loaded: LoadedPredictions, row: int) -> str:
     return (loaded.predictions[row].origin or "").partition(", ")[2] or f"item {row + 1}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Echo:
+class _Echo(Struct, frozen=True):
     """The values that predictions repeat, and the value of each case."""
 
     what: str

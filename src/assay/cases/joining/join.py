@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.cases.from_records import unanswered
 from assay.cases.joining.echoes import check_echoes, differing
@@ -27,8 +29,7 @@ from assay.ports import LoadedCases, LoadedPredictions
 _NOBODY = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class Joined(Struct, frozen=True, kw_only=True):
     """Predictions, joined to their cases."""
 
     predictions: Sequence[Prediction]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.cases.fields import POSITION, listed
 from assay.cases.joining.candidates import candidates_of, ids_in, loose_id, same_name
@@ -16,8 +17,7 @@ from assay.model import ColumnUse, JoinedBy
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Way(Struct, frozen=True, kw_only=True):
     """For each prediction the place of its case; None where it has none."""
 
     by: JoinedBy

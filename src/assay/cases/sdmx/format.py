@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,10 +116,10 @@ def _called(path: Path, file: Path) -> str:
 
 
 def _fixed_names(path: Path, fields: FieldNames, free: Sequence[str]) -> None:
-    for field in fields_of(fields):
-        if getattr(fields, field.name) is not None and field.name not in (*free, "shared_id"):
+    for name in fields.__struct_fields__:
+        if getattr(fields, name) is not None and name not in (*free, "shared_id"):
             raise CaseFileError(
-                f"the name of the {field.name} was given, but the keys of SDMX cases are fixed: "
+                f"the name of the {name} was given, but the keys of SDMX cases are fixed: "
                 "id, name, tags, comments, difficulty and conversation",
                 path=str(path),
             )

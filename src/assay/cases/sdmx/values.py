@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from assay.cases.fields import closest
 from assay.cases.records import kind_of
@@ -13,8 +14,7 @@ Keys: TypeAlias = tuple[str | int, ...]
 """The path to a value from its record: keys of mappings, zero-based positions in lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Null:
+class Null(Struct, frozen=True):
     """An unquoted scalar that YAML reads as null, as written: ``null``, ``~``, or an empty text."""
 
     text: str = ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from assay.cases.fields import Field, closest, columns_of, describe, listed
 from assay.cases.records import Record, Spoilt, Table, header_of, without_end

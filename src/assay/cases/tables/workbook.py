@@ -13,9 +13,10 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 _MEMORY_BYTES = 2 << 30
 _CPU_S = 60
@@ -29,8 +30,7 @@ class UnreadableWorkbook(Exception):
     """The workbook cannot be read. The message says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class Sheet(Struct, frozen=True, kw_only=True):
     """One sheet: its rows from ``first_row`` and ``first_column`` on, both counted from 0."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from assay.cases.records import Record, Table
 from assay.cases.tools.frame import ToolFormat, changed, chosen

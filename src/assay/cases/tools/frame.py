@@ -8,11 +8,11 @@ import re
 from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields as fields_of
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from assay.cases.fields import closest, listed, normal
 from assay.cases.from_records import read_cases, read_predictions
@@ -98,15 +98,15 @@ class ToolFormat(ABC):
     def _named(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
         """The names of the fields that the user left open, with columns for the paths among them."""
         found: dict[str, str] = {}
-        for field in fields_of(FieldNames):
-            if getattr(fields, field.name) is not None:
+        for field in FieldNames.__struct_fields__:
+            if getattr(fields, field) is not None:
                 continue
-            for name in self.names.get(field.name, ()):
+            for name in self.names.get(field, ()):
                 table = with_path(table, name)
                 if name in table.columns:
-                    found[field.name] = name
+                    found[field] = name
                     break
-        return table, replace(fields, **found)  # type: ignore[arg-type] # texts, as those fields are
+        return table, replace(fields, **found)
 
 
 def _heads(path: Path) -> list[str]:

@@ -6,9 +6,10 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from assay.cases.records import Record, Table
 from assay.cases.text.decoding import head_of, read_text

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from assay.cases.records import Record, Table
 from assay.cases.tools.frame import ToolFormat, changed, last_said, value_of

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Package:
+class Package(Struct, frozen=True, kw_only=True):
     """An installed package, or one that is wanted."""
 
     name: str
@@ -18,8 +17,7 @@ class Package:
     """Installed, and of a version that is asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extra:
+class Extra(Struct, frozen=True, kw_only=True):
     """One of Assay's extras."""
 
     name: str
@@ -34,8 +32,7 @@ class Extra:
         return self.install is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineFact:
+class EngineFact(Struct, frozen=True, kw_only=True):
     """One engine and the URL schemes it takes."""
 
     schemes: tuple[str, ...]
@@ -45,8 +42,7 @@ class EngineFact:
     trouble: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Protection:
+class Protection(Struct, frozen=True, kw_only=True):
     """One limit, and whether it holds on this machine."""
 
     name: str
@@ -55,8 +51,7 @@ class Protection:
     """What was tried and what came of it; of the operating system, what it does or what its absence lets happen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class Machine(Struct, frozen=True, kw_only=True):
     """What the machine has for queries."""
 
     python: str
@@ -67,8 +62,7 @@ class Machine:
     temporary_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class Reached(Struct, frozen=True, kw_only=True):
     """What a database's URL leads to."""
 
     url: str
@@ -90,8 +84,7 @@ class Reached:
     Assay's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class Findings(Struct, frozen=True, kw_only=True):
     """All of it."""
 
     assay: str

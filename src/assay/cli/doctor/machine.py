@@ -8,10 +8,11 @@ import shutil
 import sys
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from assay.cli.doctor.facts import Machine, Protection
 from assay.errors import AssayError
@@ -25,8 +26,7 @@ _LONG_S: Final = 30.0
 _MEMORY_BYTES: Final = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Trial:
+class _Trial(Struct, frozen=True, kw_only=True):
     """A query that must not do what it asks for."""
 
     name: str

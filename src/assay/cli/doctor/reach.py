@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from assay import registry
 from assay.cli.crash import without_secrets

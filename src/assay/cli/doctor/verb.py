@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from msgspec import to_builtins
 
 from assay._version import __version__
 from assay.cli.options import DenodoConfig, Password, Token, User
@@ -67,7 +67,7 @@ def doctor(
         reached=tuple(reach(one, timeout_s=timeout, secrets=secrets) for one in given),
     )
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(to_builtins(found), indent=2, ensure_ascii=False))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         text = findings_text(found, width=width)

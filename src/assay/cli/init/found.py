@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Case, ColumnUse, DatabaseUrl, Joining
@@ -28,8 +29,7 @@ _OF_FORMAT = {
 _OF_DENODO = ("match", "results_match", "same_row_count", "percent_subset", "percent_overlap", "non_empty_match")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """Enough to write the settings of a run."""
 
     cases: Path

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from assay.errors import UsageError
 
@@ -42,8 +43,7 @@ Names = Callable[[Any, str], list[str]]
 """From the parser's context and what is typed to the names that begin so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class Offered(Struct, frozen=True, kw_only=True):
     """One name for a shell to offer, with the attributes that the parser's drawing of them reads."""
 
     value: str

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 _ALWAYS: Final = {0: "done", 2: "unusable input or command line"}
 GATES: Final = {0: "done, whatever the accuracy", 1: "a gate is missed"}
 UNFINISHED: Final = {3: "unfinished: the same command goes on"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """Of one verb."""
 
     page: str

@@ -7,10 +7,11 @@ few, are handed to that module as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import to_columns
@@ -24,8 +25,7 @@ from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import ComparisonOptions, Row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodedPair:
+class CodedPair(Struct, frozen=True, kw_only=True):
     """Two coded results of one shape, with the rows that they were made of."""
 
     gold: CodedSide

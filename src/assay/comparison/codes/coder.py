@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from operator import is_
 from types import NoneType
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from assay.comparison.cells import key_of
 from assay.comparison.codes.from_columns import codes_of, has_negative_zero
@@ -28,8 +28,7 @@ _EXACT_AS_FLOAT = 2**53
 _NUMBERS = frozenset({int, float, NoneType})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodedColumn:
+class CodedColumn(Struct, frozen=True, kw_only=True):
     """One column as codes, with what codes do not say."""
 
     codes: Codes

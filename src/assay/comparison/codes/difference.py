@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from assay.comparison.codes.coder import CodedColumn
 from assay.comparison.codes.layout import Codes, Integers, mixed
@@ -43,8 +43,7 @@ class CodedBag:
         return int(np.minimum(self._counts[ours], other._counts[theirs]).sum())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodedDifference:
+class CodedDifference(Struct, frozen=True, kw_only=True):
     """Two results that differ, as codes, with numbers within tolerance gathered where they are few enough for that."""
 
     gold: list[CodedColumn]

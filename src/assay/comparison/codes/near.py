@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from sys import float_info
 from types import NoneType
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison.codes.coder import CodedColumn
 from assay.comparison.codes.layout import WHOLE, Codes, Flags, Floats, Integers, Known, distinct, numbers_of
@@ -15,8 +16,7 @@ from assay.comparison.tolerance import chains_in_line, maybe_close_each
 from assay.model import ComparisonOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class Gathered(Struct, frozen=True, kw_only=True):
     """Columns in which each cluster of numbers has one code."""
 
     columns: list[CodedColumn]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, field
 
 from assay.model import Row
 
@@ -25,8 +26,7 @@ _MOST_RESULTS = 4
 """How many results of one case are kept as codes; a prediction and its golds are two, mostly."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodedColumns:
+class CodedColumns(Struct, frozen=True, kw_only=True):
     """The columns of two results, whose codes can be compared."""
 
     gold: list[CodedColumn]

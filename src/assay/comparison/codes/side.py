@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from assay.comparison.codes.coder import CodedColumn
 from assay.comparison.codes.layout import Codes, Flags, Integers, distinct, mixed, total
@@ -15,8 +15,7 @@ Mapping = tuple[int, ...]
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodedSide:
+class CodedSide(Struct, frozen=True, kw_only=True):
     """One result: its columns, and the fixed place of each row; None where order does not count."""
 
     columns: Sequence[CodedColumn]

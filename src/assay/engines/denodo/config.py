@@ -18,10 +18,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.model import DatabaseUrl, Secret
@@ -48,8 +50,7 @@ PROJECT_CONFIG = "project_config.env"
 """The name of the file that Denodo's own evaluator reads from the working folder by default."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DenodoConfig:
+class DenodoConfig(Struct, frozen=True, kw_only=True):
     """The connection settings of a Data Catalog, each None where it is not given. Free of credentials."""
 
     url: str | None = None
@@ -64,7 +65,7 @@ class DenodoConfig:
         Where ``other`` gives a URL without an execution URL, these settings' execution URL is dropped: it belongs to
         another server.
         """
-        given = {one.name: value for one in fields(self) if (value := getattr(other, one.name)) is not None}
+        given = {name: value for name in self.__struct_fields__ if (value := getattr(other, name)) is not None}
         if "url" in given and "execution_url" not in given and given["url"] != self.url:
             given["execution_url"] = None
         return replace(self, **given)
@@ -228,8 +229,8 @@ def _settings(given: Mapping[str, tuple[str, str]]) -> DenodoConfig:
                 of_prefix = _with(of_prefix, prefix + setting, *given[prefix + setting])
         if of_prefix.url is None:
             of_prefix = replace(of_prefix, url=_of_host(prefix, given))
-        for setting, one in zip(_SETTINGS, fields(DenodoConfig), strict=True):
-            was, now = getattr(found, one.name), getattr(of_prefix, one.name)
+        for setting, name in zip(_SETTINGS, DenodoConfig.__struct_fields__, strict=True):
+            was, now = getattr(found, name), getattr(of_prefix, name)
             if now is not None:
                 new = prefix + (setting if prefix + setting in given else _HOST)
                 if was is not None and was != now:

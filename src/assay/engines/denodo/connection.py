@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.engines.denodo.url import Endpoint
@@ -32,8 +33,7 @@ class DeadlinePassed(Exception):
     """No whole answer came in time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What the server answered."""
 
     status: int

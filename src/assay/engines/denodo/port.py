@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines.denodo.config import nearest_file
 from assay.errors import InputError
@@ -21,8 +23,7 @@ _FORM = 'write {"user": "…", "password": "…", "host": "…", "port": 9996, "
 _KINDS: Mapping[str, type] = {"user": str, "password": str, "host": str, "port": int, "databaseName": str}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatabasePort:
+class DatabasePort(Struct, frozen=True, kw_only=True):
     """The address, database and credentials of a Denodo server's PostgreSQL port; each None where not given."""
 
     user: str | None = None

@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from assay.model import Cell, Row
 
@@ -40,8 +41,7 @@ class MalformedAnswer(ValueError):
     """The body does not have the execute endpoint's form. The text says in which way, as a clause without a subject."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogAnswer:
+class CatalogAnswer(Struct, frozen=True, kw_only=True):
     """What the execute endpoint answered with status 200."""
 
     columns: tuple[str, ...] = ()

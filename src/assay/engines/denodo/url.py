@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from msgspec import Struct
 
 from assay.engines.denodo.config import EXECUTE_PATH, parse_server_id, parse_switch
 from assay.errors import DatabaseError, InputError
@@ -16,8 +17,7 @@ _OPTIONS = ("serverId", "verify", "execution", "rows", "header")
 _PORT = {"http": 9090, "https": 443}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, kw_only=True):
     """Where VQL is executed over HTTP, and as which user. Its repr shows no secret."""
 
     execution_url: str

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
 import duckdb
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from assay.engines.duckdb.arrow_stream import ArrowStream, ColumnPart, StreamError
@@ -80,8 +80,7 @@ class NotColumnarError(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class Fetched(Struct, frozen=True, kw_only=True):
     """A result under its caps."""
 
     names: tuple[str, ...]
@@ -163,8 +162,7 @@ def _checked(batches: Iterator[list[ColumnPart]], check_clock: Callable[[], None
         check_clock()
 
 
-@dataclass(slots=True)
-class _Growing:
+class _Growing(Struct):
     """A column that is fetched batch by batch."""
 
     kind: str
@@ -258,7 +256,6 @@ class _Growing:
         return np.concatenate(found)[:count]
 
 
-@dataclass(slots=True)
 class _GrowingWide(_Growing):
     """Decimals and integers of 128 bits whose values fit into 64."""
 
@@ -286,7 +283,6 @@ class _GrowingWide(_Growing):
         return (count - null_count) * 32 + null_count * 16
 
 
-@dataclass(slots=True)
 class _GrowingText(_Growing):
     """Texts."""
 

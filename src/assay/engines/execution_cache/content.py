@@ -18,9 +18,10 @@ import os
 import stat
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Protocol
+
+from msgspec import Struct
 
 _WHOLE_BYTES = 16 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
@@ -46,8 +47,7 @@ class Digests(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(Struct, frozen=True):
     """A file and the files beside it at one moment."""
 
     device: int

@@ -14,9 +14,10 @@ import re
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+
+from msgspec import Struct
 
 from assay.errors import InputError
 from assay.kept import BINARY
@@ -42,8 +43,7 @@ def key_of(*parts: object) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(Struct, frozen=True):
     """One file of the folder."""
 
     used: int

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import chain
 from marshal import dumps
 from operator import attrgetter
+
+from msgspec import Struct
 
 from assay.model.columns import ColumnRows
 
@@ -138,8 +139,8 @@ def _members(value: object) -> Iterable[object]:
 
 @cache
 def _fields_getter(kind: type) -> Callable[[object], tuple[object, ...]] | None:
-    """What gives the fields of a dataclass, all at once; None for any other type."""
-    names = [field.name for field in fields(kind)] if is_dataclass(kind) else []
+    """What gives the fields of a Struct, all at once; None for any other type."""
+    names = kind.__struct_fields__ if issubclass(kind, Struct) else ()
     if len(names) > 1:
         return attrgetter(*names)
     return None if not names else lambda value: (getattr(value, names[0]),)

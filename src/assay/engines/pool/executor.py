@@ -7,9 +7,11 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines import outcomes
 from assay.engines.execution_cache.recall import Recall
@@ -368,8 +370,7 @@ class Executor:
         return engine_class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Away:
+class _Away(Struct, frozen=True, kw_only=True):
     """A server that was waited for in vain."""
 
     until: float

@@ -13,7 +13,8 @@ from __future__ import annotations
 import mmap
 import struct
 import time
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.engines.pool.wire import MAP_BYTES
 from assay.ports import Loss
@@ -26,8 +27,7 @@ _NO_TASK = 0
 _NO_DEADLINE = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beat:
+class Beat(Struct, frozen=True, kw_only=True):
     """The content of the map: the label of the running step, and the `time.monotonic` second at which it must end."""
 
     label: bytes

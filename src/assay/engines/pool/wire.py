@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 READY = 0
 """``(READY,)``: the setup function has returned."""
@@ -31,8 +32,7 @@ HEADER = struct.Struct("=Q")
 _READ_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hello:
+class Hello(Struct, frozen=True, kw_only=True):
     """The first message to a worker."""
 
     setup: str

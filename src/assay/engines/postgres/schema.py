@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from assay.engines.ddl import with_ddl
 from assay.engines.postgres.content import NOT_SYSTEM
@@ -62,8 +63,7 @@ _DOMAINS_DEEP = 10
 _VALUE = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\bVALUE\b")
 
 
-@dataclass(slots=True)
-class _Domain:
+class _Domain(Struct):
     """A type made of another one, with conditions of its own."""
 
     base: int

@@ -8,11 +8,13 @@ the server does not end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, ClassVar
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines import outcomes
 from assay.engines.samples import ROWS_LOOKED_AT
@@ -21,8 +23,7 @@ from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class Family(Struct, frozen=True, kw_only=True):
     """How one dialect's sessions are restrained. ``begin`` gives the statements that open the query's transaction."""
 
     dialect: str

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines.samples import Executes, rows_of, text_literal, with_samples
 from assay.errors import DatabaseError
@@ -79,8 +81,7 @@ def _table(engine: Executes, name: str, ddl: str, *, is_view: bool) -> TableSche
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Index:
+class _Index(Struct, frozen=True, kw_only=True):
     """A unique index."""
 
     origin: str

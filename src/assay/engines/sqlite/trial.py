@@ -6,7 +6,8 @@ import os
 import re
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assay.engines import outcomes
 from assay.engines.sqlite.guard import Guard

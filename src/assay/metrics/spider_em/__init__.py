@@ -12,8 +12,9 @@ other; here they are the database's own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
+
+from msgspec import Struct
 
 from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored, without_query
 from assay.metrics.spider_em.matching import COMPONENTS, Agreement, matches
@@ -25,8 +26,7 @@ from assay.ports import Executions
 _MOST_SCHEMAS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Names:
+class _Names(Struct, frozen=True, kw_only=True):
     """A database as the script knows it: columns by table, and the column that each linked column is taken for."""
 
     tables: Mapping[str, Sequence[str]]

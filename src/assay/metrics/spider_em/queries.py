@@ -6,15 +6,16 @@ Two parts are the same where these values are equal. Columns are ``table.column`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class UnreadableError(Exception):
     """The query is beyond what the script reads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """A column, within an aggregate or not."""
 
     aggregate: str | None = None
@@ -23,8 +24,7 @@ class Column:
     """None: whether the column is DISTINCT does not count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Struct, frozen=True, kw_only=True):
     """One column, or two with ``-``, ``+``, ``*`` or ``/`` between them."""
 
     operator: str | None = None
@@ -32,8 +32,7 @@ class Term:
     right: Column | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(Struct, frozen=True, kw_only=True):
     """One comparison. Of the values only queries count, but within a query that stands in FROM."""
 
     negated: bool
@@ -43,8 +42,7 @@ class Condition:
     second: Value = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
+class Conditions(Struct, frozen=True, kw_only=True):
     """Comparisons in their order, and the words ``and`` and ``or`` between them."""
 
     each: tuple[Condition, ...] = ()
@@ -54,8 +52,7 @@ class Conditions:
 NO_CONDITIONS = Conditions()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """A query's clauses. What an unreadable prediction is taken for: a query without any."""
 
     distinct: bool | None = False

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from assay.errors import InputError, UsageError
 from assay.ragas.tables.cells import absent, equal_cells, largest_difference, shown
@@ -99,8 +100,7 @@ def _tolerance(tolerance: Tolerance, name: str) -> float:
     return by_name.get(name, by_name.get("default", 0.0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pairs:
+class _Pairs(Struct, frozen=True, eq=False):
     """The paired rows of both sides: row numbers from 0, or a slice where rows are paired by position."""
 
     reference: Cells | slice

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from importlib.util import find_spec
 from io import StringIO
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from assay.errors import InputError, UsageError
 from assay.model import Result
@@ -79,8 +80,7 @@ def _csv(text: str) -> Table:
     return as_table(frame)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Texts:
+class _Texts(Struct, frozen=True, eq=False):
     """Cells known to be texts, None where absent."""
 
     cells: Cells

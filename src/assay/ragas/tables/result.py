@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from assay.ragas.tables.table import ColumnKind, TableOptions
 
@@ -14,8 +15,7 @@ Measure = Literal["precision", "recall", "f1"]
 _WIDEST = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellDifference:
+class CellDifference(Struct, frozen=True, kw_only=True):
     """One pair of cells that differ. Rows count from 1, without the header."""
 
     reference_row: int
@@ -24,8 +24,7 @@ class CellDifference:
     response: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnComparison:
+class ColumnComparison(Struct, frozen=True, kw_only=True):
     """A column that both tables have."""
 
     name: str
@@ -39,16 +38,14 @@ class ColumnComparison:
     samples: tuple[CellDifference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnpairedRow:
+class UnpairedRow(Struct, frozen=True, kw_only=True):
     """A row that only one table has. ``row`` counts from 1, without the header."""
 
     row: int
     cells: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableComparison:
+class TableComparison(Struct, frozen=True, kw_only=True):
     """How a response's table relates to the reference's. Counts are exact; samples are bounded by the options."""
 
     options: TableOptions

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import numpy
@@ -15,8 +16,7 @@ ColumnKind = Literal["number", "boolean", "text", "instant", "zoned instant", "e
 Tolerance: TypeAlias = float | Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TableColumn:
+class TableColumn(Struct, frozen=True, kw_only=True, eq=False):
     """One column as an array of one type.
 
     ``number``: integers or floats, NaN where absent. ``boolean``: floats 0 and 1, NaN where absent.
@@ -29,16 +29,14 @@ class TableColumn:
     cells: Cells
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Table:
+class Table(Struct, frozen=True, kw_only=True, eq=False):
     """Columns of equal length. Only tables whose names differ in lower case can be compared."""
 
     columns: tuple[TableColumn, ...]
     row_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableOptions:
+class TableOptions(Struct, frozen=True, kw_only=True):
     """What counts as a difference between two tables. The defaults are those of ragas."""
 
     join_columns: tuple[str, ...] = ()

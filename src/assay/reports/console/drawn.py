@@ -7,8 +7,9 @@ or signs say too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from assay.reports.console.bars import COLOURS, GOOD_BAR, LEAST_BAR, column_of_bars
 from assay.reports.console.plain import MORE_IDS

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model import Evidence, Run
 from assay.reports.excel.page import LINE_POINTS, Page, lines_of, word_width
@@ -12,8 +13,7 @@ Value = str | float | None
 _WRAPPED = ("wrapped", "name_wrapped", "sql")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseColumn:
+class CaseColumn(Struct, frozen=True, kw_only=True):
     """One column: its title, how it is written, how wide, and its value for a case."""
 
     title: str

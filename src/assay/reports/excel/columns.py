@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from assay.model import MetricInfo
 from assay.reports.text.plain import one_line
@@ -21,8 +22,7 @@ GUIDE: Final = (_CORRECT, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bi
 """The metric columns of the Details sheet, in the guide's order: a metric says which one it fills."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkbookMetrics:
+class WorkbookMetrics(Struct, frozen=True, kw_only=True):
     """The metrics of a run, as the workbook shows them."""
 
     names: tuple[str, ...]

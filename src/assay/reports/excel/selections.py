@@ -6,8 +6,9 @@ Titles and the details cell are those of StatGPT's evaluation method; our own co
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from assay.model import Evidence, Run, TurnAnswer
 from assay.reports.excel.case_sheet import CaseColumn, Longest, metric_column, repeat_column, text_column, write_cases

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.reports.sections.values import Section, Tab
 from assay.reports.views.run import RunView
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """What stands under one tab: over the whole width, then as cards in columns, then over the whole width again."""
 
     name: Tab
@@ -20,8 +20,7 @@ class Part:
     bottom: tuple[Section, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
+class Tile(Struct, frozen=True, kw_only=True):
     """One count next to the headline; ``tone`` is a class of the style sheet, ``link`` None where no case has it."""
 
     count: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.model import HistoryPoint, Run
 from assay.reports.html.page import asset, content_security_policy, template
@@ -23,8 +24,7 @@ _FEW_POINTS = 25
 """Up to this many points fit even the narrow chart with whiskers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedSet:
+class ServedSet(Struct, frozen=True, kw_only=True):
     """The runs over one question set, where their pages are served: titles with addresses."""
 
     title: str

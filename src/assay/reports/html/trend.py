@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
 from itertools import pairwise
+
+from msgspec import Struct
 
 from assay.reports.text.plain import plural
 from assay.reports.views.history import TrendPoint, TrendSeries
@@ -33,8 +34,7 @@ _LAST_LABEL = 46.0
 SHAPES = ("circle", "square", "diamond", "triangle")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendSize:
+class TrendSize(Struct, frozen=True, kw_only=True):
     """How large to draw, in units of about a pixel."""
 
     name: str
@@ -47,8 +47,7 @@ WIDE = TrendSize(name="wide", width=1000, height=340, name_length=24)
 NARROW = TrendSize(name="narrow", width=380, height=300, name_length=16)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Box:
+class _Box(Struct, frozen=True, kw_only=True):
     left: float
     top: float
     right: float
@@ -63,8 +62,7 @@ class _Box:
         return self.left <= x <= self.right and self.top <= y <= self.bottom
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mark:
+class _Mark(Struct, frozen=True, kw_only=True):
     """A point at its place."""
 
     point: TrendPoint
@@ -74,8 +72,7 @@ class _Mark:
     bottom: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Label:
+class _Label(Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
     x: float
     top: float

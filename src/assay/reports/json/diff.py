@@ -14,7 +14,7 @@ Numbers are shares, not percent; an absent value is null. A lone surrogate is wr
 
 from __future__ import annotations
 
-from dataclasses import fields
+from msgspec.structs import asdict
 
 from assay.model import Leaderboard, RunDiff
 from assay.reports.json.run import document
@@ -28,7 +28,7 @@ def diff_json(diff: RunDiff) -> bytes:
     """The whole comparison, UTF-8, ending in a line break."""
     view = view_of_diff(diff, cases=0)
     metrics = [
-        {**_named(one), "direction": row.figure.direction} for one, row in zip(diff.metrics, view.metrics, strict=True)
+        {**asdict(one), "direction": row.figure.direction} for one, row in zip(diff.metrics, view.metrics, strict=True)
     ]
     return document(
         {
@@ -37,7 +37,7 @@ def diff_json(diff: RunDiff) -> bytes:
             "title": view.title,
             "answer": {"direction": view.direction, "sentence": view.sentence},
             "counts": {one.kind: one.count for one in view.counts},
-            **_named(diff),
+            **asdict(diff),
             "metrics": metrics,
         }
     )
@@ -52,12 +52,7 @@ def leaderboard_json(board: Leaderboard) -> bytes:
             "version": FORMAT_VERSION,
             "title": view.title,
             "answer": {"sentence": view.lead},
-            **_named(board),
-            "pairs": [{**_named(pair), "apart": is_apart(pair, board)} for pair in board.pairs],
+            **asdict(board),
+            "pairs": [{**asdict(pair), "apart": is_apart(pair, board)} for pair in board.pairs],
         }
     )
-
-
-def _named(value: object) -> dict[str, object]:
-    """The fields of a dataclass by name; their values are left to the encoder."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]

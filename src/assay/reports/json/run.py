@@ -18,7 +18,6 @@ surrogates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -191,7 +190,7 @@ def _builtins(value: object) -> dict[str, object]:
 
 
 def _moved(value: object, name: str, written: object, *, without: str = "") -> object:
-    """A dataclass as it is written, with the field ``name`` as its last, and without one field."""
+    """A Struct as it is written, with the field ``name`` as its last, and without one field."""
     kind: Any = type(value)
     made, get = _shape(kind, name, without)
     return made(*get(value), written)
@@ -201,10 +200,10 @@ def _moved(value: object, name: str, written: object, *, without: str = "") -> o
 def _shape(
     kind: type[Any], last: str, without: str
 ) -> tuple[Callable[..., object], Callable[[object], Iterable[object]]]:
-    """What makes the record of such a dataclass, and what gets the values of all its fields but the last."""
+    """What makes the record of such a Struct, and what gets the values of all its fields but the last."""
     import msgspec
 
-    names = [field.name for field in fields(kind) if field.name not in (last, without)]
+    names = [name for name in kind.__struct_fields__ if name not in (last, without)]
     return msgspec.defstruct(kind.__name__, [*names, last], gc=False), attrgetter(*names)
 
 

@@ -10,7 +10,7 @@ warning or an error), ``root_causes`` (those that several findings share: ``caus
 
 from __future__ import annotations
 
-from dataclasses import fields
+from msgspec.structs import asdict
 
 from assay.model.lint import SEVERITIES, LintReport
 from assay.reports.json.run import document
@@ -44,14 +44,10 @@ def lint_json(report: LintReport) -> bytes:
                 }
                 for one in report.root_causes()
             ],
-            "findings": [
-                {field.name: getattr(finding, field.name) for field in fields(finding)} for finding in report.findings
-            ],
-            "gaps": [{field.name: getattr(gap, field.name) for field in fields(gap)} for gap in report.gaps],
+            "findings": [asdict(finding) for finding in report.findings],
+            "gaps": [asdict(gap) for gap in report.gaps],
             "notes": list(report.notes),
             "ignored": report.ignored,
-            "accuracies": [
-                {field.name: getattr(one, field.name) for field in fields(one)} for one in report.accuracies
-            ],
+            "accuracies": [asdict(one) for one in report.accuracies],
         }
     )

@@ -6,8 +6,9 @@ Plain lines, the terminal and Markdown differ only in how they set a role.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from assay.reports.sections.values import Cell, Column, Mark, Medium, Name, Names, Number, Query, Remark, Table
 from assay.reports.text.plain import one_line, unscored
@@ -25,8 +26,7 @@ _DIFFERENCES_IN_COMMENT = ("from", "to", "points", "interval", "p", "adjusted p"
 _WORDS = {"better": "better", "worse": "worse", "unclear": "may be chance", "unknown": ""}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """A text in one column of a line; for a ``bar`` the figure that it draws."""
 
     text: str
@@ -43,8 +43,7 @@ class Piece:
     """For a bar: whether its scale is the range of the column's intervals, and not 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class Grid(Struct, frozen=True, kw_only=True):
     """A table as lines, without the columns that say nothing."""
 
     heads: tuple[str, ...]

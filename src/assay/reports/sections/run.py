@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from assay.model import SelectionTotals, TermCounts
 from assay.reports.sections.gates import gates_section

@@ -7,8 +7,10 @@ must differ, the section says so as data: `Column.only`, `Table.most`, `Section.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.reports.views.diff import ChangeTable, DiffFigure, first_names
 from assay.reports.views.figures import CaseLink, Figure
@@ -32,8 +34,7 @@ Link: TypeAlias = tuple[tuple[str, str], ...]
 """What the page's table of cases shows on a click, such as ``(("flag", "vacuous"),)``; empty: no link."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class Name(Struct, frozen=True, kw_only=True):
     """The name of a row: text that may come from outside."""
 
     text: str
@@ -48,8 +49,7 @@ class Name:
         return f"{self.blame}: {self.text}" if self.blame else self.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class Number(Struct, frozen=True, kw_only=True):
     """A number and its text; a workbook holds the number."""
 
     value: float | None
@@ -58,8 +58,7 @@ class Number:
     link: Link = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class Remark(Struct, frozen=True, kw_only=True):
     """What a row's name means; ``example`` comes from outside and says more about these cases."""
 
     meaning: str
@@ -71,15 +70,13 @@ class Remark:
         return self.example or self.meaning
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """A query's text, on one line."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """A state in a word: good, bad, or neither."""
 
     text: str
@@ -91,8 +88,7 @@ class Mark:
         return {True: "✓", False: "✗", None: "–"}[self.good]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class Names(Struct, frozen=True, kw_only=True):
     """Names of cases that may be absent from the report: a long list, which wraps."""
 
     names: tuple[str, ...]
@@ -108,8 +104,7 @@ Cell: TypeAlias = (
 """A str is our own text; None is blank."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """One column of a table; the kind of its cells decides how it is drawn."""
 
     title: str = ""
@@ -139,8 +134,7 @@ class Column:
     """For cases: how many are named in plain lines, which may be long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """A line of a table, with a cell for each column."""
 
     cells: tuple[Cell, ...]
@@ -162,8 +156,7 @@ def rows(lines: Iterable[tuple[Cell, ...]]) -> tuple[Row, ...]:
     return tuple(Row(cells=cells) for cells in lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """Rows under columns."""
 
     columns: tuple[Column, ...]
@@ -211,8 +204,7 @@ class Table:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
+class Matrix(Struct, frozen=True, kw_only=True):
     """A square table of names against the same names; the diagonal is None."""
 
     names: tuple[str, ...]
@@ -223,8 +215,7 @@ class Matrix:
     only: frozenset[Medium] = TEXT_AND_PAGE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """A count, how much of it is the part, and the cases of that part."""
 
     name: str
@@ -235,8 +226,7 @@ class Bar:
     link: Link = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
+class Bars(Struct, frozen=True, kw_only=True):
     """Counts as horizontal bars, of which a part is set off: what the page shows in place of a table."""
 
     rows: tuple[Bar, ...]
@@ -251,8 +241,7 @@ class Bars:
         return max((1, *(row.count for row in self.rows)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Curve(Struct, frozen=True, kw_only=True):
     """Points of shares, joined by a line: the page's chart of what a table beside it says."""
 
     title: str
@@ -267,8 +256,7 @@ class Curve:
     only: frozenset[Medium] = frozenset({"page"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class Times(Struct, frozen=True, kw_only=True):
     """The times of answers and queries: histograms on the page, a table elsewhere."""
 
     rows: tuple[TimeRow, ...]
@@ -291,8 +279,7 @@ class Times:
         return Table(title="What answers and queries took", columns=titles, rows=rows(map(line, self.rows)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(Struct, frozen=True, kw_only=True):
     """Names and values."""
 
     rows: tuple[Fact, ...]
@@ -302,8 +289,7 @@ class Facts:
     only: frozenset[Medium] = EVERYWHERE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paragraph:
+class Paragraph(Struct, frozen=True, kw_only=True):
     """Sentences of ours, one a line, which may quote a name."""
 
     lines: tuple[str, ...]
@@ -311,8 +297,7 @@ class Paragraph:
     only: frozenset[Medium] = EVERYWHERE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Changes(Struct, frozen=True, kw_only=True):
     """Cases that two runs answer differently, one by one."""
 
     table: ChangeTable
@@ -322,8 +307,7 @@ class Changes:
 Block: TypeAlias = Table | Matrix | Bars | Curve | Times | Facts | Paragraph | Changes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """One part of a report."""
 
     key: str

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model import Cell, Rate
 
@@ -32,8 +33,7 @@ _TENTH = Decimal("0.1")
 _NAMED = frozenset({"null", "none", "true", "false"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellText:
+class CellText(Struct, frozen=True, kw_only=True):
     """One cell as a reader sees it. ``cut`` counts the characters (bytes, for bytes) that are not shown."""
 
     kind: CellKind

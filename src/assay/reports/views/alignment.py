@@ -8,9 +8,10 @@ cells differ. This helps the reader and changes no number.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from assay.model import AlignedRow, Cell, Comparison, Evidence
 from assay.model.comparison import RowState
@@ -26,16 +27,14 @@ _CLOSE = 0.6
 AlignedState: TypeAlias = Literal["matched", "near", "missing", "extra"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlignedColumn:
+class AlignedColumn(Struct, frozen=True, kw_only=True):
     """One column of the aligned results; a side's name is None where that side has no such column, '' if unnamed."""
 
     gold: str | None
     predicted: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlignedRowView:
+class AlignedRowView(Struct, frozen=True, kw_only=True):
     """One line. A cell is None where that side has no such row or column, or where it equals gold's cell
     (``matched``).
 
@@ -48,8 +47,7 @@ class AlignedRowView:
     differs: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlignmentView:
+class AlignmentView(Struct, frozen=True, kw_only=True):
     """A sample of both results: rows in both first, then near ones, then rows of only one side."""
 
     columns: tuple[AlignedColumn, ...]
@@ -122,8 +120,7 @@ _ABSENT = object()
 """Stands for a missing cell, which is not NULL."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Line:
+class _Line(Struct, frozen=True, eq=False):
     """A row spread over all columns of both sides."""
 
     state: Literal["matched", "missing", "extra"]

@@ -7,8 +7,9 @@ All text in it is safe to show (`assay.reports.text.plain.visible`), but not esc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model import ChangeKind, MetricDiff
 from assay.reports.views.run import Fact, GateRow
@@ -30,8 +31,7 @@ ShownKind = ChangeKind | Literal["otherwise"]
 """``otherwise``: still wrong, in another way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffFigure:
+class DiffFigure(Struct, frozen=True, kw_only=True):
     """One metric's difference over some cases, with its texts."""
 
     diff: MetricDiff
@@ -62,8 +62,7 @@ class DiffFigure:
         return SIGNS.get((self.direction, self.beyond), NO_SIGN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffMetricRow:
+class DiffMetricRow(Struct, frozen=True, kw_only=True):
     """One metric over all paired cases."""
 
     metric: str
@@ -74,8 +73,7 @@ class DiffMetricRow:
     headline: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffGroupRow:
+class DiffGroupRow(Struct, frozen=True, kw_only=True):
     """The headline metric over the cases that share a difficulty, database or tag."""
 
     name: str
@@ -83,8 +81,7 @@ class DiffGroupRow:
     figure: DiffFigure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffGroupTable:
+class DiffGroupTable(Struct, frozen=True, kw_only=True):
     """One breakdown of the cases; ``title`` completes the headline metric's name and "by"."""
 
     kind: Literal["difficulty", "database", "tag"]
@@ -92,8 +89,7 @@ class DiffGroupTable:
     rows: tuple[DiffGroupRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideText:
+class SideText(Struct, frozen=True, kw_only=True):
     """One run's answer to a case."""
 
     state: str
@@ -104,8 +100,7 @@ class SideText:
     """The query's text with its line breaks, cut where it is very long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeakerRow:
+class WeakerRow(Struct, frozen=True, kw_only=True):
     """A match of both runs for which other databases say less now."""
 
     case: str
@@ -114,8 +109,7 @@ class WeakerRow:
     candidate: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeRow:
+class ChangeRow(Struct, frozen=True, kw_only=True):
     """A case that changed between right and wrong, or is wrong in another way."""
 
     id: str
@@ -128,8 +122,7 @@ class ChangeRow:
     candidate: SideText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeTable:
+class ChangeTable(Struct, frozen=True, kw_only=True):
     """The cases of one kind: how many, the first of them in full, and the ids of some more."""
 
     kind: ShownKind
@@ -142,8 +135,7 @@ class ChangeTable:
     """Ids of all cases after those in ``rows``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindCount:
+class KindCount(Struct, frozen=True, kw_only=True):
     """How many paired cases are of a kind; kinds without a case are left out."""
 
     kind: ShownKind
@@ -152,8 +144,7 @@ class KindCount:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchRow:
+class MatchRow(Struct, frozen=True, kw_only=True):
     """Cases that are not the same in both runs, by how they differ; ``names`` has one name per case."""
 
     title: str
@@ -161,8 +152,7 @@ class MatchRow:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseRow:
+class CauseRow(Struct, frozen=True, kw_only=True):
     """How often one cause is a wrong answer's primary one in each run, over the cases that both have."""
 
     name: str
@@ -174,8 +164,7 @@ class CauseRow:
     """Cases that the candidate has wrong by this cause, and the baseline not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideView:
+class SideView(Struct, frozen=True, kw_only=True):
     """One of the two runs."""
 
     role: Literal["baseline", "candidate"]
@@ -185,8 +174,7 @@ class SideView:
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffView:
+class DiffView(Struct, frozen=True, kw_only=True):
     """A comparison of two runs, ready to draw."""
 
     title: str

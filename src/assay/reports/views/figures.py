@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from assay.model import Rate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class Figure(Struct, frozen=True, kw_only=True):
     """A rate and its texts: ``71.2 %``, ``[68.4, 73.9]``, ``736 of 1,034``."""
 
     rate: Rate
@@ -19,8 +18,7 @@ class Figure:
     """Whether it reads as a percentage: only then can a bar from 0 to 1 show it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseLink:
+class CaseLink(Struct, frozen=True, kw_only=True):
     """A case by its id; ``anchor`` is unique within the report: the id, with an addition where ids look the same."""
 
     id: str
@@ -29,8 +27,7 @@ class CaseLink:
     """Which of several answers to its question: ``answer 2 of 3``; '' for the case itself, linked to its first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountRow:
+class CountRow(Struct, frozen=True, kw_only=True):
     """How many cases carry a name, what the name means, and which cases they are.
 
     ``share`` is of all cases. ``blame`` is set for failures only; ``example`` is the first one's message.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
+
+from msgspec import Struct
 
 from assay.model import HistoryPoint, Rate
 from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
@@ -18,8 +19,7 @@ _SERIES_SHOWN = 4
 _NAME_LENGTH = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryRow:
+class HistoryRow(Struct, frozen=True, kw_only=True):
     """One run. A text is empty where its value is not known."""
 
     point: HistoryPoint
@@ -42,8 +42,7 @@ class HistoryRow:
     """``3 passed``, ``1 of 3 missed``; empty where nothing was demanded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendPoint:
+class TrendPoint(Struct, frozen=True, kw_only=True):
     """One run as a point of the chart."""
 
     at: datetime
@@ -58,16 +57,14 @@ class TrendPoint:
     current: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendSeries:
+class TrendSeries(Struct, frozen=True, kw_only=True):
     """Runs over the same cases by the same metric, which may be compared, oldest first."""
 
     label: str
     points: tuple[TrendPoint, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryView:
+class HistoryView(Struct, frozen=True, kw_only=True):
     """A folder's runs, oldest first, ready to draw."""
 
     title: str

@@ -5,15 +5,14 @@ All text in it is safe to show (`assay.reports.text.plain.visible`), but not esc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from assay.model import MetricDiff
 from assay.reports.views.figures import Figure
 from assay.reports.views.run import Fact
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandingRow:
+class StandingRow(Struct, frozen=True, kw_only=True):
     """One run's place."""
 
     place: str
@@ -34,8 +33,7 @@ class StandingRow:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateGrid:
+class RateGrid(Struct, frozen=True, kw_only=True):
     """Rates of every run: by metric, or the leading metric's by group."""
 
     key: str
@@ -48,8 +46,7 @@ class RateGrid:
     """``cells[run][column]``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AloneRow:
+class AloneRow(Struct, frozen=True, kw_only=True):
     """The cases that one run alone has right, and alone has wrong."""
 
     label: str
@@ -57,8 +54,7 @@ class AloneRow:
     wrong: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairFigure:
+class PairFigure(Struct, frozen=True, kw_only=True):
     """Two runs, the one with the higher mean first."""
 
     first: str
@@ -74,8 +70,7 @@ class PairFigure:
     """Whether the two can be told apart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderboardView:
+class LeaderboardView(Struct, frozen=True, kw_only=True):
     """Several runs, best first, ready to draw."""
 
     title: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model import (
     CalibrationBin,
@@ -37,8 +38,7 @@ DID: Mapping[Given, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """A figure with its name and meaning."""
 
     name: str
@@ -47,8 +47,7 @@ class Line:
     leading: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfidenceView:
+class ConfidenceView(Struct, frozen=True, kw_only=True):
     """What the stated confidence is worth."""
 
     totals: ConfidenceTotals
@@ -60,8 +59,7 @@ class ConfidenceView:
     """Those that hold answers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReliabilityView:
+class ReliabilityView(Struct, frozen=True, kw_only=True):
     """Answering and declining, ready to draw."""
 
     lines: tuple[Line, ...]
@@ -75,8 +73,7 @@ class ReliabilityView:
     """That some predictions neither answer nor say that they decline, where declining was right."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationsView:
+class ConversationsView(Struct, frozen=True, kw_only=True):
     """Conversations, ready to draw."""
 
     whole: Figure

@@ -7,8 +7,9 @@ All text in it is safe to show (`assay.reports.text.plain.visible`), but not esc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model import MetricInfo, Outcome, TimeSummary
 from assay.model.comparison import RowState
@@ -19,8 +20,7 @@ from assay.reports.views.selections import BesideHeadline, SelectionOverview, Tu
 from assay.reports.views.times import TimeRow, UsageRow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricRow:
+class MetricRow(Struct, frozen=True, kw_only=True):
     """One metric over all cases."""
 
     metric: str
@@ -40,8 +40,7 @@ class MetricRow:
         return f"{self.metric}: {self.meaning}" if self.info.label else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRow:
+class GroupRow(Struct, frozen=True, kw_only=True):
     """The cases that share a difficulty, database or tag, or the turns at one place of their conversations.
 
     ``figures`` are in the order of the view's metrics.
@@ -57,8 +56,7 @@ class GroupRow:
     """The total times of answers as the system reported them; None where no case has one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupTable:
+class GroupTable(Struct, frozen=True, kw_only=True):
     """One breakdown of the cases; ``title`` completes the headline's name and "by", as in "Accuracy by tag"."""
 
     kind: str
@@ -66,8 +64,7 @@ class GroupTable:
     rows: tuple[GroupRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DisagreementRow:
+class DisagreementRow(Struct, frozen=True, kw_only=True):
     """Two yes/no metrics, and the cases on which only one of them says yes."""
 
     first: str
@@ -81,8 +78,7 @@ class DisagreementRow:
     """Whether the headline metric is one of the two."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseGroupRow:
+class CauseGroupRow(Struct, frozen=True, kw_only=True):
     """Wrong answers that have something in common, such as the table that they are wrong about."""
 
     kind: str
@@ -96,8 +92,7 @@ class CauseGroupRow:
     """The filter by which the table of cases shows them, wrong or not where it is not about causes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassRow:
+class PassRow(Struct, frozen=True, kw_only=True):
     """The rates over ``k`` answers to each question: pass@k (``any``) and pass^k (``all``)."""
 
     k: int
@@ -105,8 +100,7 @@ class PassRow:
     all: Figure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepeatsView:
+class RepeatsView(Struct, frozen=True, kw_only=True):
     """How steady a system's answers are when each question is asked several times."""
 
     asked: int
@@ -117,8 +111,7 @@ class RepeatsView:
     """Counts of questions by how steady their answers are; the flaky questions are named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrengthsView:
+class StrengthsView(Struct, frozen=True, kw_only=True):
     """How sure a run's matches are."""
 
     claimed: Figure
@@ -132,8 +125,7 @@ class StrengthsView:
     """The matches by strength, the surest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlowRow:
+class SlowRow(Struct, frozen=True, kw_only=True):
     """One query's execution, slowest first."""
 
     case: CaseLink
@@ -144,8 +136,7 @@ class SlowRow:
     query: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryView:
+class QueryView(Struct, frozen=True, kw_only=True):
     """One query of a case and its outcome, such as ``4 rows in 12 ms`` or an error message."""
 
     label: str
@@ -157,8 +148,7 @@ class QueryView:
     """The given text for the clipboard, where it differs from the shown one and is not too long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowView:
+class RowView(Struct, frozen=True, kw_only=True):
     """One line of the difference: a row of both (``matched``), of gold only, or of the prediction only."""
 
     state: RowState
@@ -170,8 +160,7 @@ class RowView:
         return tuple("" if cell is None else cell.whole for cell in self.cells)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferenceView:
+class DifferenceView(Struct, frozen=True, kw_only=True):
     """A sample of the aligned rows. Columns are gold's, ``- name`` where the prediction has none for it; a column
     that only the prediction has follows as ``+ name``.
     """
@@ -183,8 +172,7 @@ class DifferenceView:
     columns_left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreView:
+class ScoreView(Struct, frozen=True, kw_only=True):
     """One metric's value for one case; where there is no value, ``text`` is ``n/a`` and ``detail`` says why."""
 
     metric: str
@@ -193,8 +181,7 @@ class ScoreView:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseView:
+class CaseView(Struct, frozen=True, kw_only=True):
     """One case with all that is known of it."""
 
     id: str
@@ -236,16 +223,14 @@ class CaseView:
     """Clauses in which both queries say the same, however they spell it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Struct, frozen=True, kw_only=True):
     """One line on the run's settings, system or data."""
 
     name: str
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateRow:
+class GateRow(Struct, frozen=True, kw_only=True):
     """One demand on the run, the value found, and the cases that do not meet it."""
 
     gate: str
@@ -262,8 +247,7 @@ class GateRow:
         return "passed" if self.passed else "missed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunView:
+class RunView(Struct, frozen=True, kw_only=True):
     """A run, ready to draw."""
 
     title: str

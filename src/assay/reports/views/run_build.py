@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assay.model import Count, Disagreement, Evidence, Group, Limits, Rate, Run
 from assay.reports.text.gate_table import gate_rows

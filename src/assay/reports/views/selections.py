@@ -6,8 +6,9 @@ As in `assay.reports.views.run`, all text is safe to show but not escaped for an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model import SelectionTotals
 
@@ -15,16 +16,14 @@ TermState = Literal["right", "extra", "missing"]
 """In both (true positives), only selected (false positives), only in the target (false negatives)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BesideHeadline:
+class BesideHeadline(Struct, frozen=True, kw_only=True):
     """A metric shown next to the headline; ``place`` is its index among the view's metrics."""
 
     name: str
     place: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionOverview:
+class SelectionOverview(Struct, frozen=True, kw_only=True):
     """The numbers of a run that only selections have."""
 
     beside: tuple[BesideHeadline, ...]
@@ -34,8 +33,7 @@ class SelectionOverview:
     """How many terms lists of wrong and of right terms show at most; None where no list is cut."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermView:
+class TermView(Struct, frozen=True, kw_only=True):
     """One judged term. ``name`` and ``dataset`` are empty where there is none or it is not needed."""
 
     code: str
@@ -50,8 +48,7 @@ class TermView:
         return (f"{self.code}: {self.name}" if self.name else self.code) + (f" ({aside})" if aside else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermList:
+class TermList(Struct, frozen=True, kw_only=True):
     """The terms of one state: all are counted, the first ones shown."""
 
     state: TermState
@@ -64,8 +61,7 @@ class TermList:
         return self.count - len(self.terms)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DimensionView:
+class DimensionView(Struct, frozen=True, kw_only=True):
     """One dimension of one turn: its three lists, always in the order right, extra, missing."""
 
     name: str
@@ -79,8 +75,7 @@ class DimensionView:
         return not any(terms.count for terms in self.lists)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeView:
+class TimeView(Struct, frozen=True, kw_only=True):
     """The periods of one dataset, in words. ``good`` None: not judged."""
 
     dataset: str
@@ -90,8 +85,7 @@ class TimeView:
     good: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnView:
+class TurnView(Struct, frozen=True, kw_only=True):
     """One question of a conversation, and how its answer compares with the target."""
 
     label: str

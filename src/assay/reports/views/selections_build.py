@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+
+from msgspec import Struct
 
 from assay.model import (
     DimensionScore,
@@ -52,8 +53,7 @@ _CHILDREN = 8
 _PERIODS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(Struct, frozen=True, kw_only=True):
     """How much of each case a report shows, so that a report of many cases can still be opened."""
 
     terms: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model import Count, Evidence, Rate, Result, WitnessTotals
 from assay.model.witness import Refutation, Witness
@@ -18,8 +19,7 @@ _ROWS, _COLUMNS, _CELL = 40, 20, 200
 _SQL, _TEXT = 20_000, 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownTable:
+class ShownTable(Struct, frozen=True, kw_only=True):
     """A table of a witness, or the result of a query on it."""
 
     name: str
@@ -30,8 +30,7 @@ class ShownTable:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WitnessView:
+class WitnessView(Struct, frozen=True, kw_only=True):
     """What came of looking for a database that parts an answer from gold."""
 
     title: str

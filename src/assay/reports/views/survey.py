@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from assay.model import Count, Evidence, Execution, MetricInfo, Run
 from assay.reports.text.plain import clipped, distinct, one_line, seconds

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model import Aggregates, TimeSpread
 from assay.reports.text.plain import plural, seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeRow:
+class TimeRow(Struct, frozen=True, kw_only=True):
     """The times of answers or queries, with their texts."""
 
     spread: TimeSpread
@@ -24,8 +24,7 @@ class TimeRow:
     mean: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageRow:
+class UsageRow(Struct, frozen=True, kw_only=True):
     """Tokens or cost: in all, per answer, and how many answers report it."""
 
     name: str

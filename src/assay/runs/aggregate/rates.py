@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from assay.model import Rate
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
@@ -19,8 +20,7 @@ Values: TypeAlias = Sequence[float | None]
 _Item = TypeVar("_Item")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class Answers(Struct, frozen=True, kw_only=True):
     """Which answers belong to which case. The answers to one case are consecutive."""
 
     starts: Sequence[int]

@@ -6,9 +6,10 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model import (
@@ -129,8 +130,7 @@ def aggregate(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
+class Groups(Struct, frozen=True, kw_only=True):
     """The rates of a run over all of its cases, and over those that share something."""
 
     overall: Group

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
+
+from msgspec import Struct
 
 from assay.ports import Task
 
@@ -15,16 +16,15 @@ _UNKNOWN_S = 0.05
 _WEIGHT = 0.1
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Batch:
+class Batch(Struct, kw_only=True, eq=False):
     """Tasks on one database that are not done yet."""
 
     tasks: dict[int, Task]
     shared: bool = False
     """Whether several workers and nodes may do it."""
     times_lost: int = 0
-    name: str = field(init=False)
-    """The database of all of them; empty where they need none."""
+    name: str = ""
+    """The database of all of them, found when the batch is made; empty if they need none."""
 
     def __post_init__(self) -> None:
         database = next(iter(self.tasks.values())).database

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from hashlib import blake2b
+
+from msgspec import Struct
 
 from assay.engines.database_files import MEMORY, DatabaseFile, fingerprint_file
 from assay.model import DatabaseUrl, Limits
@@ -17,8 +18,7 @@ _LOGS = ("-wal", ".wal")
 """What may stand beside a database's file and belongs to its content."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundledFile:
+class BundledFile(Struct, frozen=True, kw_only=True):
     """One file of a database."""
 
     name: str
@@ -28,8 +28,7 @@ class BundledFile:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class Bundle(Struct, frozen=True, kw_only=True):
     """All files of a database: its own first, then its logs, and the databases of the same schema beside it."""
 
     folder: str

@@ -11,8 +11,10 @@ import pickle
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from time import monotonic
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError
@@ -43,8 +45,7 @@ _LINGER_WITH_WORK_S = 0.5
 """How much longer while the node has a batch to begin: many nodes that hand out often would keep the driver busy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSettings:
+class NodeSettings(Struct, frozen=True, kw_only=True):
     """What a node needs to know."""
 
     workers: int
@@ -52,8 +53,7 @@ class NodeSettings:
     memory_limit_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(Struct, frozen=True, kw_only=True):
     """What a node hands out: outcomes, and the error after which there are no more."""
 
     outcomes: tuple[TaskDone | TaskLost, ...] = ()

@@ -13,10 +13,11 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from queue import Empty, Full, Queue, SimpleQueue
 from time import monotonic
 from types import TracebackType
+
+from msgspec.structs import replace
 
 from assay.engines.loading import engine_for
 from assay.errors import InputError, RunError, UsageError

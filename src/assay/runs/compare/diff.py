@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.model import CaseChange, CaseSide, ChangeKind, DiffSettings, Matching, Run, RunDiff, RunHead

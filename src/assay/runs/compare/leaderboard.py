@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from assay.errors import AssayError, InputError, UsageError
 from assay.model import BoardDetail, DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair

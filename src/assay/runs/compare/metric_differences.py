@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest, PenaltyScore
 from assay.runs.aggregate.run_rates import RUN_RATES
@@ -31,8 +33,7 @@ _PERMUTATIONS_OF_A_GROUP = 2_000
 """There are many groups: their p-values use fewer draws."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedColumn:
+class PairedColumn(Struct, frozen=True, kw_only=True):
     """One metric's values of both runs over the paired cases. NaN, only within this room, means unscored."""
 
     info: MetricInfo

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model import ChangedCase, Matching
 from assay.runs.store.compared_cases import CaseRecord, Content
@@ -19,8 +20,7 @@ _PARTS = (
 """The names of the parts of a case's content in `ChangedCase.parts`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
+class Pairing(Struct, frozen=True, kw_only=True):
     """The cases that two runs share, and the ones that they do not."""
 
     pairs: tuple[tuple[CaseRecord, CaseRecord], ...]

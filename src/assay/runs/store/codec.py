@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import MISSING, fields, replace
 from functools import lru_cache
 from math import isfinite
 from types import NoneType
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from assay.errors import RunError
 from assay.model import (
@@ -132,16 +132,10 @@ def of_today(line: bytes) -> bytes:
 @lru_cache(maxsize=1)
 def _findings() -> type[msgspec.Struct]:
     """The fields of `Evidence` besides the case and the prediction."""
-    types = get_type_hints(Evidence)
-    held = [field for field in fields(Evidence) if field.name not in ("case", "prediction")]
+    held = [field for field in msgspec.structs.fields(Evidence) if field.name not in ("case", "prediction")]
     return msgspec.defstruct(
         "Findings",
-        [
-            (field.name, types[field.name])
-            if field.default is MISSING
-            else (field.name, types[field.name], field.default)
-            for field in held
-        ],
+        [(field.name, field.type) if field.required else (field.name, field.type, field.default) for field in held],
         frozen=True,
     )
 

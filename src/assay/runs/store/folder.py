@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import InputError, RunError
 from assay.model import Aggregates, DatabaseUrl, Evidence, GateResult, Limits, Provenance, Run, RunSettings
@@ -36,8 +38,7 @@ MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "tim
 _LABELS = ("name", "tags")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFile:
+class RunFile(Struct, frozen=True, kw_only=True):
     """What run.json holds. ``aggregates`` and ``order`` are there once the run is finished."""
 
     format: int
@@ -51,8 +52,7 @@ class RunFile:
     """What was last demanded of the run when it was made, and whether it was reached."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedRunFile:
+class FinishedRunFile(Struct, frozen=True, kw_only=True):
     """What run.json holds for a finished run."""
 
     settings: RunSettings
@@ -164,15 +164,15 @@ def _same_work(stored: RunSettings, wanted: RunSettings) -> bool:
     return replace(stored, **neutral, metrics=before) == replace(wanted, metrics=now)
 
 
-def _differences(stored: object, wanted: object) -> Iterator[str]:
-    for field in fields(stored):  # type: ignore[arg-type]
-        was, now = getattr(stored, field.name), getattr(wanted, field.name)
-        if was == now or field.name in MAY_DIFFER:
+def _differences(stored: Struct, wanted: Struct) -> Iterator[str]:
+    for name in stored.__struct_fields__:
+        was, now = getattr(stored, name), getattr(wanted, name)
+        if was == now or name in MAY_DIFFER:
             continue
         if isinstance(was, Limits):
             yield from _differences(was, now)
         else:
-            yield f"{field.name} was {_shown(was)}, now {_shown(now)}"
+            yield f"{name} was {_shown(was)}, now {_shown(now)}"
 
 
 def _shown(value: object) -> str:

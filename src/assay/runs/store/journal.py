@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from zlib import crc32
+
+from msgspec import Struct
 
 from assay.errors import RunError
 from assay.kept import BINARY, read_at
@@ -25,8 +26,7 @@ _END = b"}\n"
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalLine:
+class JournalLine(Struct, frozen=True, kw_only=True):
     """One finished case."""
 
     number: int
@@ -43,8 +43,7 @@ class JournalLine:
         return self.end - len(self.content) - len(_END)
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """Where the line of a finished case is: its number, and the bytes of its content."""
 
     number: int

@@ -14,9 +14,11 @@ import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import InputError, RunError
 from assay.model import Row
@@ -33,8 +35,7 @@ MOST_BYTES = 512 << 20
 """The largest file that is read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteHead:
+class SuiteHead(Struct, frozen=True, kw_only=True):
     """The first line."""
 
     format: str
@@ -52,8 +53,7 @@ class SuiteHead:
     """Of all lines that follow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Version:
+class _Version(Struct, frozen=True, kw_only=True):
     """Enough of the first line to know whether the rest can be read."""
 
     format: str

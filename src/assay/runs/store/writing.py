@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from assay.errors import RunError
 from assay.runs.store import journal
@@ -33,10 +34,10 @@ def json_pieces(content: object, *, depth: int = 0) -> Iterator[bytes]:
     """A value as indented JSON, part by part: the numbers of a large run name a hundred thousand cases many times."""
     import msgspec
 
-    if depth < _DEEPEST and is_dataclass(content):
-        members = [(b'"%s": ' % field.name.encode(), getattr(content, field.name)) for field in fields(content)]
+    if depth < _DEEPEST and isinstance(content, Struct):
+        members = [(b'"%s": ' % name.encode(), getattr(content, name)) for name in content.__struct_fields__]
         brackets = b"{}"
-    elif depth < _DEEPEST and isinstance(content, tuple) and content and is_dataclass(content[0]):
+    elif depth < _DEEPEST and isinstance(content, tuple) and content and isinstance(content[0], Struct):
         members, brackets = [(b"", item) for item in content], b"[]"
     else:
         # No text can match: the line ends within texts are escaped.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, DatabaseUrl, Result
@@ -14,8 +15,7 @@ _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=
 MOST_CHOICES = MOST_LISTED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherRows:
+class OtherRows(Struct, frozen=True, kw_only=True):
     """What other rows would make of a query at one place."""
 
     place: AnyRow

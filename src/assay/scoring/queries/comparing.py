@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.comparison import Answer, compare_with_itself
 from assay.comparison.codes.shared import same_lists
@@ -198,8 +200,7 @@ _WITHOUT_DATES = frozenset({"sqlite"})
 """Dialects of engines that have no type for dates and times."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Compared(Struct, frozen=True, kw_only=True):
     """An answer beside the gold that fits best."""
 
     comparison: Comparison

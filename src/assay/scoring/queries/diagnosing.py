@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from assay.model import Cause, DatabaseUrl, Diagnosis, Evidence, Execution
 from assay.ports import Diagnoser

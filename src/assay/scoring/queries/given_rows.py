@@ -8,13 +8,14 @@ likeliest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from assay.comparison import Answer, normalised, readings
 from assay.model import CellTypes, Comparison, Execution, Failure, Leniency, Result
-from assay.model.making import remade
 from assay.model.result import Rows
 from assay.scoring.queries.gold_answers import GoldAnswer
 
@@ -22,8 +23,7 @@ _MOST = 16
 """So many pairs of readings are compared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class Read(Struct, frozen=True, kw_only=True):
     """Two results as they were read beside each other."""
 
     gold: Result
@@ -48,7 +48,7 @@ def checked_gold(execution: Execution, counting: Sequence[int]) -> Execution:
 
 def remade_execution(execution: Execution, failure: Failure) -> Execution:
     """The execution as one that failed."""
-    return remade(execution, status="error", result=None, failure=failure, row_count=None)
+    return replace(execution, status="error", result=None, failure=failure, row_count=None)
 
 
 def counted(known: GoldAnswer, counting: Sequence[int]) -> GoldAnswer:
@@ -126,9 +126,9 @@ def read_executions(
     if not reads:
         return tuple(golds), predicted
     shown = [
-        gold if gold.given is None or index not in reads else remade(gold, result=reads[index].gold)
+        gold if gold.given is None or index not in reads else replace(gold, result=reads[index].gold)
         for index, gold in enumerate(golds)
     ]
     if predicted is not None and predicted.given is not None and best is not None and best in reads:
-        predicted = remade(predicted, result=reads[best].predicted)
+        predicted = replace(predicted, result=reads[best].predicted)
     return tuple(shown), predicted

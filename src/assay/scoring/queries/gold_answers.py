@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
-from assay.model.making import quickly_made
 from assay.ports import QueryExecutor
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.sql import leaves_choice, may_be_cut, read_shape
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldAnswer:
+class GoldAnswer(Struct, frozen=True, kw_only=True):
     """What one gold query says the answer is."""
 
     answer: Answer

@@ -6,8 +6,10 @@ The other choices are executed if they are few. Each gives a right answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, islice, product
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison import Answer
 from assay.model import Ambiguity, DatabaseUrl, Result, Row
@@ -23,8 +25,7 @@ _MOST_CHOICES = 40
 _MOST_COMBINATIONS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InnerChoices:
+class InnerChoices(Struct, frozen=True, kw_only=True):
     """The answers that gold's inner choices lead to."""
 
     queries: tuple[str, ...] = ()
@@ -84,8 +85,7 @@ def with_any_rows(
     return replace(choices, queries=(*choices.queries, *queries), complete=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Site:
+class _Site(Struct, frozen=True, kw_only=True):
     """One inner LIMIT that cuts a tie."""
 
     queries: tuple[str, ...]
@@ -200,8 +200,7 @@ def _broken(executor: QueryExecutor, url: DatabaseUrl, place: TieBreak) -> list[
     return ways
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+class _Chosen(Struct, frozen=True):
     ways: Sequence[tuple[Row, ...]]
     taken: int
     tied: int

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from assay.model import DatabaseUrl
-from assay.model.making import quickly_made
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Places(Struct, frozen=True, kw_only=True):
     """Where the predictions of a case run, and where its gold."""
 
     predicted: DatabaseUrl

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assay.model import Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
 from assay.ports import TrialDatabase
@@ -15,8 +16,7 @@ _LIMIT_S = 5.0
 _URL = DatabaseUrl(text="trial:")
 
 
-@dataclass(frozen=True, slots=True)
-class TrialAnswers:
+class TrialAnswers(Struct, frozen=True):
     """Implements `assay.ports.PossibleAnswers`."""
 
     answer: GoldAnswer

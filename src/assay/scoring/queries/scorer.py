@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from assay.comparison.codes.shared import are_few, shared_codes
 from assay.model import (
@@ -24,7 +25,6 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.model.making import remade
 from assay.ports import CachingExecutor, ChecksSuite, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.brevity import ends_at_once
 from assay.scoring.queries.comparing import Compared, GoldComparer
@@ -103,7 +103,7 @@ class QueryScorer:
             evidence = self.score(case, prediction, url, gold_url=gold_url).evidence
             self._executor.keep(evidence, *key)
             return evidence
-        return remade(known, case=case, prediction=prediction)
+        return replace(known, case=case, prediction=prediction)
 
     def score(
         self,
@@ -122,9 +122,9 @@ class QueryScorer:
             return self._without_answer(case, prediction, url)
         if prediction.answered and prediction.given in ("decline", "clarify"):
             # What is beside a refusal was not given as the answer: neither executed nor scored.
-            held_back = remade(prediction, query=None, result=None, decision=prediction.given)
+            held_back = replace(prediction, query=None, result=None, decision=prediction.given)
             scored = self.score(case, held_back, url, requests, gold_url=gold_url)
-            evidence = remade(scored.evidence, prediction=prediction)
+            evidence = replace(scored.evidence, prediction=prediction)
             return ScoredCase(evidence=evidence, executions=scored.executions)
         scored = self._scored(case, prediction, url, requests, gold_url=gold_url)
         return scored if prediction.extraction is None else self._with_text(scored, url, gold_url)
@@ -145,7 +145,7 @@ class QueryScorer:
                 for metric, ours, theirs in zip(self._metrics, scores, of_text, strict=True)
             )
         verdict = replace(evidence.verdict, flags=evidence.verdict.flags | {"extracted"})
-        return replace(scored, evidence=remade(evidence, verdict=verdict, scores=scores))
+        return replace(scored, evidence=replace(evidence, verdict=verdict, scores=scores))
 
     def _scored(
         self,

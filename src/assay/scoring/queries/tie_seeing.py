@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, DatabaseUrl, Result, Row
@@ -13,8 +14,7 @@ from assay.ports import QueryExecutor
 from assay.sql import TieProbe, tie_probes
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """Rows before LIMIT and OFFSET, each with the number of its tie."""
 
     rows: Sequence[Row]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from assay.model import Comparison, DatabaseUrl, Execution, Row
-from assay.model.making import remade
 from assay.ports import QueryExecutor
 from assay.sql import nothing_probe
 
@@ -27,7 +28,7 @@ def see_vacuity(
     if not (_over_nothing(*golds, gold) and _over_nothing(*predictions, predicted)):
         return comparison
     reason = f"{comparison.reason}; both queries computed it over no rows"
-    return remade(comparison, vacuous=True, reason=reason)
+    return replace(comparison, vacuous=True, reason=reason)
 
 
 def _over_nothing(executor: QueryExecutor, url: DatabaseUrl, execution: Execution) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import (
     Ambiguity,
@@ -24,7 +26,6 @@ from assay.model import (
     Verdict,
 )
 from assay.model.blame import Side, befalls, blamed, has_no_answer, is_final, ruling
-from assay.model.making import quickly_made, remade
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
@@ -39,9 +40,7 @@ _BEGINS_LIKE_SQL = re.compile(
 """Words that a statement can begin with. Used only where the engine could not run a text, to see if it is prose."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """The findings about one case, and the verdict that follows from them."""
 
     prediction: Prediction
@@ -176,7 +175,7 @@ def is_no_query(text: str | None) -> bool:
 def blame(execution: Execution, side: Side) -> Execution:
     """The execution of one side, with the blame set where it failed."""
     failure = execution.failure
-    return execution if failure is None else remade(execution, failure=blamed(failure, side))
+    return execution if failure is None else replace(execution, failure=blamed(failure, side))
 
 
 def _cut_short() -> Failure:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter
 
 from assay.model import DataScore, MetricInfo, SelectionScore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionMetric(MetricInfo):
+class SelectionMetric(MetricInfo, frozen=True, kw_only=True):
     """One metric of a judged selection. A case's value is the mean over the scored questions that have one."""
 
     lowest: float | None = 0.0

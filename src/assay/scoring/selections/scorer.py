@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from statistics import fmean
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import (
     Case,
@@ -38,15 +40,14 @@ SELECTED = DatabaseUrl(text="selections:")
 """The database URL of cases over selections, which have no database."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionScorer:
+class SelectionScorer(Struct, frozen=True, kw_only=True):
     """Judges selections. ``structures`` say what can be selected; with ``data`` it also compares what they return.
 
     ``diagnoser`` names the causes of wrong answers.
     """
 
     structures: Structures | None = None
-    settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
+    settings: SelectionSettings = SelectionSettings()
     data: DataSource | None = None
     diagnoser: SelectionDiagnoser | None = None
 

@@ -6,9 +6,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from assay.model.failure import Failure
 from assay.model.selection import Selection

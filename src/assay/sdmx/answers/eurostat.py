@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _PATH = re.compile(r"(?:^|/)statistics/[^/]+/data/[^/?#]")
 _WITHOUT_EFFECT = frozenset(
@@ -18,8 +19,7 @@ NOT_TOLD = frozenset({"geoLevel", "lastTimePeriod", "filterNonGeo"})
 """Parameters that select codes or periods in a way that no structure describes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameters:
+class Parameters(Struct, frozen=True, kw_only=True):
     """The content of the query string. ``conditions`` are pairs of a dimension and its comma-separated codes."""
 
     conditions: tuple[tuple[str, str], ...]

@@ -11,8 +11,10 @@ Both are read by one grammar: a query string of either may follow a path of eith
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.model.selection import Selection, TimeRange
 from assay.sdmx.answers import eurostat
@@ -70,8 +72,7 @@ _WITHOUT_EFFECT = frozenset(
 _PARAMETERS = ("startPeriod", "endPeriod", *sorted(_WITHOUT_EFFECT))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataUrl:
+class DataUrl(Struct, frozen=True, kw_only=True):
     """A data URL in its parts, percent-decoded. Without keys all series are meant."""
 
     dataset: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.comparison import compare
 from assay.model import DataScore, Failure, Result, Selection, SelectionSettings, TimeRange
@@ -41,8 +43,7 @@ def compare_on_data(
     return next((score for score in scores if score.match), scores[0])
 
 
-@dataclass(slots=True, kw_only=True)
-class _Extract:
+class _Extract(Struct, kw_only=True):
     """The observations of one side."""
 
     observations: dict[tuple[object, ...], float | str | None] = field(default_factory=dict)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isnan
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model import Failure, TimeRange
@@ -24,8 +25,7 @@ Observation = tuple[str, SeriesKey, str | None, float | str | None]
 """Dataset, series, period and value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataQuery:
+class DataQuery(Struct, frozen=True, kw_only=True):
     """One query on one dataset. An absent dimension means all its codes."""
 
     dataset: str

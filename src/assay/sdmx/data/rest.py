@@ -10,10 +10,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from typing import Protocol
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.model import TimeRange

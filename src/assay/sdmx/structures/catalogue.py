@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from assay.sdmx.structures.identifiers import ArtefactId
 from assay.sdmx.structures.known import version_key
@@ -12,16 +13,14 @@ ItemReference = tuple[ArtefactId, str]
 """A code of a code list, or a concept of a concept scheme."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concept:
+class Concept(Struct, frozen=True, kw_only=True):
     """A concept's name, and the list that its core representation takes codes from (None: it has none)."""
 
     name: str | None
     code_list: ArtefactId | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Component:
+class Component(Struct, frozen=True, kw_only=True):
     """A dimension as in its data structure; ``code_list`` is that of its local representation."""
 
     id: str
@@ -33,8 +32,7 @@ class Component:
     """Whether its local representation has free values, even if its concept has codes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataStructure:
+class DataStructure(Struct, frozen=True, kw_only=True):
     """Dimensions in the order of the key, and the time dimension's id."""
 
     name: str | None
@@ -42,16 +40,14 @@ class DataStructure:
     time_dimension: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dataflow:
+class Dataflow(Struct, frozen=True, kw_only=True):
     """``structure`` names its data structure; None: the dataflow names none."""
 
     name: str | None
     structure: ArtefactId | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyValues:
+class KeyValues(Struct, frozen=True, kw_only=True):
     """One dimension's values in a region, with all codes below the ``cascading`` ones, which need not be values."""
 
     values: frozenset[str]
@@ -59,16 +55,14 @@ class KeyValues:
     included: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
+class Region(Struct, frozen=True, kw_only=True):
     """A cube region of a constraint: values by dimension."""
 
     included: bool
     members: Mapping[str, KeyValues]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constraint:
+class Constraint(Struct, frozen=True, kw_only=True):
     """Which data exist for the dataflows and data structures that the constraint is attached to."""
 
     id: ArtefactId
@@ -77,15 +71,13 @@ class Constraint:
     regions: tuple[Region, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hierarchy:
+class Hierarchy(Struct, frozen=True, kw_only=True):
     """One hierarchy over code lists: children by parent, in order. The children of a repeated parent are merged."""
 
     children: Mapping[ItemReference, tuple[ItemReference, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extension:
+class Extension(Struct, frozen=True, kw_only=True):
     """The codes that a list (SDMX 3.0) takes from another, in front of its own, each with a prefix.
 
     ``values`` are the codes taken or, with ``excluded``, left out; ``%`` stands for any text. None: all are taken.
@@ -99,8 +91,7 @@ class Extension:
     excluded: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
-class Codes:
+class Codes(Struct, kw_only=True):
     """A code list under construction: it may come in several parts."""
 
     names: dict[str, str | None] = field(default_factory=dict)
@@ -125,8 +116,7 @@ class Codes:
             known.extend(code for code in below if code not in present)
 
 
-@dataclass(slots=True, kw_only=True)
-class Catalogue:
+class Catalogue(Struct, kw_only=True):
     """The content of all documents. If two of them describe one artefact, the descriptions are merged."""
 
     code_lists: dict[ArtefactId, Codes] = field(default_factory=dict)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from assay.errors import InputError
 
@@ -20,8 +21,7 @@ _MOST_DIGITS = 18
 _ANY_VERSION = frozenset({"latest", "all", "*", "+", "~"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArtefactId:
+class ArtefactId(Struct, frozen=True, kw_only=True):
     """The name of a dataflow, data structure or code list. ``agency`` and ``version`` None: not given."""
 
     id: str

@@ -6,16 +6,16 @@ A `Structures` is built once (`assay.sdmx.structures.load`), and every look-up i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model import DatabaseUrl
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact, version_part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeList:
+class CodeList(Struct, frozen=True, kw_only=True):
     """Codes with their names and their places in hierarchies."""
 
     id: ArtefactId
@@ -27,8 +27,7 @@ class CodeList:
     """Whether the list is complete: False where only parts are available, so that other codes may exist."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DimensionStructure:
+class DimensionStructure(Struct, frozen=True, kw_only=True):
     """One dimension of a dataset. ``codes`` is None where its values are not coded, or the list is missing."""
 
     id: str
@@ -38,7 +37,7 @@ class DimensionStructure:
     """The codes that have data, by the dataset's constraint. None: no constraint mentions the dimension."""
     missing: str | None = None
     """The missing artefact that would give its codes, such as ``code list IMF:CL_AREA(1.0)``."""
-    _found: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _found: dict[str, Any] = field(default_factory=dict)
     """Cached properties: they are needed for each selection, and a list may have 100,000 codes."""
 
     @property
@@ -65,8 +64,7 @@ class DimensionStructure:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetStructure:
+class DatasetStructure(Struct, frozen=True, kw_only=True):
     """A dataflow with its data structure definition."""
 
     id: ArtefactId

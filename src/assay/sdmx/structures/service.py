@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from urllib.parse import quote
 
 import httpx
+from msgspec import Struct
 
 from assay.errors import InputError, UsageError
 from assay.sdmx.structures.catalogue import Catalogue, Index
@@ -25,8 +25,7 @@ _ABSENT = frozenset({404, 501})
 """The statuses of services without that artefact, or without that kind of artefact."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Edition:
+class _Edition(Struct, frozen=True, kw_only=True):
     """How one edition of the REST interface asks for an artefact."""
 
     path: str

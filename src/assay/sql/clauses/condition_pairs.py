@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.sql.clauses.parts import SelectParts, Term
 from assay.sql.clauses.terms import text_of
@@ -28,8 +30,7 @@ ConditionKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionDifference:
+class ConditionDifference(Struct, frozen=True, kw_only=True):
     """Two conditions that correspond and differ, or one that the other query lacks."""
 
     kind: ConditionKind
@@ -39,8 +40,7 @@ class ConditionDifference:
     inside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
+class _Placed(Struct, frozen=True):
     term: Term
     clause: Literal["WHERE", "HAVING", "JOIN"]
     inside: bool

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.sql.clauses.condition_pairs import condition_differences
 from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries, place_of
@@ -66,8 +68,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """One thing that gold and a prediction say differently; a side that says nothing there is empty."""
 
     kind: Kind

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _NAME = re.compile(r'"((?:[^"]|"")*)"|([^".]+)')
 _USE = re.compile(r"#\d+\Z")
@@ -21,8 +22,7 @@ def place_of(column: str) -> tuple[str, str]:
     return _USE.sub("", table).lstrip("^"), names[-1] if names else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Struct, frozen=True, kw_only=True):
     """One expression or condition with every column under its table's own name.
 
     Two terms with equal ``text`` say the same; so do two with equal ``merged``, where each column stands for all
@@ -58,16 +58,14 @@ class Term:
             yield from part.leaves()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderTerm:
+class OrderTerm(Struct, frozen=True, kw_only=True):
     """One key of ORDER BY."""
 
     term: Term
     descending: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceTable:
+class SourceTable(Struct, frozen=True, kw_only=True):
     """One table that a SELECT reads, under the name that tells apart several uses of it: ``city``, ``city#2``."""
 
     name: str
@@ -76,8 +74,7 @@ class SourceTable:
     join: str = "INNER"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectParts:
+class SelectParts(Struct, frozen=True, kw_only=True):
     """One SELECT. What has no order in SQL is a bag or a set here."""
 
     outputs: tuple[Term, ...] = ()
@@ -105,8 +102,7 @@ class SelectParts:
         return any(output.aggregates for output in self.outputs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryParts:
+class QueryParts(Struct, frozen=True, kw_only=True):
     """One query: a SELECT, or several under set operations."""
 
     selects: tuple[SelectParts, ...]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.sql.clauses.leaves import (
     aliases_of,
@@ -43,8 +44,7 @@ _MOST_CLAUSES = 3
 _MOST_UNITS = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClauseRepair:
+class ClauseRepair(Struct, frozen=True, kw_only=True):
     """One clause of a prediction as it stands and as gold has it; an empty text where there is none."""
 
     clause: str
@@ -52,8 +52,7 @@ class ClauseRepair:
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairedQuery:
+class RepairedQuery(Struct, frozen=True, kw_only=True):
     """A prediction with some of its clauses replaced."""
 
     query: str
@@ -65,8 +64,7 @@ class RepairedQuery:
         return self._told()
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(Struct, frozen=True):
     place: int
     """Which SELECT under the set operations; -1: the outermost level."""
     clause: str

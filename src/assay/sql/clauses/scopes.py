@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
-@dataclass(slots=True)
-class Source:
+class Source(Struct):
     """One entry of a FROM clause."""
 
     name: str
@@ -25,8 +25,7 @@ class Source:
     opaque: bool = False
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """The sources that one SELECT sees, and through ``outer`` those of the queries around it."""
 
     sources: dict[str, Source] = field(default_factory=dict)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term
 from assay.sql.clauses.scopes import Scope
@@ -222,8 +224,7 @@ class Terms:
                 yield f"{other.name}.{name}", f"{joined.name}.{name}"
 
 
-@dataclass(slots=True)
-class Merging:
+class Merging(Struct):
     """Columns that inner joins make equal."""
 
     _class_of: dict[str, set[str]] = field(default_factory=dict)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.model import DatabaseSchema
 from assay.sql.clauses.leaves import aliases_of
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownNames:
+class UnknownNames(Struct, frozen=True, kw_only=True):
     """Tables and columns that do not exist, as the query writes them, each once."""
 
     tables: tuple[str, ...] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _FINAL = re.compile(r"\b(?:final(?:ly|i[sz]ed)?|corrected|revised)\b", re.IGNORECASE)
 _DRAFT = re.compile(r"\b(?:draft|first (?:attempt|try|version)|initial|preliminary)\b", re.IGNORECASE)
@@ -12,8 +13,7 @@ _COMMENT = re.compile(r"\s*(?:--(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/)", re.DOTA
 _MOST_LABEL = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """A statement that a text contains, from ``start`` up to ``end``."""
 
     query: str

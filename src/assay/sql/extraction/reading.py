@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import Extraction, ExtractionPlace, Prediction
 from assay.model.decision import holds_nothing, is_null_word
-from assay.model.making import remade
 from assay.sql.extraction.candidate import Candidate, choose
 from assay.sql.extraction.fences import (
     clean_query,
@@ -39,8 +40,7 @@ _EMPTY_FENCE = re.compile(r"```\w*\s*```")
 _MOST_OTHERS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """What a text holds.
 
     ======================================  ==========================  =========
@@ -153,11 +153,11 @@ def extracted(prediction: Prediction, *, live: bool = False) -> Prediction:
     if reading.query is None:
         if len(reading.others) < 2:
             return prediction
-        return remade(prediction, extraction=Extraction(place=None, others=reading.others, live=live))
+        return replace(prediction, extraction=Extraction(place=None, others=reading.others, live=live))
     if reading.place is None:
         return prediction
     how = None if live and reading.bare else Extraction(place=reading.place, others=reading.others, live=live)
-    return remade(prediction, query=reading.query, raw=prediction.raw or text, extraction=how)
+    return replace(prediction, query=reading.query, raw=prediction.raw or text, extraction=how)
 
 
 def written(prediction: Prediction) -> Prediction:
@@ -169,4 +169,4 @@ def written(prediction: Prediction) -> Prediction:
     if found is None or found.place == "tool":
         return prediction
     query = prediction.query if found.place is None else prediction.raw
-    return remade(prediction, query=query, raw=None if query == prediction.raw else prediction.raw, extraction=None)
+    return replace(prediction, query=query, raw=None if query == prediction.raw else prediction.raw, extraction=None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from assay.sql.facts.model import (
     Aggregate,
@@ -33,8 +34,7 @@ _MOST_DIVISIONS = 100
 """Of a query: each is read with its sides, which a chain of them would repeat."""
 
 
-@dataclass(slots=True)
-class Read:
+class Read(Struct):
     """What was read so far."""
 
     levels: list[Level] = field(default_factory=list)
@@ -70,8 +70,7 @@ def _clauses(select: exp.Select) -> Iterator[tuple[Clause, exp.Expr]]:
         yield "group", group
 
 
-@dataclass(frozen=True, slots=True)
-class _Above:
+class _Above(Struct, frozen=True):
     """What stands above a node within its clause."""
 
     certain: bool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from assay.sql.schema_names import TypeFamily
 
@@ -12,16 +13,14 @@ TermKind = Literal["column", "literal", "null", "aggregate", "subquery", "star",
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "like", "in", "between", "is"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A part of the query's text: zero-based, without the character at ``end``."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnRef:
+class ColumnRef(Struct, frozen=True, kw_only=True):
     """A column as a query uses it. ``table`` is the stored table's name; None where that is not known."""
 
     column: str
@@ -44,8 +43,7 @@ class ColumnRef:
         return f"{self.table}.{self.column}" if self.table else self.column
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Struct, frozen=True, kw_only=True):
     """One expression."""
 
     kind: TermKind
@@ -67,8 +65,7 @@ class Term:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(Struct, frozen=True, kw_only=True):
     """One comparison. ``right`` has several terms for IN and BETWEEN."""
 
     operator: Operator
@@ -88,8 +85,7 @@ class Condition:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """One entry of FROM."""
 
     alias: str
@@ -105,8 +101,7 @@ class Source:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinPair:
+class JoinPair(Struct, frozen=True, kw_only=True):
     """Two columns of different sources that must be equal."""
 
     left: ColumnRef
@@ -114,8 +109,7 @@ class JoinPair:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aggregate:
+class Aggregate(Struct, frozen=True, kw_only=True):
     """One use of an aggregate function. ``argument`` is None for COUNT(*)."""
 
     function: str
@@ -127,8 +121,7 @@ class Aggregate:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Division:
+class Division(Struct, frozen=True, kw_only=True):
     """``left / right``."""
 
     left: Term
@@ -140,16 +133,14 @@ class Division:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class Output(Struct, frozen=True, kw_only=True):
     """One selected expression."""
 
     term: Term
     alias: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderKey:
+class OrderKey(Struct, frozen=True, kw_only=True):
     """One key of ORDER BY, with the selected expression that a position or an alias names."""
 
     term: Term
@@ -158,8 +149,7 @@ class OrderKey:
     """As the key says it, else as its dialect has it; None where that is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class Level(Struct, frozen=True, kw_only=True):
     """One SELECT."""
 
     index: int
@@ -188,8 +178,7 @@ class Level:
     distinct_place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LooseLimit:
+class LooseLimit(Struct, frozen=True, kw_only=True):
     """A LIMIT that stands after more than one SELECT, without an order."""
 
     what: str
@@ -198,8 +187,7 @@ class LooseLimit:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryFacts:
+class QueryFacts(Struct, frozen=True, kw_only=True):
     """All that was read of one query."""
 
     levels: tuple[Level, ...]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.sql.facts.model import ColumnRef, Place, Source
 from assay.sql.schema_names import SchemaNames, type_family
@@ -17,16 +19,14 @@ _QUOTED_TEXT = frozenset({"sqlite"})
 _MOST_HOPS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     """The query behind a source, and the names that the source gives its columns."""
 
     query: exp.Query
     names: list[str]
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """One SELECT while it is read."""
 
     index: int

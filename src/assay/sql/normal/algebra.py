@@ -8,39 +8,37 @@ Conditions are lists of terms each of which must be *true*; what is NULL counts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, Union
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Term: TypeAlias = Union["Col", "Const", "Call", "Agg", "Sub"]
 Query: TypeAlias = Union["Block", "Combined", "Rows", "FullJoin"]
 
 
-@dataclass(frozen=True, slots=True)
-class Col:
+class Col(Struct, frozen=True):
     """A source's column: its name in lower case for a stored table, its place from "0" for a query."""
 
     source: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Const:
+class Const(Struct, frozen=True):
     """A literal: its value in one spelling."""
 
     kind: Literal["integer", "real", "text", "boolean", "null"]
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A function of its arguments alone; operators and conditions too."""
 
     op: str
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Agg:
+class Agg(Struct, frozen=True):
     """An aggregate; COUNT(*) has no arguments."""
 
     op: str
@@ -48,16 +46,14 @@ class Agg:
     distinct: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sub:
+class Sub(Struct, frozen=True):
     """A subquery in a term: its one value, whether it has a row, or (within ``in``) its rows."""
 
     kind: Literal["scalar", "exists", "rows"]
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """What a FROM names: a stored table, or a query."""
 
     id: int
@@ -65,8 +61,7 @@ class Source:
     query: Query | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LeftJoin:
+class LeftJoin(Struct, frozen=True):
     """What is joined on the left's side: sources that are there where all of ``on`` holds, else NULL."""
 
     sources: tuple[Source, ...]
@@ -74,8 +69,7 @@ class LeftJoin:
     lefts: tuple[LeftJoin, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One key of an ORDER BY."""
 
     term: Term
@@ -83,8 +77,7 @@ class Key:
     nulls_first: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Struct, frozen=True, kw_only=True):
     """One SELECT. ``group`` is None without aggregation, and empty for one group of all rows."""
 
     sources: tuple[Source, ...]
@@ -115,8 +108,7 @@ class Block:
         return any(isinstance(part, Call) and part.op.startswith("window:") for one in terms for part in parts_of(one))
 
 
-@dataclass(frozen=True, slots=True)
-class Combined:
+class Combined(Struct, frozen=True):
     """UNION, INTERSECT or EXCEPT of queries with equally many outputs."""
 
     op: Literal["union", "intersect", "except"]
@@ -124,15 +116,13 @@ class Combined:
     parts: tuple[Query, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """VALUES."""
 
     rows: tuple[tuple[Term, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FullJoin:
+class FullJoin(Struct, frozen=True):
     """A FULL JOIN as a query of its own: the left's outputs, then the right's. ``on`` speaks of the two sources."""
 
     left: Source

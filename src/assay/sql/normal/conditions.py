@@ -5,7 +5,7 @@ Each rule holds in SQL's three-valued logic, for *is true* of a whole from *is t
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from assay.sql.normal.algebra import (
     FALSE,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import cast
 
 import sqlglot
+from msgspec import Struct, field
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -31,8 +31,7 @@ from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import TableFacts, World
 
 
-@dataclass(slots=True)
-class From:
+class From(Struct):
     sources: tuple[Source, ...] = ()
     lefts: tuple[LeftJoin, ...] = ()
     where: tuple[Term, ...] = ()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from assay.sql.normal.algebra import FALSE, NULL, ONE, TRUE, Agg, Block, Call, Const, Sub, Term, columns_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, Protocol
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from assay.sql.normal.algebra import NULL, ONE, Agg, Block, Call, Col, Const, Term, substituted

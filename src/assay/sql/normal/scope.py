@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from assay.sql.normal.algebra import Col, Source, Term
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     """What one item of a FROM offers: its alias, and its columns in order."""
 
     alias: str
@@ -19,8 +18,7 @@ class Entry:
     """Columns that USING or NATURAL merged into another item's."""
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """The names of one level, and of the levels round it."""
 
     world: World

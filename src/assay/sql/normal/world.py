@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
 from assay.sql.normal.algebra import (
@@ -36,8 +37,7 @@ _FOLDING = frozenset({"mysql", "mariadb", "tsql", "singlestore", "doris", "starr
 _NOCASE = re.compile(r'(?:"([^"]+)"|`([^`]+)`|\[([^\]]+)\]|(\w+))[^,]*?\bcollate\b', re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableFacts:
+class TableFacts(Struct, frozen=True, kw_only=True):
     """A stored table, names in lower case."""
 
     name: str
@@ -108,8 +108,7 @@ def _kind(declared: str, dialect: str, *, folded: bool) -> str:
     return lowered or "any"
 
 
-@dataclass(slots=True)
-class World:
+class World(Struct):
     """The tables, and every source that was read, by its number."""
 
     schema: DatabaseSchema

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 ColumnKey: TypeAlias = tuple[str, str]
 """A stored table's name and a column's, in lower case."""
@@ -24,8 +25,7 @@ Doubt = Literal[
 tied rows of one table: trying all orders of these shows all its choices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A value in a query's text, and how it is used."""
 
     value: str | int | float
@@ -34,8 +34,7 @@ class Constant:
     """For ``date_part``: ``year``, ``month`` or ``day``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryReading:
+class QueryReading(Struct, frozen=True, kw_only=True):
     """What one query does that matters here."""
 
     doubts: frozenset[Doubt] = frozenset()
@@ -45,8 +44,7 @@ class QueryReading:
     """Its outermost level orders the rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairFacts:
+class PairFacts(Struct, frozen=True, kw_only=True):
     """What two queries and the schema say together."""
 
     first: QueryReading

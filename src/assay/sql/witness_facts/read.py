@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
 from assay.sql.column_clauses import table_clauses
@@ -85,8 +86,7 @@ def _is_deep(tree: exp.Query) -> bool:
     return True
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """What was read so far, of both queries and of the views they use."""
 
     names: SchemaNames

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assay.model import DatabaseSchema
 from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret
@@ -18,8 +19,7 @@ _HOST = re.compile(r"(?:localhost|\d+(?:\.\d+){3}|[\w-]+(?:\.[\w-]+)+):\d+(?:/|\
 _DEPLOYMENT = re.compile(r"(?P<base>.*)/openai/deployments/(?P<name>[^/]+)(?:/chat/completions)?/?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatAddress:
+class ChatAddress(Struct, frozen=True, kw_only=True):
     """The address to which requests for completions are sent."""
 
     address: Address

@@ -6,8 +6,9 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Failure, Prediction, Secret

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
+
+from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Case, DatabaseSchema, TableSchema, quoted
@@ -33,8 +34,7 @@ _PARAGRAPH_END = re.compile(r"(\n[ \t]*\n\s*)")
 _WORD = re.compile(r"[\w-]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """The prompt that is sent for one case."""
 
     text: str
@@ -42,8 +42,7 @@ class Prompt:
     """Which part of the database was left out; None where nothing was."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptTemplate:
+class PromptTemplate(Struct, frozen=True, kw_only=True):
     """A template with its name and text. Equal texts have equal digests."""
 
     name: str

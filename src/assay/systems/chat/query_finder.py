@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from assay.model import Extraction
 from assay.sql.extraction import read_text
 from assay.systems.predictions import extraction_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """An answer, split into its query and its words."""
 
     query: str | None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assay.model import Case, Failure, Prediction, TokenUsage, Turn, TurnAnswer
 from assay.model.blame import has_no_answer

@@ -6,10 +6,12 @@ import json
 import ssl
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from threading import Lock, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.embedded_json import read_json
@@ -49,8 +51,7 @@ _PART = 206
 """Only a part of what was asked for, though nobody asks for a part here: some services cut long answers so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """A server's answer."""
 
     said: dict[str, Any]

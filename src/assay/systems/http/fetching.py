@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import monotonic
+
+from msgspec.structs import replace
 
 from assay.errors import SystemUnusable
 from assay.sdmx.data.observations import DataTrouble

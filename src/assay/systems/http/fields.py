@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 _LISTS = frozenset({"list_type", "type_error.list", "tuple_type", "set_type", "iterable_type"})
 _TEXTS = frozenset({"string_type", "type_error.str"})
@@ -13,8 +14,7 @@ _NOT_TAKEN = frozenset({"extra_forbidden", "value_error.extra", "unexpected_keyw
 _BODY = "body"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldFault:
+class FieldFault(Struct, frozen=True, kw_only=True):
     """What is wrong with one field."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from assay.systems.predictions import QuestionFailed
 
@@ -44,8 +45,7 @@ class TooSlow(QuestionFailed):
     """The answer was not whole within the time limit. Not raised outside this package."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conventions:
+class Conventions(Struct, frozen=True, kw_only=True):
     """The settings in which protocols differ."""
 
     token_header: str = "Authorization"

@@ -6,9 +6,10 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from time import monotonic
 from typing import Any
+
+from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.model import Case, Decision, Prediction

@@ -7,10 +7,11 @@ import os
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Thread
 from time import monotonic
 from typing import IO
+
+from msgspec import Struct
 
 from assay.protections import has_process_groups
 
@@ -20,8 +21,7 @@ _PORTION_BYTES = 64 * 1024
 _REAP_S = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Done(Struct, frozen=True, kw_only=True):
     """How a command ended. ``trouble`` says why it had to be killed; None where it ended by itself."""
 
     status: int

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from assay.errors import CaseFileError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatAnswer:
+class ChatAnswer(Struct, frozen=True, kw_only=True):
     """The content of one completion."""
 
     content: Any = ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+
+class Gap(Struct, frozen=True, kw_only=True):
     """A check that an implementation is known not to pass."""
 
     whose: Literal["ours", "upstream", "never"]
@@ -28,8 +28,7 @@ class HasGaps(Protocol):
 A = TypeVar("A", bound=HasGaps)
 
 
-@dataclass(frozen=True, slots=True)
-class Check(Generic[A]):
+class Check(Struct, Generic[A], frozen=True):
     """One thing that an implementation must hold. ``str()`` is its name."""
 
     name: str

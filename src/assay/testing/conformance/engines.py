@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits
@@ -42,8 +44,7 @@ def hexadecimal(value: bytes) -> str:
     return f"X'{value.hex()}'"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adapter:
+class Adapter(Struct, frozen=True, kw_only=True):
     """One engine and a database to try it on.
 
     ``url`` is an empty database, ``absent`` one that is not there (its password, if any, must not

@@ -6,8 +6,10 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction
@@ -29,8 +31,7 @@ _NAMES = FieldNames()
 _BYTES = (0x00, 0x0A, 0x22, 0x7B, 0xFF)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormatAdapter:
+class FormatAdapter(Struct, frozen=True, kw_only=True):
     """One case format, with a file of questions, one of predictions, or both."""
 
     format: Callable[[], CaseFormat]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.errors import UsageError
 from assay.model import Execution, Failure, MetricInfo, PairTiming, Score
@@ -15,8 +17,7 @@ from assay.testing.conformance.situations import GOLD, Situation, situations
 _TIMINGS = (PairTiming(gold_s=0.2, predicted_s=0.1), PairTiming(gold_s=0.2, predicted_s=0.4))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricAdapter:
+class MetricAdapter(Struct, frozen=True, kw_only=True):
     """One metric: its class, or what makes an instance of it without arguments."""
 
     metric: Callable[[], Metric]

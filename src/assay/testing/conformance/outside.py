@@ -13,9 +13,10 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.ports import Engine
 
@@ -90,8 +91,7 @@ _UNLOCKING = (
 """Tried first: a statement that lifts a wall must be refused, or lift nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trespass:
+class Trespass(Struct, frozen=True):
     """A query that reached what it must not."""
 
     reach: Reach

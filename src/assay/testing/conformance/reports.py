@@ -6,8 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from xml.etree import ElementTree
+
+from msgspec import Struct, field
 
 from assay.model import (
     Aggregates,
@@ -46,8 +47,7 @@ _MARKUP = (".html", ".htm", ".xhtml", ".xml", ".svg", ".md")
 _TABLES = {".csv": ",", ".tsv": "\t"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportAdapter:
+class ReportAdapter(Struct, frozen=True, kw_only=True):
     """One report format: its class, and runs of your own to draw beside the kit's (`assay.load_run(...).record`)."""
 
     reporter: Callable[[], Reporter]

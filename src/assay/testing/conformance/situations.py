@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 from assay.model import Blame, Case, Comparison, Execution, Failure, FailureKind, Prediction, Result, Row
 from assay.ports import Executions
@@ -24,8 +25,7 @@ _ODD: tuple[Row, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Situation(Struct, frozen=True, kw_only=True):
     """One case with all that a metric is given."""
 
     name: str

@@ -6,8 +6,9 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from threading import Barrier
+
+from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model import Case, Exchange, Prediction
@@ -27,8 +28,7 @@ _ODD = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemAdapter:
+class SystemAdapter(Struct, frozen=True, kw_only=True):
     """One system, and what to ask it.
 
     ``open`` opens it anew, as a run does: ``lambda: MySystem.open("mine:…", SystemOptions())``. ``unusable`` opens one

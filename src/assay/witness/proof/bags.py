@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import permutations
+
+from msgspec.structs import replace
 
 from assay.sql.normal.algebra import (
     Agg,

@@ -8,12 +8,12 @@ queries are equivalent up to N rows a table where no values make the bags of row
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
 
 import z3
+from msgspec import Struct
 
 from assay.sql.normal.algebra import (
     NULL,
@@ -46,8 +46,7 @@ TIMEOUT_MS = 10_000
 Env = Mapping[Col, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """A combination of rows of the sources: when it is there, and its columns."""
 
     there: Any

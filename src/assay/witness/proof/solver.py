@@ -8,10 +8,10 @@ the solver finds impossible is impossible; what it finds possible need not be.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import z3
+from msgspec import Struct, field
 
 from assay.sql.normal.algebra import Agg, Block, Call, Col, Const, Sub, Term, parts_of
 from assay.sql.normal.conditions import holds, is_truth
@@ -31,8 +31,7 @@ Value = tuple[Any, Any]
 """Whether it is NULL, and what it is otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoder:
+class Encoder(Struct, frozen=True):
     """Encodes terms; ``column`` gives a column's value, ``other`` that of an aggregate or a subquery."""
 
     world: World
@@ -40,7 +39,7 @@ class Encoder:
     column: Callable[[Col], Value]
     other: Callable[[Term], Value]
     exists: Callable[[Sub], Any]
-    _known: dict[int, tuple[Term, Value]] = field(default_factory=dict, compare=False, repr=False)
+    _known: dict[int, tuple[Term, Value]] = field(default_factory=dict)
     """Values by the terms' identities: a term within a term is looked at several times, which doubles at each level."""
 
     def value(self, term: Term) -> Value:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import z3
+from msgspec import Struct, field
 
 from assay.sql.normal.algebra import Agg
 from assay.sql.normal.stopping import NotCovered
@@ -15,16 +15,14 @@ from assay.sql.normal.world import World
 from assay.witness.proof.solver import NO, YES, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A row of symbols: when it is there, and its cells."""
 
     there: Any
     cells: tuple[Value, ...]
 
 
-@dataclass(slots=True)
-class Tables:
+class Tables(Struct):
     """The tables of symbols."""
 
     world: World

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from random import Random
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Proof, Row
 from assay.model.suite import SuiteAssumption
@@ -35,16 +37,14 @@ _MOST_JUDGED = 40
 _SHUFFLES = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """A query that the databases should tell from gold."""
 
     query: str
     kind: Literal["answer", "neighbour"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class Chosen(Struct, frozen=True, kw_only=True):
     """A database that is kept."""
 
     rows: tuple[tuple[Row, ...], ...]
@@ -53,8 +53,7 @@ class Chosen:
     keeps: SuiteAssumption
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distilled:
+class Distilled(Struct, frozen=True, kw_only=True):
     """What was found for one gold."""
 
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -65,8 +64,7 @@ class Distilled:
     why: str = ""
 
 
-@dataclass(slots=True)
-class _Candidate:
+class _Candidate(Struct):
     database: Database
     keeps: SuiteAssumption
     told: set[int] = field(default_factory=set)
