@@ -51,6 +51,7 @@ from assay.runs.compare.metric_differences import compare_groups, compare_metric
 from assay.runs.compare.same_cases import pair_cases
 from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import save_run
+from assay.runs.summarize import summaries_of
 from assay.sdmx.gc_pause import collector_paused
 
 BOUND_S = 10.0
@@ -74,8 +75,9 @@ def made_run(cases: int, *, seed: int, name: str) -> Run:
             name=name,
         ),
         provenance=Provenance(assay_version=assay.__version__, python_version="3", platform="made up"),
+        summaries=summaries_of(evidence),
         evidence=evidence,
-        aggregates=aggregate(evidence, [registry.metric(one) for one in METRICS]),
+        aggregates=aggregate(summaries_of(evidence), [registry.metric(one) for one in METRICS]),
     )
 
 

@@ -37,6 +37,7 @@ from assay.model import (
     Verdict,
 )
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.summarize import summaries_of
 
 BYTES, PAINT_MS, ANSWER_MS = 15_000_000, 1500.0, 100.0
 METRICS = ("match", "non_empty_match", "bird_ex", "bird_soft_f1", "spider_ex", "same_row_count")
@@ -137,8 +138,14 @@ def made_up_run(cases: int) -> Run:
     evidence = tuple(made_up(number, source) for number in range(cases))
     settings = RunSettings(cases="made up", predictions="made up", database="", metrics=METRICS, limits=Limits())
     provenance = Provenance(assay_version="", python_version="", platform="")
-    numbers = aggregate(evidence, [registry.metric(name) for name in METRICS])
-    return Run(settings=settings, provenance=provenance, evidence=evidence, aggregates=numbers)
+    numbers = aggregate(summaries_of(evidence), [registry.metric(name) for name in METRICS])
+    return Run(
+        settings=settings,
+        provenance=provenance,
+        summaries=summaries_of(evidence),
+        evidence=evidence,
+        aggregates=numbers,
+    )
 
 
 def measured(path: Path, rounds: int) -> dict[str, float]:

@@ -32,6 +32,7 @@ from assay.model import (
     Verdict,
 )
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.summarize import summaries_of
 
 TABLES = """
 CREATE TABLE client(id INTEGER PRIMARY KEY, name TEXT, city TEXT, points INTEGER);
@@ -146,7 +147,12 @@ def large_run(seed: Run, count: int = 10_000) -> Run:
         case = replace(item.case, id=f"n-{number:05}", question=f"{item.case.question} (number {number})")
         items.append(replace(item, case=case, prediction=replace(item.prediction, case_id=case.id)))
     metrics = [registry.metric(name) for name in seed.settings.metrics]
-    return replace(seed, evidence=tuple(items), aggregates=aggregate(items, metrics))
+    return replace(
+        seed,
+        summaries=summaries_of(tuple(items)),
+        evidence=tuple(items),
+        aggregates=aggregate(summaries_of(items), metrics),
+    )
 
 
 ATTACKS = (
@@ -187,7 +193,12 @@ def first_of(seed: Run, count: int) -> Run:
     """The first cases of a run; none for 0."""
     items = seed.evidence[:count]
     metrics = [registry.metric(name) for name in seed.settings.metrics]
-    return replace(seed, evidence=tuple(items), aggregates=aggregate(items, metrics))
+    return replace(
+        seed,
+        summaries=summaries_of(tuple(items)),
+        evidence=tuple(items),
+        aggregates=aggregate(summaries_of(items), metrics),
+    )
 
 
 def extreme_run(seed: Run) -> Run:
@@ -210,7 +221,7 @@ def extreme_run(seed: Run) -> Run:
         cause = long if item.verdict.outcome == "incorrect" else None
         items.append(replace(item, case=case, prediction=prediction, cause=cause))
     metrics = [registry.metric(name) for name in seed.settings.metrics]
-    numbers = aggregate(items, metrics)
+    numbers = aggregate(summaries_of(items), metrics)
     huge = Count(name="much" * 20, count=1_234_567_890, case_ids=(items[0].case.id,))
     numbers = replace(numbers, cases=1_234_567_890, correct=987_654_321, near_misses=(*numbers.near_misses, huge))
     gates = (
@@ -219,7 +230,14 @@ def extreme_run(seed: Run) -> Run:
         ),
     )
     settings = replace(seed.settings, name="n" * 110)
-    return replace(seed, evidence=tuple(items), aggregates=numbers, settings=settings, gates=gates)
+    return replace(
+        seed,
+        summaries=summaries_of(tuple(items)),
+        evidence=tuple(items),
+        aggregates=numbers,
+        settings=settings,
+        gates=gates,
+    )
 
 
 def renamed(run: Run, name: str) -> Run:
@@ -251,7 +269,13 @@ def hostile_run() -> Run:
         limits=Limits(),
     )
     provenance = Provenance(assay_version=attack, python_version=attack, platform=attack)
-    return Run(settings=settings, provenance=provenance, evidence=tuple(items), aggregates=aggregate(items, metrics))
+    return Run(
+        settings=settings,
+        provenance=provenance,
+        summaries=summaries_of(tuple(items)),
+        evidence=tuple(items),
+        aggregates=aggregate(summaries_of(items), metrics),
+    )
 
 
 def _hostile(text: str, id_: str, metrics: Sequence[_Named]) -> Evidence:

@@ -29,6 +29,7 @@ from assay.model import (
     Verdict,
 )
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.summarize import summaries_of
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ def make_run(
     return Run(
         settings=settings,
         provenance=replace(PROVENANCE, unmatched_predictions=tuple(unmatched)),
+        summaries=summaries_of(tuple(evidence)),
         evidence=tuple(evidence),
-        aggregates=aggregate(evidence, metrics),
+        aggregates=aggregate(summaries_of(evidence), metrics),
     )
 
 

@@ -41,6 +41,7 @@ from assay.model import (
 )
 from assay.model.selection import DatasetSelection, DimensionSelection
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.summarize import summaries_of
 from assay.stats import wilson_interval
 
 
@@ -332,10 +333,11 @@ def turn_groups(turns: Sequence[TurnScore]) -> tuple[Group, ...]:
 
 
 def make_selection_run(items: Sequence[Evidence], *, settings: RunSettings = SETTINGS) -> Run:
-    numbers = aggregate(items, METRICS)
+    numbers = aggregate(summaries_of(items), METRICS)
     return Run(
         settings=settings,
         provenance=PROVENANCE,
+        summaries=summaries_of(tuple(items)),
         evidence=tuple(items),
         aggregates=replace(numbers, selection=totals_of(items)),
     )

@@ -30,6 +30,7 @@ from assay.reports.views.run_build import view_of
 from assay.reports.views.times import TimeRow, time_rows
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import spread_of
+from assay.runs.summarize import summaries_of
 
 
 def rows_of(run: Run, **times: list[float]) -> tuple[TimeRow, ...]:
@@ -128,7 +129,7 @@ def test_the_steadiness_of_repeated_answers_leads_to_them(
         *asked("d", wrong_case, right_case),
     ]
     run = build_run(evidence)
-    numbers = replace(run.aggregates, repeats=repeat_totals(evidence, asked=2))
+    numbers = replace(run.aggregates, repeats=repeat_totals(summaries_of(evidence), asked=2))
     run = replace(run, aggregates=numbers, settings=replace(run.settings, repeats=2))
     page = HtmlReporter().render(run).decode()
     (facet,) = [facet for facet in index_of(page)["facets"] if facet["name"] == "steady"]

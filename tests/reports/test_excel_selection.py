@@ -45,6 +45,7 @@ from assay.reports.excel.page import CELL_LIMIT
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.text.selections import details
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.summarize import summaries_of
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -205,8 +206,9 @@ def make_run(evidence: Sequence[Evidence], *, totals: SelectionTotals = TOTALS) 
             started_at="2026-03-01T09:30:00Z",
             wall_time_s=1.42,
         ),
+        summaries=summaries_of(tuple(evidence)),
         evidence=tuple(evidence),
-        aggregates=replace(aggregate(evidence, METRICS), selection=totals),
+        aggregates=replace(aggregate(summaries_of(evidence), METRICS), selection=totals),
     )
 
 

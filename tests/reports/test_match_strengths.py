@@ -13,6 +13,8 @@ import pytest
 from msgspec.structs import replace
 from python_calamine import CalamineWorkbook
 
+from assay.runs.summarize import summaries_of
+
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
 
@@ -76,7 +78,10 @@ def match(item: Evidence, strength: Strength, found: Refutation | None) -> Evide
 
 def with_evidence(run: Run, evidence: Sequence[Evidence]) -> Run:
     return replace(
-        run, evidence=tuple(evidence), aggregates=aggregate(evidence, [MetricInfo(name="match", binary=True)])
+        run,
+        summaries=summaries_of(tuple(evidence)),
+        evidence=tuple(evidence),
+        aggregates=aggregate(summaries_of(evidence), [MetricInfo(name="match", binary=True)]),
     )
 
 

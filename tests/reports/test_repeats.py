@@ -9,6 +9,7 @@ from assay.reports.console.run import plain_summary
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.views.run_build import view_of
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.summarize import summaries_of
 from drawing import draw_summary
 
 
@@ -45,8 +46,9 @@ def run_of(repeats: int) -> Run:
             repeats=repeats,
         ),
         provenance=Provenance(assay_version="0.1.0", python_version="3.11", platform="linux"),
+        summaries=summaries_of(evidence),
         evidence=evidence,
-        aggregates=aggregate(evidence, METRICS, repeats=repeats),
+        aggregates=aggregate(summaries_of(evidence), METRICS, repeats=repeats),
     )
 
 

@@ -18,6 +18,8 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
+from assay.runs.summarize import summaries_of
+
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
 
@@ -127,7 +129,7 @@ def repeats_run(large_run: Run, build_run: Make) -> Run:
     return replace(
         made,
         settings=replace(made.settings, repeats=3),
-        aggregates=aggregate(items, names, repeats=3),
+        aggregates=aggregate(summaries_of(items), names, repeats=3),
     )
 
 
@@ -572,7 +574,15 @@ def two_runs(large_run: Run) -> tuple[Run, Run]:
         outcome = replace(given, case=item.case, prediction=replace(given.prediction, case_id=item.case.id))
         others.append(item if item.outcome == "unscored" else outcome)
     names = [_Named(name=summary.metric) for summary in large_run.aggregates.overall.metrics]
-    return tuple(replace(large_run, evidence=tuple(one), aggregates=aggregate(one, names)) for one in (items, others))  # type: ignore[return-value]
+    return tuple(
+        replace(
+            large_run,
+            summaries=summaries_of(tuple(one)),
+            evidence=tuple(one),
+            aggregates=aggregate(summaries_of(one), names),
+        )
+        for one in (items, others)
+    )  # type: ignore[return-value]
 
 
 def signed(value: float | None) -> str:

@@ -25,6 +25,7 @@ from assay.model import (
     Verdict,
 )
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.summarize import summaries_of
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 
@@ -67,7 +68,7 @@ def case(
 
 
 def test_an_unscored_case_is_in_no_denominator_but_is_counted() -> None:
-    numbers = aggregate([case("a", 1), case("b", 0), case("c", None), case("d")], [MATCH])
+    numbers = aggregate(summaries_of([case("a", 1), case("b", 0), case("c", None), case("d")]), [MATCH])
     rate = numbers.overall.rate("match")
     assert rate is not None
     assert (rate.n, rate.numerator, rate.unscored, rate.value) == (2, 1, 2, 0.5)
@@ -77,14 +78,14 @@ def test_an_unscored_case_is_in_no_denominator_but_is_counted() -> None:
 
 def test_an_empty_denominator_has_no_value_and_no_interval() -> None:
     for evidence in ([], [case("a", None, failure=GOLD_ERROR)]):
-        rate = aggregate(evidence, [MATCH]).overall.rate("match")
+        rate = aggregate(summaries_of(evidence), [MATCH]).overall.rate("match")
         assert rate is not None
         assert (rate.n, rate.numerator, rate.value, rate.low, rate.high) == (0, 0, None, None, None)
 
 
 def test_groups_are_in_order_of_difficulty_then_name_then_none() -> None:
     words = ["zesty", None, "extra", "hard", "Easy", "medium", "alpha"]
-    numbers = aggregate([case(str(i), 1, difficulty=word) for i, word in enumerate(words)], [MATCH])
+    numbers = aggregate(summaries_of([case(str(i), 1, difficulty=word) for i, word in enumerate(words)]), [MATCH])
     assert [group.name for group in numbers.by_difficulty] == [
         "Easy",
         "medium",
@@ -94,41 +95,41 @@ def test_groups_are_in_order_of_difficulty_then_name_then_none() -> None:
         "zesty",
         None,
     ]
-    birds = aggregate([case(w, 1, difficulty=w) for w in ("challenging", "simple", "moderate")], [MATCH])
+    birds = aggregate(summaries_of([case(w, 1, difficulty=w) for w in ("challenging", "simple", "moderate")]), [MATCH])
     assert [group.name for group in birds.by_difficulty] == ["simple", "moderate", "challenging"]
 
 
 def test_databases_and_tags_are_in_order_of_name_even_where_they_sound_like_difficulties() -> None:
     evidence = [case("1", 1, database="hard", tags=("b", "a", "a")), case("2", 0, database="alpha", tags=("easy",))]
-    numbers = aggregate(evidence, [MATCH])
+    numbers = aggregate(summaries_of(evidence), [MATCH])
     assert [group.name for group in numbers.by_database] == ["alpha", "hard"]
     assert [(group.name, group.cases) for group in numbers.by_tag] == [("a", 1), ("b", 1), ("easy", 1)]
 
 
 def test_a_kind_that_no_case_has_gives_no_groups() -> None:
-    numbers = aggregate([case("1", 1)], [MATCH])
+    numbers = aggregate(summaries_of([case("1", 1)]), [MATCH])
     assert (numbers.by_difficulty, numbers.by_database, numbers.by_tag) == ((), (), ())
 
 
 def test_disagreements_name_the_cases_on_each_side_and_leave_unscored_ones_out() -> None:
     evidence = [case("a", 1, 1, 0.5), case("b", 0, 1, 0.5), case("c", 1, 0), case("d", 0, 0), case("e", None, 1)]
-    (found,) = aggregate(evidence, [MATCH, EX, F1]).disagreements
+    (found,) = aggregate(summaries_of(evidence), [MATCH, EX, F1]).disagreements
     assert (found.first, found.second, found.both, found.neither) == ("match", "bird_ex", 1, 1)
     assert (found.only_first, found.only_second) == (("c",), ("b",))
 
 
 def test_metrics_that_agree_everywhere_have_no_disagreement() -> None:
-    assert aggregate([case("a", 1, 1), case("b", 0, 0)], [MATCH, EX]).disagreements == ()
+    assert aggregate(summaries_of([case("a", 1, 1), case("b", 0, 0)]), [MATCH, EX]).disagreements == ()
 
 
 def test_means_get_the_interval_that_fits_their_range() -> None:
     evidence = [case(str(i), 1, 1, value) for i, value in enumerate((0.2, 0.4, 1.0, 0.9))]
-    rate = aggregate(evidence, [F1]).overall.rate("bird_soft_f1")
+    rate = aggregate(summaries_of(evidence), [F1]).overall.rate("bird_soft_f1")
     assert rate is not None
     assert rate.value == pytest.approx(0.625)
     assert (rate.low, rate.high) == bounded_mean_interval((0.2, 0.4, 1.0, 0.9))
     evidence.append(case("reward", 1, 1, 1.25))
-    rate = aggregate(evidence, [F1]).overall.rate("bird_soft_f1")
+    rate = aggregate(summaries_of(evidence), [F1]).overall.rate("bird_soft_f1")
     assert rate is not None
     assert (rate.low, rate.high) == mean_interval((0.2, 0.4, 1.0, 0.9, 1.25))
 
@@ -140,7 +141,7 @@ def test_failures_are_counted_once_a_case_by_blame_and_kind() -> None:
         case("b", 0, failure=timeout),
         case("c", 1, gold_failures=[None, GOLD_ERROR]),
     ]
-    numbers = aggregate(evidence, [MATCH])
+    numbers = aggregate(summaries_of(evidence), [MATCH])
     assert [(count.name, count.count, count.case_ids) for count in numbers.failures] == [
         ("gold: error", 2, ("a", "c")),
         ("system: timeout", 1, ("b",)),
@@ -149,7 +150,9 @@ def test_failures_are_counted_once_a_case_by_blame_and_kind() -> None:
 
 def test_an_unanswered_case_is_incorrect_and_counted_as_unanswered() -> None:
     silence = Failure(stage="load", kind="unanswered", blame="system", message="no prediction has this id")
-    numbers = aggregate([case("a", 0, prediction_failure=silence, failure=silence), case("b", 1)], [MATCH])
+    numbers = aggregate(
+        summaries_of([case("a", 0, prediction_failure=silence, failure=silence), case("b", 1)]), [MATCH]
+    )
     assert (numbers.unanswered, numbers.incorrect) == (1, 1)
     assert [count.name for count in numbers.failures] == ["system: unanswered"]
 
@@ -160,7 +163,7 @@ def test_flags_near_misses_and_causes_name_their_cases_most_frequent_first() -> 
         case("b", 0, flags=["vacuous", "timeout"], near=["order_only", "type_only", "type_only"], cause="join"),
         case("c", 0, near=["type_only"]),
     ]
-    numbers = aggregate(evidence, [MATCH])
+    numbers = aggregate(summaries_of(evidence), [MATCH])
     assert [(c.name, c.case_ids) for c in numbers.flags] == [("vacuous", ("a", "b")), ("timeout", ("b",))]
     assert [(c.name, c.case_ids) for c in numbers.near_misses] == [("type_only", ("b", "c")), ("order_only", ("b",))]
     assert [(c.name, c.count) for c in numbers.causes] == [("join", 1)]
@@ -175,7 +178,7 @@ def test_a_yes_no_metric_that_gives_something_else_is_named(metric: Named, value
         scores=(Score(metric=metric.name, value=value),),
     )
     with pytest.raises(UsageError, match=r"'match'.*'x7'"):
-        aggregate([broken], [metric])
+        aggregate(summaries_of([broken]), [metric])
 
 
 def test_a_benchmark_is_aggregated_in_a_moment() -> None:
@@ -202,7 +205,7 @@ def test_a_benchmark_is_aggregated_in_a_moment() -> None:
     seconds = []
     for _ in range(3):
         start = time.process_time()
-        aggregate(evidence, metrics)
+        aggregate(summaries_of(evidence), metrics)
         seconds.append(time.process_time() - start)
     assert min(seconds) < 2, "60 ms is the aim; the slack is for a machine that shares its cores"
     print(f"aggregated in {min(seconds) * 1000:.1f} ms, first {seconds[0] * 1000:.1f} ms")
@@ -214,13 +217,15 @@ def test_times_are_summed_up_over_the_cases_that_have_them() -> None:
         return replace(item, prediction=Prediction(case_id=name, query="SELECT 1", timings_s=timings))
 
     numbers = aggregate(
-        [
-            timed("a", "easy", ("llm_time", 9.0), ("total_execution_time", 1.0)),
-            timed("b", "easy", ("Total Execution Time", 4.0)),
-            timed("c", "easy"),
-            timed("d", "hard", ("total_execution_time", 2.0)),
-            timed("e", "extra", ("total_execution_time", float("nan"))),
-        ],
+        summaries_of(
+            [
+                timed("a", "easy", ("llm_time", 9.0), ("total_execution_time", 1.0)),
+                timed("b", "easy", ("Total Execution Time", 4.0)),
+                timed("c", "easy"),
+                timed("d", "hard", ("total_execution_time", 2.0)),
+                timed("e", "extra", ("total_execution_time", float("nan"))),
+            ]
+        ),
         [MATCH],
     )
     easy, hard, extra = numbers.by_difficulty
@@ -239,14 +244,16 @@ def test_tokens_and_cost_are_summed_over_the_answers_that_say_them() -> None:
         item = case(name, 1)
         return replace(item, prediction=replace(item.prediction, tokens=tokens, cost_usd=cost_usd))
 
-    assert aggregate([answer("a"), answer("b")], [MATCH]).usage is None
+    assert aggregate(summaries_of([answer("a"), answer("b")]), [MATCH]).usage is None
     numbers = aggregate(
-        [
-            answer("a", TokenUsage(input=10, output=2), 0.25),
-            answer("b", TokenUsage(input=5, total=9)),
-            answer("c"),
-            answer("d", cost_usd=0.5),
-        ],
+        summaries_of(
+            [
+                answer("a", TokenUsage(input=10, output=2), 0.25),
+                answer("b", TokenUsage(input=5, total=9)),
+                answer("c"),
+                answer("d", cost_usd=0.5),
+            ]
+        ),
         [MATCH],
     )
     assert numbers.usage == UsageTotals(

@@ -14,13 +14,9 @@ from msgspec.structs import replace
 
 from assay import Run, evaluate, judge, load_run
 from assay.cases import load_predictions
-from assay.model import Case, MetricInfo, Prediction
+from assay.model import Case, Prediction
 from assay.model.decision import holds_nothing
 from assay.registry import case_formats
-from assay.runs.aggregate.totals import aggregate
-from assay.runs.store.codec import encode_evidence
-from assay.runs.store.fact_table import FactColumns
-from assay.runs.store.facts import FactReader
 
 BLANK = (
     *(
@@ -134,16 +130,13 @@ def test_published_metrics_score_a_blank_text_as_their_scripts_do(judged: Callab
     assert values("") == values("-- hm") == [0.0, 1.0]  # SQLite runs it, and gives no rows
 
 
-def test_a_stored_run_its_facts_and_its_table_say_the_same(judged: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_stored_run_its_summaries_and_its_table_agree(judged: Callable[..., Run], tmp_path: Path) -> None:
     tables = []
     for name, answer in (("null", None), ("blank", " "), ("comment", "-- hm")):
         run = judged(answer, output=tmp_path / name)
-        assert load_run(tmp_path / name).aggregates == run.aggregates
-        reader, facts = FactReader(), FactColumns(len(run.evidence))
-        for place, item in enumerate(run.evidence):
-            facts.put(place, reader.read_alone(encode_evidence(item)))
-        again = aggregate(facts, [MetricInfo(name="match", binary=True)], penalties=[5])
-        assert (again.unanswered, again.failures) == (run.aggregates.unanswered, run.aggregates.failures)
+        stored = load_run(tmp_path / name)
+        assert stored.aggregates == run.aggregates
+        assert list(stored.record.summaries) == list(run.record.summaries)
         with duckdb.connect() as connection:
             query = f"SELECT case_id, outcome, given, cause FROM '{tmp_path / name / 'results.parquet'}' ORDER BY 1"
             tables.append(connection.execute(query).fetchall())

@@ -8,8 +8,8 @@ import pytest
 
 from assay.model import Case, Cause, Diagnosis, Evidence, Prediction, Verdict
 from assay.runs.aggregate.causes import cause_groups
-from assay.runs.store.codec import encode_evidence
-from assay.runs.store.facts import FactReader
+from assay.runs.store.codec import decode_evidence, encode_evidence
+from assay.runs.summarize import summaries_of
 from assay.sql.features import features_of
 
 GOLDS = ("SELECT a FROM t", "SELECT COUNT(*) FROM t JOIN u ON t.i = u.i", "SELECT a FROM t ORDER BY b LIMIT 1")
@@ -44,7 +44,7 @@ def test_groups_count_each_wrong_case_once_by_its_cause(seed: int) -> None:
     draw = random.Random(seed)
     evidence = [item(draw, number) for number in range(40)]
     wrong = [one for one in evidence if one.cause]
-    groups = cause_groups(evidence)
+    groups = cause_groups(summaries_of(evidence))
     for group in groups:
         assert group.count == len(set(group.case_ids)) == sum(count for _, count in group.causes)
     by_kind = {kind: [one for one in groups if one.kind == kind] for kind in ("difficulty", "database", "feature")}
@@ -54,12 +54,11 @@ def test_groups_count_each_wrong_case_once_by_its_cause(seed: int) -> None:
     assert sum(one.count for one in by_kind["feature"]) == expected
 
 
-def test_the_facts_of_a_stored_run_give_the_same_groups() -> None:
+def test_evidence_that_was_stored_gives_the_same_groups() -> None:
     draw = random.Random(3)
     evidence = [item(draw, number) for number in range(30)]
-    reader = FactReader()
-    facts = [reader.read(encode_evidence(one), one.case, one.prediction) for one in evidence]
-    assert cause_groups(facts) == cause_groups(evidence)
+    stored = [decode_evidence(encode_evidence(one)) for one in evidence]
+    assert cause_groups(summaries_of(stored)) == cause_groups(summaries_of(evidence))
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
 from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import load_run, save_run
+from assay.runs.summarize import summaries_of
 
 
 class Named:
@@ -111,8 +112,9 @@ def run(
             engine_versions=(Fingerprint(name="sqlite", digest=engine),),
             inputs=tuple(Fingerprint(name=file, digest=digest) for file, digest in inputs),
         ),
+        summaries=summaries_of(evidence),
         evidence=evidence,
-        aggregates=aggregate(evidence, [Named(metric) for metric in metrics]),
+        aggregates=aggregate(summaries_of(evidence), [Named(metric) for metric in metrics]),
     )
 
 

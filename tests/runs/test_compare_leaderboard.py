@@ -12,6 +12,7 @@ from assay.reports.views.diff_build import view_of_diff
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
+from assay.runs.summarize import summaries_of
 from assay.stats import clusters_needed
 
 
@@ -41,7 +42,13 @@ def run(
         cases="c", predictions="p", database="sqlite:///x", metrics=("match",), limits=Limits(), name=name
     )
     provenance = Provenance(assay_version="1", python_version="3", platform="x")
-    return Run(settings=settings, provenance=provenance, evidence=evidence, aggregates=aggregate(evidence, [Match()]))
+    return Run(
+        settings=settings,
+        provenance=provenance,
+        summaries=summaries_of(evidence),
+        evidence=evidence,
+        aggregates=aggregate(summaries_of(evidence), [Match()]),
+    )
 
 
 def shares(right: int, of: int = 100) -> list[float]:

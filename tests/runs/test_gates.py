@@ -37,6 +37,7 @@ from assay.runs.aggregate.totals import aggregate
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics
 from assay.runs.gates.results import evaluate_gates
 from assay.runs.metric_infos import info_of
+from assay.runs.summarize import summaries_of
 from assay.scoring.selections.metrics import selection_metrics
 
 PROVENANCE = Provenance(assay_version="0", python_version="3", platform="x")
@@ -66,7 +67,13 @@ def run_of(*evidence: Evidence, metrics: Sequence[Named] = (Named("match"),)) ->
     settings = RunSettings(
         cases="c", predictions="p", database="d", metrics=tuple(one.name for one in metrics), limits=Limits()
     )
-    return Run(settings=settings, provenance=PROVENANCE, evidence=evidence, aggregates=aggregate(evidence, metrics))
+    return Run(
+        settings=settings,
+        provenance=PROVENANCE,
+        summaries=summaries_of(evidence),
+        evidence=evidence,
+        aggregates=aggregate(summaries_of(evidence), metrics),
+    )
 
 
 def right_and_wrong(right: int, wrong: int, unscored: int = 0) -> Run:

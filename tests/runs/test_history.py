@@ -28,6 +28,7 @@ from assay.runs.history import (
     started_at,
 )
 from assay.runs.store.folder import save_run
+from assay.runs.summarize import summaries_of
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,9 @@ def run_of(
             started_at=at,
             wall_time_s=1.5,
         ),
+        summaries=summaries_of(tuple(evidence)),
         evidence=tuple(evidence),
-        aggregates=aggregate(evidence, [Named(metric) for metric in metrics]),
+        aggregates=aggregate(summaries_of(evidence), [Named(metric) for metric in metrics]),
     )
 
 

@@ -35,6 +35,7 @@ from assay.runs.aggregate.totals import aggregate
 from assay.runs.store import journal_lines, kept_lines
 from assay.runs.store.folder import load_run, save_run
 from assay.runs.store.kept_lines import LazyEvidence
+from assay.runs.summarize import summaries_of
 
 CELLS = (Decimal("1.10"), date(2024, 2, 29), b"\x00", float("inf"), 2**70, "\udcff", None, True, 0.5, "é")
 
@@ -63,8 +64,9 @@ def made_run(count: int) -> Run:
     return Run(
         settings=RunSettings(cases="c", predictions="p", database="", metrics=("match",), limits=Limits()),
         provenance=Provenance(assay_version="1", python_version="3", platform="linux"),
+        summaries=summaries_of(evidence),
         evidence=evidence,
-        aggregates=aggregate(evidence, []),
+        aggregates=aggregate(summaries_of(evidence), []),
     )
 
 
@@ -110,8 +112,8 @@ def test_it_is_a_sequence_like_the_tuple_that_was_stored(run: Run) -> None:
 def test_other_evidence_is_not_equal(run: Run) -> None:
     assert run.evidence != known()[:-1]
     assert run.evidence != (*known()[:-1], made(99))
-    assert replace(run, evidence=known()) == run
-    assert replace(run, evidence=known()[1:]) != run
+    assert replace(run, summaries=summaries_of(known()), evidence=known()) == run
+    assert replace(run, summaries=summaries_of(known()[1:]), evidence=known()[1:]) != run
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda run: pickle.loads(pickle.dumps(run))])

@@ -17,9 +17,6 @@ from assay.cli.app import run_command_line
 from assay.errors import InputError, UsageError
 from assay.model import Aggregates, Case, Decision, Exchange, Gates, Given, MetricInfo, Prediction
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.store.codec import encode_evidence
-from assay.runs.store.fact_table import FactColumns
-from assay.runs.store.facts import FactReader
 
 GOLD = "SELECT a FROM t"
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -254,17 +251,17 @@ def test_a_conversation_is_right_where_every_turn_is(judged: Callable[..., Run])
     assert run.check(Gates(minimum=(("interaction_match", 0.5),)))[0].passed
 
 
-def test_the_facts_of_a_large_run_give_the_same_numbers(every: Callable[..., Run], judged: Callable[..., Run]) -> None:
+def test_a_stored_run_gives_the_same_numbers(
+    every: Callable[..., Run], judged: Callable[..., Run], tmp_path: Path
+) -> None:
     talks = judged([*talk(2, "a"), *talk(2, "b")], {"a-1": GOLD, "a-2": GOLD, "b-1": GOLD, "b-2": "SELECT 0"})
-    for run in (every(), talks):
-        reader, table = FactReader(), FactColumns(len(run.evidence))
-        for place, item in enumerate(run.evidence):
-            table.put(place, reader.read_alone(encode_evidence(item)))
-        metrics = [MetricInfo(name="match", binary=True)]
-        of_facts: Aggregates = aggregate(table, metrics)
-        of_evidence = aggregate(tuple(run.evidence), metrics)
-        assert of_facts.reliability == of_evidence.reliability
-        assert of_facts.conversations == of_evidence.conversations
+    for name, run in (("every", every()), ("talks", talks)):
+        run.save(tmp_path / name)
+        stored = assay.load_run(tmp_path / name).record
+        again: Aggregates = aggregate(stored.summaries, [MetricInfo(name="match", binary=True)])
+        made = aggregate(run.record.summaries, [MetricInfo(name="match", binary=True)])
+        assert again.reliability == made.reliability
+        assert again.conversations == made.conversations
 
 
 def test_two_runs_differ_by_declining(judged: Callable[..., Run]) -> None:

@@ -23,6 +23,7 @@ from assay.model import Comparison as Compared
 from assay.runs.aggregate.repeats import repeat_totals, repeated
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.asking import ask
+from assay.runs.summarize import summaries_of
 from assay.stats import bounded_mean_interval, wilson_interval
 
 
@@ -62,7 +63,7 @@ RUN = [*answers("a", 1, 1, 1), *answers("b", 0, 0, 0), *answers("c", 1, 0, 0), *
 
 
 def test_a_rate_is_over_questions_each_by_the_mean_of_its_scored_answers() -> None:
-    numbers = aggregate([*RUN, *answers("e", None, None, None)], [MATCH], repeats=3)
+    numbers = aggregate(summaries_of([*RUN, *answers("e", None, None, None)]), [MATCH], repeats=3)
     rate = numbers.overall.rate("match")
     means = [1.0, 0.0, 1 / 3, 1.0]
     assert rate is not None
@@ -76,13 +77,13 @@ def test_equal_answers_make_no_interval_narrower() -> None:
     """What asking again says of a question that is always answered alike: nothing of other questions."""
     evidence = [one for name, right in zip("abcdefgh", (1, 1, 0, 1, 0, 1, 1, 1), strict=True) for one in
                 answers(name, *([right] * 5))]  # fmt: skip
-    rate = aggregate(evidence, [MATCH], repeats=5).overall.rate("match")
+    rate = aggregate(summaries_of(evidence), [MATCH], repeats=5).overall.rate("match")
     assert rate is not None
     assert (rate.low, rate.high) == pytest.approx(wilson_interval(6, 8))
 
 
 def test_how_steady_the_answers_are_by_their_verdicts() -> None:
-    totals = repeat_totals([*RUN, *answers("e", None, None, None)], asked=3)
+    totals = repeat_totals(summaries_of([*RUN, *answers("e", None, None, None)]), asked=3)
     assert (totals.stable_right, totals.stable_wrong, totals.flaky, totals.unscored) == (2, 1, ("c",), 1)
     at = {one.k: one for one in totals.pass_rates}
     # a and b say 1 and 0 for every k; c is right in one of three; d has two scored answers, e has none.
@@ -101,7 +102,7 @@ def test_pass_rates_are_shares_of_all_choices_of_answers() -> None:
     by_case = [
         [one.outcome for one in evidence[at : at + 6] if one.outcome != "unscored"] for at in range(0, len(evidence), 6)
     ]
-    for rate in repeat_totals(evidence, asked=6).pass_rates:
+    for rate in repeat_totals(summaries_of(evidence), asked=6).pass_rates:
         choices = [list(itertools.combinations(given, rate.k)) for given in by_case if len(given) >= rate.k]
         some = [sum("correct" in chosen for chosen in every) / len(every) for every in choices]
         whole = [sum(set(chosen) == {"correct"} for chosen in every) / len(every) for every in choices]
@@ -120,7 +121,7 @@ def test_what_answers_carry_counts_each_question_once() -> None:
         answer("b", 0, 1),
         answer("b", 1, 0, flags={"vacuous"}),
     ]
-    numbers = aggregate(evidence, [MATCH], repeats=2)
+    numbers = aggregate(summaries_of(evidence), [MATCH], repeats=2)
     assert [(one.name, one.count, one.case_ids) for one in numbers.flags] == [("vacuous", 2, ("a", "b"))]
     assert [(one.count, one.case_ids) for one in numbers.near_misses] == [(2, ("a", "b"))]
     assert [(one.name, one.count) for one in numbers.causes] == [("join", 1)]
@@ -134,7 +135,7 @@ def test_metrics_disagree_on_questions_not_on_answers() -> None:
         *(answer("b", 0, 1, 1), answer("b", 1, 0, 0)),
         *(answer("c", 0, 0, 0), answer("c", 1, 0, None)),
     ]
-    (found,) = aggregate(evidence, [MATCH, EX], repeats=2).disagreements
+    (found,) = aggregate(summaries_of(evidence), [MATCH, EX], repeats=2).disagreements
     assert (found.only_first, found.only_second, found.both, found.neither) == (("a",), ("a",), 1, 1)
 
 
@@ -145,15 +146,15 @@ def test_times_are_of_questions_by_the_mean_of_their_answers() -> None:
         answer("b", 0, 1, times=[("Total Execution Time", 4.0)]),
         answer("b", 1, 1),
     ]
-    time = aggregate(evidence, [MATCH], repeats=2).overall.answer_time
+    time = aggregate(summaries_of(evidence), [MATCH], repeats=2).overall.answer_time
     assert time is not None
     assert (time.n, time.mean_s) == (2, 3.0)
 
 
 def test_asked_once_the_numbers_are_those_of_any_run() -> None:
     evidence = [answer(name, 0, *scores) for name, *scores in (("a", 1, 0, 0.5), ("b", 0, 0, 0.1), ("c", None, 1, 1))]
-    once = aggregate(evidence, METRICS)
-    again = aggregate(evidence, METRICS, repeats=2)
+    once = aggregate(summaries_of(evidence), METRICS)
+    again = aggregate(summaries_of(evidence), METRICS, repeats=2)
     assert [replace(one.rate, low=None, high=None) for one in again.overall.metrics] == [
         replace(one.rate, low=None, high=None) for one in once.overall.metrics
     ]

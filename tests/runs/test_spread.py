@@ -13,6 +13,7 @@ from assay.model import Aggregates, Case, Evidence, Execution, Prediction, TimeS
 from assay.runs.aggregate.spread import spread_of, spreads_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.store.codec import decode_value, encode_value
+from assay.runs.summarize import summaries_of
 
 
 def item(
@@ -63,13 +64,13 @@ def test_an_answers_time_is_the_total_or_else_its_latency() -> None:
     ]
     turns = (TurnAnswer(text="", latency_s=1.5), TurnAnswer(text="", latency_s=2.5), TurnAnswer(text=""))
     evidence.append(replace(item("e"), prediction=Prediction(case_id="e", turns=turns)))
-    (spread,) = aggregate(evidence, []).times
+    (spread,) = aggregate(summaries_of(evidence), []).times
     assert (spread.name, spread.n, spread.max_s, spread.mean_s) == ("answer", 3, 4.0, 3.0)
 
 
 def test_a_query_that_ran_once_for_several_cases_counts_once() -> None:
     evidence = [item("a", gold_s=0.1), item("b", gold_s=0.1), item("c", gold_s=0.3, query="SELECT 3")]
-    (spread,) = spreads_of(evidence, [None] * 3)
+    (spread,) = spreads_of(summaries_of(evidence))
     assert (spread.name, spread.n, spread.max_s) == ("gold query", 2, 0.3)
 
 
@@ -77,12 +78,12 @@ def test_of_repeated_answers_each_has_its_time() -> None:
     first = item("a", gold_s=0.1, timings=(("total_execution_time", 1.0),))
     second = item("a", gold_s=0.1, timings=(("total_execution_time", 2.0),))
     second = replace(second, prediction=replace(second.prediction, repeat=1))
-    times = {one.name: one.n for one in aggregate([first, second], [], repeats=2).times}
+    times = {one.name: one.n for one in aggregate(summaries_of([first, second]), [], repeats=2).times}
     assert times == {"answer": 2, "gold query": 1}
 
 
 def test_numbers_of_a_run_that_was_stored_before_there_were_times_load() -> None:
-    numbers = aggregate([item("a", gold_s=0.1)], [])
+    numbers = aggregate(summaries_of([item("a", gold_s=0.1)]), [])
     stored = encode_value(numbers)
     assert decode_value(stored, Aggregates) == numbers
     start, _, _ = stored.partition(b',"times":')

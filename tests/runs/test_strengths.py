@@ -17,6 +17,7 @@ from assay.api import evaluation
 from assay.cli.witness_options import WitnessFlags
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
+from assay.model.summary import summarized
 from assay.model.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
 from assay.ports import Task, TaskDone, TaskLost
 from assay.reports.text.explanation import explanation_of
@@ -24,6 +25,7 @@ from assay.runs.match_worker import MatchWorker
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
 from assay.runs.strengths import SAME_TEXT, Search, awaits_search, strength_of
+from assay.runs.summarize import summaries_of
 from assay.runs.worker_tasks import MatchTask
 from assay.settings import WitnessFileSettings, read_run_file
 
@@ -272,13 +274,13 @@ def test_what_stayed_undecided_is_tried_again_with_more_time_alone() -> None:
     undecided = Refutation(kind="unknown", why="out_of_time", reason="", budget_s=1.0)
     settled = Refutation(kind="proved", reason="", budget_s=1.0)
     longer, same = WitnessSettings(seconds=2.0), WitnessSettings(seconds=1.0)
-    assert [awaits_search(match(undecided), wanted) for wanted in (longer, same)] == [True, False]
-    assert not awaits_search(match(settled), longer)
-    assert awaits_search(match(None), same)
+    assert [awaits_search(summarized(match(undecided)), wanted) for wanted in (longer, same)] == [True, False]
+    assert not awaits_search(summarized(match(settled)), longer)
+    assert awaits_search(summarized(match(None)), same)
     unserved = Refutation(kind="unknown", why="no_engine", reason="", budget_s=1.0)
-    assert not awaits_search(match(unserved), same)
-    assert awaits_search(match(unserved), replace(same, scratch=True))
-    assert not awaits_search(match(None, "incorrect"), same)
+    assert not awaits_search(summarized(match(unserved)), same)
+    assert awaits_search(summarized(match(unserved)), replace(same, scratch=True))
+    assert not awaits_search(summarized(match(None, "incorrect")), same)
 
 
 def test_every_outcome_of_a_search_is_a_strength() -> None:
@@ -461,7 +463,7 @@ def test_a_comparison_names_the_matches_that_lost_strength(folder: Path) -> None
         replace(item, verdict=replace(item.verdict, strength="proved")) if item.case.id == "refuted" else item
         for item in run.evidence
     ]
-    before = Run(replace(run.record, evidence=tuple(changed)))
+    before = Run(replace(run.record, summaries=summaries_of(tuple(changed)), evidence=tuple(changed)))
     found = assay.diff(before, run)
     assert [one.candidate.case_id for one in found.record.changes if one.lost_strength] == ["refuted"]
     assert not [one for one in assay.diff(run, before).record.changes if one.lost_strength]

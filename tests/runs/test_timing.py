@@ -25,6 +25,7 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.model.summary import summarized
 from assay.ports import AWAITS_TIMING
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
@@ -127,7 +128,7 @@ class Trial:
         self.given: list[int] = []
         timing = time_pairs(
             works,
-            dict(self.found),
+            list(map(summarized, self.found.values())),
             [Ves()],
             settings(**given),
             self.pool,  # type: ignore[arg-type]
@@ -257,7 +258,7 @@ def test_a_budget_is_kept_and_what_it_does_not_reach_waits_for_the_next_time(bud
             assert len(evidence.pair_timings) >= 2
         else:
             assert trial.ves(index).failure == BUDGET_SPENT
-            assert awaits_timing(evidence)
+            assert awaits_timing(summarized(evidence))
     assert all(state.most_left_s is not None and 0 <= state.most_left_s <= budget_s for state in trial.told)
     assert (len(timed) == 5) == (budget_s >= 15)
 
@@ -278,7 +279,7 @@ def test_what_fails_at_first_is_nought_only_where_the_answer_is_at_fault(blame: 
     failure = Failure(stage="execute", kind="timeout", blame=blame, message="too slow")
     trial = Trial(about(1.0, 0.5), ends=lambda _: Timed(failure=failure), timing_extra_s=1e9)
     assert trial.ves().value == value
-    assert not awaits_timing(trial.found[0])
+    assert not awaits_timing(summarized(trial.found[0]))
     assert len(trial.pool.tasks) == 1
 
 

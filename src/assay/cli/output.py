@@ -147,15 +147,14 @@ def exit_if_unfinished(run: Run) -> None:
 
     Only trouble that is not an answer's fault counts. Without it this does nothing: the number is over all cases.
     """
-    from assay.runs.store.fact_table import facts_of
     from assay.scoring.queries.verdicts import undone, unfinished
 
-    evidence = facts_of(run.record.evidence)
-    failures, what = unfinished(evidence), "nothing could be scored"
-    left = undone(evidence)
+    cases = run.record.summaries
+    failures, what = unfinished(cases), "nothing could be scored"
+    left = undone(cases)
     if not failures and left:
-        failures = Counter(item.verdict.failure for item in left if item.verdict.failure is not None)
-        what = f"{len(left):,} of {len(evidence):,} could not be scored"
+        failures = Counter(case.failure for case in left if case.failure is not None)
+        what = f"{len(left):,} of {len(cases):,} could not be scored"
     if failures:
         from assay.reports.text.plain import visible
         from assay.reports.views.unscored import causes

@@ -436,11 +436,10 @@ def _lint_options(settings: RunFileSettings, *, wanted: bool) -> LintOptions | b
 
 def _tell_untimed(done: Run) -> None:
     """Say on standard error how many pairs the timing budget did not reach."""
-    from assay.runs.store.fact_table import facts_of
     from assay.runs.timing import BUDGET_SPENT
 
-    evidence = facts_of(done.record.evidence)
-    untimed = sum(any(score.failure == BUDGET_SPENT for score in item.scores) for item in evidence)
+    cases = done.record.summaries
+    untimed = sum(any(score.failure == BUDGET_SPENT for score in case.scores) for case in cases)
     if untimed:
         pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
         advice = "the same command goes on with them, and a longer budget comes further"

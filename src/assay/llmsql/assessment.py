@@ -102,12 +102,12 @@ class Assessment(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Those that count for more than a match, in the outputs' order: mismatches, several queries, a single NULL."""
-        evidence, items = self.run.evidence, self.outputs.items
+        run, evidence, items = self.run, self.run.evidence, self.outputs.items
         return tuple(
             [
                 Finding(evidence=evidence[place], question_id=items[place].question_id)
                 for place in range(len(items))
-                if not _is_mere_match(evidence, place)
+                if not _is_mere_match(run, place)
             ]
         )
 
@@ -167,15 +167,13 @@ class Assessment(Struct, frozen=True, kw_only=True, dict=True):
         return (error for gold in golds if gold is not None and (error := error_of(gold)) is not None)
 
 
-def _is_mere_match(evidence: Sequence[Evidence], place: int) -> bool:
+def _is_mere_match(run: Run, place: int) -> bool:
     """Whether an output has one query, which gives gold's rows, and these are no single NULL: most are such.
 
     Found out without decoding its evidence, where a run has the lines at hand.
     """
-    if not isinstance(evidence, LazyEvidence) or evidence.facts is None or evidence.line is None:
-        return False
-    score = evidence.facts[place].score(METRIC)
-    if score is None or score.value != 1.0:
+    evidence, score = run.evidence, run.record.summaries[place].score(METRIC)
+    if not isinstance(evidence, LazyEvidence) or evidence.line is None or score is None or score.value != 1.0:
         return False
     line = evidence.line(place)
     return _ONE_QUERY in line and _NULL not in line

@@ -1,108 +1,102 @@
-"""The vocabulary: frozen, slotted, typed values that every room speaks.
-
-Each name loads on first use: loading a hundred classes would take a tenth of the time budget of `assay --help`.
-"""
+"""The vocabulary: frozen, typed values (`msgspec.Struct`) that every room uses."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from assay.model.case import Case, CaseOptions, ColumnRule, Extraction, ExtractionPlace, Prediction
-    from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
-    from assay.model.database import DatabaseUrl
-    from assay.model.decision import Decision, Exchange, Given
-    from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
-    from assay.model.diff import (
-        BoardAnswer,
-        BoardCase,
-        BoardDetail,
-        BoardGroup,
-        CaseChange,
-        CaseSide,
-        ChangedCase,
-        ChangeKind,
-        DiffSettings,
-        GroupDiff,
-        Leaderboard,
-        Matching,
-        MetricDiff,
-        PairedTest,
-        RunDiff,
-        RunHead,
-        Standing,
-        StandingPair,
-    )
-    from assay.model.evidence import (
-        Aggregates,
-        CacheUse,
-        CauseGroup,
-        CauseGroupKind,
-        Count,
-        Disagreement,
-        Evidence,
-        Fingerprint,
-        Forgiven,
-        Group,
-        HistoryPoint,
-        MetricSummary,
-        PairTiming,
-        PassRate,
-        Provenance,
-        RepeatTotals,
-        Run,
-        RunSettings,
-        SelectionTotals,
-        TimeBin,
-        TimeSpread,
-        TimeSummary,
-        WitnessTotals,
-    )
-    from assay.model.failure import Blame, Failure, FailureKind, Stage
-    from assay.model.field_names import FieldNames
-    from assay.model.gate import GateResult, Gates
-    from assay.model.given import GivenResult
-    from assay.model.joining import ColumnUse, JoinedBy, Joining
-    from assay.model.leniency import STRICT, Leniency
-    from assay.model.metric import MetricInfo
-    from assay.model.proof import Proof, Unproved
-    from assay.model.rate import Rate
-    from assay.model.reliability import (
-        CalibrationBin,
-        ConfidenceTotals,
-        ConversationTotals,
-        DecisionCount,
-        PenaltyScore,
-        ReliabilityTotals,
-        RiskPoint,
-    )
-    from assay.model.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
-    from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
-    from assay.model.secret import Secret
-    from assay.model.selection import (
-        DataScore,
-        DatasetSelection,
-        DimensionScore,
-        DimensionSelection,
-        DimensionTotal,
-        HierarchyEquivalence,
-        ScoredTerm,
-        Selection,
-        SelectionScore,
-        SelectionSettings,
-        Term,
-        TermCounts,
-        TermNote,
-        TimeRange,
-        TimeScore,
-        TimeState,
-        Turn,
-        TurnAnswer,
-        TurnScore,
-    )
-    from assay.model.usage import TokenUsage, UsageTotals
-    from assay.model.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
+from assay.model.case import Case, CaseOptions, ColumnRule, Extraction, ExtractionPlace, Prediction
+from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
+from assay.model.database import DatabaseUrl
+from assay.model.decision import Decision, Exchange, Given
+from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
+from assay.model.diff import (
+    BoardAnswer,
+    BoardCase,
+    BoardDetail,
+    BoardGroup,
+    CaseChange,
+    CaseSide,
+    ChangedCase,
+    ChangeKind,
+    DiffSettings,
+    GroupDiff,
+    Leaderboard,
+    Matching,
+    MetricDiff,
+    PairedTest,
+    RunDiff,
+    RunHead,
+    Standing,
+    StandingPair,
+)
+from assay.model.evidence import (
+    Aggregates,
+    CacheUse,
+    CauseGroup,
+    CauseGroupKind,
+    Count,
+    Disagreement,
+    Evidence,
+    Fingerprint,
+    Forgiven,
+    Group,
+    HistoryPoint,
+    MetricSummary,
+    PairTiming,
+    PassRate,
+    Provenance,
+    RepeatTotals,
+    Run,
+    RunSettings,
+    SelectionTotals,
+    TimeBin,
+    TimeSpread,
+    TimeSummary,
+    WitnessTotals,
+)
+from assay.model.failure import Blame, Failure, FailureKind, Stage
+from assay.model.field_names import FieldNames
+from assay.model.gate import GateResult, Gates
+from assay.model.given import GivenResult
+from assay.model.joining import ColumnUse, JoinedBy, Joining
+from assay.model.leniency import STRICT, Leniency
+from assay.model.metric import MetricInfo
+from assay.model.proof import Proof, Unproved
+from assay.model.rate import Rate
+from assay.model.reliability import (
+    CalibrationBin,
+    ConfidenceTotals,
+    ConversationTotals,
+    DecisionCount,
+    PenaltyScore,
+    ReliabilityTotals,
+    RiskPoint,
+)
+from assay.model.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
+from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
+from assay.model.secret import Secret
+from assay.model.selection import (
+    DataScore,
+    DatasetSelection,
+    DimensionScore,
+    DimensionSelection,
+    DimensionTotal,
+    HierarchyEquivalence,
+    ScoredTerm,
+    Selection,
+    SelectionScore,
+    SelectionSettings,
+    Term,
+    TermCounts,
+    TermNote,
+    TimeRange,
+    TimeScore,
+    TimeState,
+    Turn,
+    TurnAnswer,
+    TurnScore,
+)
+from assay.model.summary import CaseSummary, ExecutionSummary, SearchSummary
+from assay.model.usage import TokenUsage, UsageTotals
+from assay.model.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
 
 __all__ = [
     "STRICT",
@@ -120,6 +114,7 @@ __all__ = [
     "CaseChange",
     "CaseOptions",
     "CaseSide",
+    "CaseSummary",
     "Cause",
     "CauseGroup",
     "CauseGroupKind",
@@ -152,6 +147,7 @@ __all__ = [
     "Exchange",
     "Execution",
     "ExecutionStatus",
+    "ExecutionSummary",
     "Extraction",
     "ExtractionPlace",
     "Failure",
@@ -202,6 +198,7 @@ __all__ = [
     "RunSettings",
     "Score",
     "ScoredTerm",
+    "SearchSummary",
     "Secret",
     "Selection",
     "SelectionScore",
@@ -232,47 +229,3 @@ __all__ = [
     "WitnessTotals",
     "quoted",
 ]
-
-_MODULES = (
-    *(
-        "secret",
-        "database",
-        "decision",
-        "failure",
-        "field_names",
-        "joining",
-        "gate",
-        "usage",
-        "result",
-        "given",
-        "schema",
-        "verdict",
-    ),
-    *(
-        "leniency",
-        "comparison",
-        "selection",
-        "case",
-        "metric",
-        "diagnosis",
-        "rate",
-        "reliability",
-        "evidence",
-        "diff",
-        "proof",
-    ),
-)
-"""Modules that load fast come first: a name is looked up in this order."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'assay.model' has no attribute {name!r}")
-    homes = (import_module(f"assay.model.{module}") for module in _MODULES)
-    value = next(getattr(home, name) for home in homes if hasattr(home, name))
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -19,6 +19,7 @@ from assay.model.rate import Rate
 from assay.model.reliability import ConversationTotals, ReliabilityTotals
 from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
+from assay.model.summary import CaseSummary
 from assay.model.usage import UsageTotals
 from assay.model.verdict import Outcome, Score, Verdict
 from assay.model.witness import Refutation, WitnessSettings
@@ -61,6 +62,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
     def outcome(self) -> Outcome:
         """Short for ``verdict.outcome``."""
         return self.verdict.outcome
+
+    @property
+    def gold_execution(self) -> Execution | None:
+        """Of the gold query that the answer was judged by; the first one's if it was judged by none."""
+        index = self.verdict.gold_index or 0
+        return self.gold_executions[index] if index < len(self.gold_executions) else None
 
     def score(self, metric: str) -> Score | None:
         """The score of that metric, or None where the run did not ask for it."""
@@ -403,6 +410,8 @@ class Run(Struct, frozen=True, kw_only=True):
 
     settings: RunSettings
     provenance: Provenance
+    summaries: Sequence[CaseSummary]
+    """The short form of each answer, in the same order."""
     evidence: Sequence[Evidence]
     aggregates: Aggregates
     gates: tuple[GateResult, ...] = ()

@@ -93,7 +93,7 @@ class JunitReporter:
         room = max(_SHORTEST_BODY, min(_LONGEST_BODY, _ALL_BODIES // max(1, wrong)))
         names: Counter[str] = Counter()
         for item, tag, time_s in zip(run.evidence, told, times, strict=True):
-            name = _distinct(_name(item, answer_name(item, run)), names)
+            name = _distinct(_name(item, answer_name(item.prediction.repeat, run)), names)
             case = ElementTree.SubElement(
                 suite, "testcase", {"classname": _class_name(item), "name": name, "time": _seconds(time_s)}
             )

@@ -128,12 +128,12 @@ def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run 
         return None
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
         return None
-    facts = judging.facts()
-    if any(map(awaits_timing, facts)) or stored.settings.penalties != job.settings.penalties:
+    summaries = judging.summaries()
+    if any(map(awaits_timing, summaries)) or stored.settings.penalties != job.settings.penalties:
         return None
-    if any(lacks_score(one, job.settings) for one in facts):
+    if any(lacks_score(case, job.settings) for case in summaries):
         return None
-    if job.witness and any(awaits_search(one, job.witness) or has_untried_repair(one) for one in facts):
+    if job.witness and any(awaits_search(case, job.witness) or has_untried_repair(case) for case in summaries):
         return None
     lint = read_lint(folder)
     if job.lint not in (None, lint):
@@ -141,6 +141,7 @@ def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run 
     return Run(
         settings=job.settings,
         provenance=stored.provenance,
+        summaries=summaries,
         evidence=judging.evidence(),
         aggregates=stored.aggregates,
         lint=lint,
@@ -151,14 +152,14 @@ def _finished_run(job: Job, judging: Judging, journal: Journal | None, started: 
     """Time what has to be timed, once all is judged, look for witnesses, and assemble the run."""
     judging.time(journal)
     judging.search(journal)
-    facts = judging.facts()
+    summaries = judging.summaries()
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
     doubtful = job.lint.doubtful() if job.lint is not None else frozenset[str]()
-    large = len(facts) > LARGE
+    large = len(summaries) > LARGE
     if large:
         give_back()
     aggregates = aggregate(
-        facts, infos, repeats=job.settings.repeats, doubtful=doubtful, penalties=job.settings.penalties
+        summaries, infos, repeats=job.settings.repeats, doubtful=doubtful, penalties=job.settings.penalties
     )
     if large:
         give_back()
@@ -167,10 +168,11 @@ def _finished_run(job: Job, judging: Judging, journal: Journal | None, started: 
         from assay.runs.aggregate.selections import selection_totals
 
         aggregates = replace(aggregates, selection=selection_totals(evidence))
-    cache = None if job.provenance.cache is None else cache_use(facts)
+    cache = None if job.provenance.cache is None else cache_use(summaries)
     return Run(
         settings=job.settings,
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3), cache=cache),
+        summaries=summaries,
         evidence=evidence,
         aggregates=aggregates,
         lint=job.lint,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 
-from assay.runs.store.facts import CaseFacts
+from assay.model import CaseSummary
 
 _CASES = 3
 _FAILED = frozenset({"error", "unreadable_database"})
@@ -23,12 +23,11 @@ class FirstCases:
         self._cases = 0
         self._is_over = False
 
-    def take(self, facts: CaseFacts) -> None:
+    def take(self, case: CaseSummary) -> None:
         """Look at a case that has just been judged."""
-        if self._is_over or not facts.gold_executions:
+        if self._is_over or not case.golds:
             return
-        predicted = () if facts.predicted_execution is None else (facts.predicted_execution,)
-        failures = [execution.failure for execution in (*facts.gold_executions, *predicted)]
+        failures = [execution.failure for execution in case.executions]
         if any(failure is None or failure.kind not in _FAILED for failure in failures):
             self._is_over = True
             return

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from assay.errors import AssayError, RunError
 from assay.kept import KeptLines
-from assay.model import Evidence, Failure, Prediction, Score, Verdict
+from assay.model import CaseSummary, Evidence, Failure, Prediction, Score, Verdict
 from assay.ports import Backend, Metric, QueryRequest, Task, TaskDone, TaskLost
 from assay.runs.asking import LiveAnswers
 from assay.runs.first_cases import FirstCases
@@ -19,11 +19,10 @@ from assay.runs.job import Job, OnProgress
 from assay.runs.plan import Waiting, Work, plan_places
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_parts, pack_task
-from assay.runs.store.fact_table import FactColumns, FactList, FactObjects, Judged
-from assay.runs.store.facts import CaseFacts, FactReader
 from assay.runs.store.journal import Finished, Journal, damaged
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
+from assay.runs.summarize import Summarizer
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
 from assay.runs.work_lists import PackedWorks, WorkList
@@ -34,7 +33,7 @@ from assay.scoring.timekeeping import Timekeeper
 
 
 class Judging:
-    """A run in progress: the facts of the cases so far, and the remaining cases.
+    """A run in progress: the summaries of the cases so far, and the remaining cases.
 
     Evidence stays in lines, in the journal's file where there is one, until somebody reads it. Only the evidence of
     cases that are judged in this process is kept itself.
@@ -59,8 +58,9 @@ class Judging:
         """The cases, each with its answer as soon as there is one."""
         self.begun = False
         """Whether the folder says that a run is being made in it."""
-        packed = isinstance(self.works, PackedWorks)
-        self._found: FactList = (FactColumns if packed else FactObjects)(len(self.works))
+        self._summaries: list[CaseSummary | None] = [None] * len(self.works)
+        self._held: dict[int, Evidence] = {}
+        """The evidence of cases that are scored in this process."""
         self._judged = 0
         self.retried: set[int] = set()
         """Indices of the cases that were judged a second time."""
@@ -73,7 +73,7 @@ class Judging:
             self._answer(place, prediction)
         self._on_progress = on_progress
         self._lines = KeptLines(len(job.works))
-        self._reader = FactReader()
+        self._summary = Summarizer().summary
         self._left: TimeLeft | None = None
         self._ending = False
         self._searching: Progress | None = None
@@ -88,7 +88,7 @@ class Judging:
     def remaining(self) -> Sequence[int]:
         """The places of the cases that have an answer, and are not judged yet."""
         unanswered = self._unanswered
-        return array("q", [at for at in range(len(self._found)) if not self._found.has(at) and at not in unanswered])
+        return array("q", [at for at, known in enumerate(self._summaries) if known is None and at not in unanswered])
 
     @property
     def digests(self) -> Iterable[str]:
@@ -114,15 +114,18 @@ class Judging:
         if (place := journal.finished.get(self.works.digest(at))) is None:
             return False
         evidence = _taken_over(journal, place, self.works[at], whole=self.job.scorer is not None)
-        if not is_last_word(evidence):
+        summary = self._summary(evidence)
+        if not is_last_word(summary):
             return False
         self._lines.note(at, place.start, place.length)
-        self._note(at, evidence if self.job.scorer is not None else self._facts(at, self._lines.line(at)))
+        if self.job.scorer is not None:
+            self._held[at] = evidence
+        self._note(at, summary)
         return True
 
-    def _note(self, place: int, judged: Judged) -> None:
-        self._judged += not self._found.has(place)
-        self._found.put(place, judged)
+    def _note(self, place: int, summary: CaseSummary) -> None:
+        self._judged += self._summaries[place] is None
+        self._summaries[place] = summary
 
     def _answer(self, place: int, prediction: Prediction) -> None:
         assert isinstance(self.works, WorkList)
@@ -173,7 +176,8 @@ class Judging:
                 evidence = self.job.scorer.evidence(work.case, work.prediction, work.url)
                 if journal is not None:
                     journal.append(self.works.digest(place), encode_evidence(evidence))
-                self._note(place, evidence)
+                self._held[place] = evidence
+                self._note(place, self._summary(evidence))
                 self.tell()
             return
         doubtful: list[int] = []
@@ -184,15 +188,15 @@ class Judging:
             if pool is not None and live is not None:
                 live.begin(lambda: pool.soon(lambda: self._arrived(journal)))
             first = FirstCases()
-            for place, line, facts in self._scored_lines(self.remaining, attempt=0):
-                first.take(facts)
-                if is_doubtful(facts):
+            for place, line, summary in self._scored_lines(self.remaining, attempt=0):
+                first.take(summary)
+                if is_doubtful(summary):
                     doubtful.append(place)
-                    stalled = stalled or not is_last_word(facts)
+                    stalled = stalled or not is_last_word(summary)
                     continue
-                if may_have_stalled(facts):
+                if may_have_stalled(summary):
                     timed_out.append(place)
-                self._keep(journal, place, line, facts)
+                self._keep(journal, place, line, summary)
                 self.tell()
             if live is not None and interruption.asked:
                 self.tell()
@@ -200,9 +204,9 @@ class Judging:
             interruption.end_here()
             if live is not None and live.failure is not None:
                 raise live.failure
-            for place, line, facts in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
+            for place, line, summary in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
                 self.retried.add(place)
-                self._keep(journal, place, line, facts)
+                self._keep(journal, place, line, summary)
                 self.tell()
             if journal is not None:
                 journal.flush()
@@ -217,7 +221,7 @@ class Judging:
             self.pool.wind_up()
             self.pool.soon(self.tell)
 
-    def _scored_lines(self, places: Sequence[int], *, attempt: int) -> Iterator[tuple[int, bytes, CaseFacts]]:
+    def _scored_lines(self, places: Sequence[int], *, attempt: int) -> Iterator[tuple[int, bytes, CaseSummary]]:
         if self.pool is None or not (places or self._unanswered):
             return
         names = (self.works.url(place).text for place in chain(places, self._unanswered))
@@ -225,7 +229,7 @@ class Judging:
         for place, line, took_s in self._scored(self.pool, places, attempt):
             # Read while the workers go on with the next cases.
             left.done(self.works.url(place).text, took_s)
-            yield place, line, self._facts(place, line)
+            yield place, line, self._summary_of(line)
 
     def _scored(self, pool: Backend, places: Sequence[int], attempt: int) -> Iterator[tuple[int, bytes, float]]:
         batches = (
@@ -250,7 +254,7 @@ class Judging:
         url, gold_url = self.works.url(place), self.works.gold_url(place)
         return Task(id=place, payload=pack_parts(*packed, url=url, gold_url=gold_url, attempt=attempt), database=url)
 
-    def _keep(self, journal: Journal | None, place: int, line: bytes, facts: CaseFacts) -> None:
+    def _keep(self, journal: Journal | None, place: int, line: bytes, summary: CaseSummary) -> None:
         self.begin()
         if journal is None:
             self._lines.keep(place, line)
@@ -258,24 +262,20 @@ class Judging:
             if self.pool is not None and not journal.waits:
                 self.pool.soon(journal.flush)  # what has arrived together is written together
             self._lines.note(place, journal.put(self.works.digest(place), line), len(line))
-        self._note(place, facts)
+        self._note(place, summary)
 
-    def _facts(self, place: int, line: bytes) -> CaseFacts:
-        if isinstance(self.works, PackedWorks):
-            return self._reader.read_alone(line)
-        work = self.works[place]
-        return self._reader.read(line, work.case, work.prediction)
+    def _summary_of(self, line: bytes) -> CaseSummary:
+        return self._summary(decode_evidence(line))
 
     def evidence(self) -> Sequence[Evidence]:
         """The evidence of all cases, in their order, once all are judged."""
-        facts = self._found
-        if self.job.scorer is not None or not facts:
-            return tuple([one for one in facts if isinstance(one, Evidence)])
-        return LazyEvidence(len(facts), self._evidence_of, facts=facts, line=self._lines.line)
+        if self.job.scorer is not None or not self._summaries:
+            return tuple([self._held[place] for place in range(len(self._summaries))])
+        return LazyEvidence(len(self._summaries), self._evidence_of, line=self._lines.line)
 
-    def facts(self) -> FactList:
-        """The facts of all cases, in their order, once all are judged."""
-        return self._found
+    def summaries(self) -> Sequence[CaseSummary]:
+        """The summaries of all cases, in their order, once all are judged."""
+        return [summary for summary in self._summaries if summary is not None]
 
     def _evidence_of(self, place: int) -> Evidence:
         work = self.works[place]
@@ -288,7 +288,7 @@ class Judging:
             return
         for index, evidence in time_pairs(
             self.works,
-            self.facts(),
+            self.summaries(),
             job.metrics,
             job.settings,
             self.pool,
@@ -297,21 +297,21 @@ class Judging:
             on_progress=self._on_progress,
         ):
             line = encode_evidence(evidence)
-            self._keep(journal, index, line, self._facts(index, line))
+            self._keep(journal, index, line, self._summary(evidence))
         if journal is not None:
             journal.flush()
 
     def search(self, journal: Journal | None) -> None:
         """Look for witnesses of the matches that lack a strength, where the job asks for that."""
         settings, wanted = self.job.settings, self.job.witness
-        facts = self.facts()
-        for place in [place for place, one in enumerate(facts) if lacks_score(one, settings)]:
+        summaries = self.summaries()
+        for place in [place for place, case in enumerate(summaries) if lacks_score(case, settings)]:
             self._strengthen(journal, place, with_score(self._evidence_of(place)))
         if journal is not None:
             journal.flush()  # the search reads these lines
         if wanted is not None and self.pool is not None:
-            repairs = frozenset(place for place, one in enumerate(facts) if has_untried_repair(one))
-            waiting = [place for place, one in enumerate(facts) if place in repairs or awaits_search(one, wanted)]
+            repairs = frozenset(place for place, case in enumerate(summaries) if has_untried_repair(case))
+            waiting = [place for place, case in enumerate(summaries) if place in repairs or awaits_search(case, wanted)]
             with winding_up(self._wind_up) as interruption:
                 search = Search(
                     works=self.works,
@@ -333,7 +333,7 @@ class Judging:
 
     def _strengthen(self, journal: Journal | None, place: int, evidence: Evidence) -> None:
         line = encode_evidence(evidence)
-        self._keep(journal, place, line, self._facts(place, line))
+        self._keep(journal, place, line, self._summary(evidence))
 
     def _told_of_search(self, state: Progress) -> None:
         self._searching = state

@@ -15,12 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import Case, DatabaseUrl, Evidence, Prediction, Proof, RunSettings, Score, Strength, Verdict
+from assay.model.summary import CaseSummary
 from assay.model.witness import AFTER_WITNESSES, Refutation, WitnessSettings
 from assay.ports import Backend, Task, TaskLost
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value
-from assay.runs.store.fact_table import Judged
 from assay.runs.timing import one_query
 from assay.runs.worker_tasks import MatchTask
 
@@ -45,11 +45,11 @@ def strength_of(found: Refutation) -> Strength:
     return found.kind
 
 
-def awaits_search(judged: Judged, wanted: WitnessSettings) -> bool:
+def awaits_search(case: CaseSummary, wanted: WitnessSettings) -> bool:
     """Whether a match was not looked at, or in vain and with less computing, or no server, than is wanted now."""
-    if judged.verdict.outcome != "correct" or judged.verdict.decision is not None:
+    if case.outcome != "correct" or case.decision is not None:
         return False  # who rightly declines has no query
-    found = judged.refutation
+    found = case.search
     if found is None:
         return True
     if found.why == "no_engine" and wanted.scratch:
@@ -58,15 +58,14 @@ def awaits_search(judged: Judged, wanted: WitnessSettings) -> bool:
     return undecided and found.budget_s is not None and found.budget_s < wanted.seconds
 
 
-def has_untried_repair(judged: Judged) -> bool:
+def has_untried_repair(case: CaseSummary) -> bool:
     """Whether a wrong answer's repair was right on the run's database, and tried on no other."""
-    repair = None if judged.verdict.outcome != "incorrect" or judged.diagnosis is None else judged.diagnosis.repair
-    return repair is not None and repair.strength == "none"
+    return case.outcome == "incorrect" and case.repair_steps > 0 and case.repair_strength == "none"
 
 
-def lacks_score(judged: Judged, settings: RunSettings) -> bool:
+def lacks_score(case: CaseSummary, settings: RunSettings) -> bool:
     """Whether the line was written before anybody asked for witnesses."""
-    return AFTER_WITNESSES in settings.metrics and judged.score(AFTER_WITNESSES) is None
+    return AFTER_WITNESSES in settings.metrics and case.score(AFTER_WITNESSES) is None
 
 
 def with_score(evidence: Evidence) -> Evidence:

@@ -7,7 +7,7 @@ needs no timing: both are equally fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from time import monotonic
 from typing import TypeAlias, TypeGuard
 
@@ -16,11 +16,10 @@ from msgspec.structs import replace
 
 from assay.model import Evidence, Failure, Flag, PairTiming, RunSettings, Score
 from assay.model.blame import ruling
+from assay.model.summary import CaseSummary
 from assay.ports import AWAITS_TIMING, Backend, Task, TaskLost, TimedMetric
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
-from assay.runs.store.fact_table import Judged
-from assay.runs.store.facts import ScoreFacts
 from assay.runs.worker_tasks import Timed, TimingTask
 from assay.sql.lexing import pieces
 
@@ -43,12 +42,12 @@ def is_timed(metric: object) -> TypeGuard[TimedMetric]:
     return callable(getattr(metric, "timed", None))
 
 
-def awaits_timing(evidence: Judged) -> bool:
+def awaits_timing(case: CaseSummary) -> bool:
     """Whether some score of this case needs its pair to be timed."""
-    return any(_awaits(score) for score in evidence.scores)
+    return any(_awaits(score) for score in case.scores)
 
 
-def _awaits(score: Score | ScoreFacts) -> bool:
+def _awaits(score: Score) -> bool:
     return score.value is None and score.failure in (AWAITS_TIMING, BUDGET_SPENT)
 
 
@@ -68,7 +67,7 @@ def _normal(text: str) -> list[tuple[str, str]]:
 
 def time_pairs(
     works: Sequence[Work],
-    found: Mapping[int, Judged] | Sequence[Judged],
+    summaries: Sequence[CaseSummary],
     metrics: Sequence[object],
     settings: RunSettings,
     pool: Backend,
@@ -81,15 +80,11 @@ def time_pairs(
     """Time every pair that needs it, and yield each completed evidence with its case's index.
 
     A case is yielded again where more timings changed its evidence. All pairs of a round go to one worker as one
-    batch, and nothing else runs meanwhile: parallel work would distort the times. ``found`` says which cases wait,
-    ``evidence_of`` gives the evidence of those. ``retried`` are the indices of
+    batch, and nothing else runs meanwhile: parallel work would distort the times. ``summaries`` says which cases
+    wait, ``evidence_of`` gives the evidence of those. ``retried`` are the indices of
     cases whose first attempt was lost. ``clock`` must be a clock that the workers share.
     """
-    # Many cases share their scores, and most runs time nothing.
-    everything = found.values() if isinstance(found, Mapping) else found
-    if not any(map(awaits_timing, {id(one.scores): one for one in everything}.values())):
-        return
-    waiting = [work for work in works if awaits_timing(found[work.index])]
+    waiting = [works[index] for index, case in enumerate(summaries) if awaits_timing(case)]
     if not waiting:
         return
     timed = tuple(metric for metric in metrics if is_timed(metric))

@@ -19,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.model import Evidence
+from assay.model import CaseSummary, Evidence
 from assay.reports.html.payload import (
     AlignedRow,
     Beyond,
@@ -42,7 +42,6 @@ from assay.reports.views.repeats import STEADY
 from assay.reports.views.run import CaseView, RunView, only_by
 from assay.reports.views.selections_build import blamed
 from assay.reports.views.strengths import ShownTable, strength_said, witness_view
-from assay.runs.aggregate.reliability import given_of
 from assay.runs.aggregate.totals import failures_of
 
 CHUNK = 200
@@ -122,7 +121,7 @@ class RunIndex:
         self._outcomes: dict[str, set[str]] = {}
         self._asked: list[str] = []
 
-    def add(self, item: Evidence, case: CaseView) -> None:
+    def add(self, summary: CaseSummary, case: CaseView) -> None:
         """The next case."""
         self._state.append(_OUTCOMES.index(case.outcome))
         self._id.append(case.id)
@@ -130,17 +129,17 @@ class RunIndex:
         self._question.append(one_line(case.question, limit=QUESTION))
         # The table leaves out why an answer is right; the opened case says it.
         self._reason.append("" if case.outcome == "correct" else one_line(case.reason, limit=REASON))
-        self._time.append(_answer_time(item))
+        self._time.append(None if summary.total_time_s is None else round(summary.total_time_s, 3))
         found = {score.metric: score.value for score in case.scores}
         for metric, column in self._values.items():
             value = found.get(metric)
             column.append(None if value is None else self._rounded(value))
         for facet in self._facets:
-            facet.add(item, case)
+            facet.add(summary, case)
         if self._view.repeats:
             self._answer.append(case.answer)
-            self._asked.append(item.case.id)
-            self._outcomes.setdefault(item.case.id, set()).add(item.outcome)
+            self._asked.append(summary.case_id)
+            self._outcomes.setdefault(summary.case_id, set()).add(summary.outcome)
 
     def _rounded(self, value: float) -> float:
         """One object for each value that many cases have, such as 1."""
@@ -184,16 +183,16 @@ class FacetColumn:
     """One filter, gathered case by case; ``names`` gives a case's values."""
 
     def __init__(
-        self, name: str, label: str, names: Callable[[Evidence, CaseView], Iterable[str]] | None = None
+        self, name: str, label: str, names: Callable[[CaseSummary, CaseView], Iterable[str]] | None = None
     ) -> None:
         self._name, self._label, self._names = name, label, names
         self._groups: dict[tuple[str, ...], int] = {}
         """A number for all cases that have the same values."""
         self._of = array("I")
 
-    def add(self, item: Evidence, case: CaseView) -> None:
+    def add(self, summary: CaseSummary, case: CaseView) -> None:
         """The next case."""
-        self.add_names(self._names(item, case) if self._names else ())
+        self.add_names(self._names(summary, case) if self._names else ())
 
     def add_names(self, names: Iterable[str]) -> None:
         """The values of the next case."""
@@ -226,7 +225,7 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
     ]
 
 
-def _of_anchor(known: Mapping[str, Sequence[str]], _: Evidence, case: CaseView) -> Sequence[str]:
+def _of_anchor(known: Mapping[str, Sequence[str]], _: CaseSummary, case: CaseView) -> Sequence[str]:
     return known.get(case.anchor, ())
 
 
@@ -245,8 +244,8 @@ def _run_facets(view: RunView) -> Iterable[FacetColumn]:
     if view.strengths:
         yield FacetColumn("strength", "Strength of a match", lambda _, case: _one(case.strength))
     if view.reliability:
-        yield FacetColumn("decision", "Decision", lambda item, _: (DID[given_of(item)],))
-        yield FacetColumn("asks", "Question", lambda item, _: (ASKED[item.case.expects],))
+        yield FacetColumn("decision", "Decision", lambda summary, _: (DID[summary.given],))
+        yield FacetColumn("asks", "Question", lambda summary, _: (ASKED[summary.expects],))
     yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
     for name, label in (
         ("table", "Wrong about"),
@@ -262,9 +261,9 @@ def _run_facets(view: RunView) -> Iterable[FacetColumn]:
     yield FacetColumn("only", "Accepted only by", lambda _, case: _only(case, pairs))
 
 
-def _failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
+def _failure_names(summary: CaseSummary, case: CaseView) -> Iterable[str]:
     """What failed on the way to a verdict, as ``blame: kind``, in the words of the first screen."""
-    for name in failures_of(item):
+    for name in failures_of(summary):
         blame, _, kind = name.partition(": ")
         if case.predicted is None:  # selections were judged: gold is called the target
             blame, kind = blamed(blame), "no_target" if kind == "no_gold" else kind
@@ -287,11 +286,6 @@ def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
             yield only_by(first, second)
         elif one == 0.0 and other == 1.0:
             yield only_by(second, first)
-
-
-def _answer_time(item: Evidence) -> float | None:
-    told = item.prediction.timing_s("total_execution_time")
-    return None if told is None else round(told, 3)
 
 
 def case_detail(item: Evidence, case: CaseView) -> Detail:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.model import CaseChange, Evidence, Run, RunDiff
+from assay.model import CaseChange, CaseSummary, Evidence, Run, RunDiff
 from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_detail, case_facets
 from assay.reports.html.front import parts
 from assay.reports.html.page import page
@@ -60,27 +60,28 @@ def _pieces(diff: RunDiff, baseline: Run, candidate: Run) -> Iterator[bytes]:
     )
 
 
-_Pair = tuple[Evidence, CaseView, Evidence, CaseView]
+_Shown = tuple[CaseSummary, Evidence, CaseView]
+_Pair = tuple[_Shown, _Shown]
 
 
 def _pairs(changes: Sequence[CaseChange], baseline: Run, candidate: Run) -> Iterator[_Pair]:
     """Per change both runs' answers; of repeated ones the first that is not right, as the comparison quotes it."""
     befores = _drawn(baseline, [change.baseline.case_id for change in changes])
     afters = _drawn(candidate, [change.candidate.case_id for change in changes])
-    return ((*before, *after) for before, after in zip(befores, afters, strict=True))
+    return zip(befores, afters, strict=True)
 
 
-def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[tuple[Evidence, CaseView]]:
-    """The cases of those ids, each with its evidence, one after the other."""
+def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[_Shown]:
+    """The cases of those ids, each with its summary and evidence, one after the other."""
     shown: dict[str, tuple[int, bool]] = {}
     """For each case the place of the answer to show, and whether it is right."""
-    for place, item in enumerate(run.evidence):
-        kept, right = shown.get(item.case.id), item.outcome == "correct"
+    for place, case in enumerate(run.summaries):
+        kept, right = shown.get(case.case_id), case.outcome == "correct"
         if kept is None or (kept[1] and not right):
-            shown[item.case.id] = (place, right)
+            shown[case.case_id] = (place, right)
     places = [shown[case_id][0] for case_id in case_ids]
     _, drawn = drawing_of(run, shown=map(run.evidence.__getitem__, places))
-    return ((item, drawn(item)) for item in map(run.evidence.__getitem__, places))
+    return ((run.summaries[place], (item := run.evidence[place]), drawn(item)) for place in places)
 
 
 class _PairIndex:
@@ -97,16 +98,17 @@ class _PairIndex:
         self._facets = case_facets(now=" now")
         self._differences: list[list[float | None]] = [[] for _ in view.metrics]
 
-    def add(self, change: CaseChange, before: Evidence, _: CaseView, after: Evidence, now: CaseView) -> None:
+    def add(self, change: CaseChange, before: _Shown, after: _Shown) -> None:
         """The next case."""
+        was, (summary, _, now) = before[0], after
         self._id.append(one_line(change.candidate.case_id, limit=80))
         self._question.append(one_line(change.question, limit=QUESTION))
         right = now.outcome == "correct"
         self._reason.append("" if right else one_line(change.candidate.reason, limit=REASON))
         for facet in self._facets:
-            facet.add(after, now)
+            facet.add(summary, now)
         for row, column in zip(self._view.metrics, self._differences, strict=True):
-            column.append(_difference(row.figure.diff.metric, before, after))
+            column.append(_difference(row.figure.diff.metric, was, summary))
 
     def index(self) -> Index:
         """All of it, once every case was added."""
@@ -135,7 +137,7 @@ class _PairIndex:
         )
 
 
-def _difference(metric: str, before: Evidence, after: Evidence) -> float | None:
+def _difference(metric: str, before: CaseSummary, after: CaseSummary) -> float | None:
     """The candidate's value minus the baseline's, for the answers that are shown."""
     was, now = before.score(metric), after.score(metric)
     if was is None or now is None or was.value is None or now.value is None:
@@ -143,7 +145,8 @@ def _difference(metric: str, before: Evidence, after: Evidence) -> float | None:
     return round(now.value - was.value, 4)
 
 
-def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView) -> PairDetail:
+def _detail(view: DiffView, before: _Shown, after: _Shown) -> PairDetail:
+    now = after[2]
     return PairDetail(
         question=now.question,
         context=now.context,
@@ -151,11 +154,12 @@ def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, no
         database=now.database,
         difficulty=now.difficulty,
         tags=now.tags,
-        sides=(_side(before, was, view.baseline.label), _side(after, now, view.candidate.label)),
+        sides=(_side(before, view.baseline.label), _side(after, view.candidate.label)),
     )
 
 
-def _side(item: Evidence, case: CaseView, label: str) -> Side:
+def _side(shown: _Shown, label: str) -> Side:
     """One run's answer to the case; the question is shown once for both sides."""
+    _, item, case = shown
     detail = case_detail(item, case)
     return Side(label=label, **{name: getattr(detail, name) for name in Answered.__struct_fields__})

@@ -38,11 +38,11 @@ class HtmlReporter:
         view, case_of = drawing_of(run)
         sections = sections_for(run_sections(view), "page")
         index, packed = RunIndex(view), Packed()
-        for number, item in enumerate(run.evidence):
+        for number, (summary, item) in enumerate(zip(run.summaries, run.evidence, strict=True)):
             if number % CHUNK == 0:
                 drawn(number)
             case = case_of(item)
-            index.add(item, case)
+            index.add(summary, case)
             packed.add(case_detail(item, case))
         limits = view.selection.term_limits if view.selection else None
         trend = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from assay.model import Case, Comparison, Evidence, Execution, Failure, Prediction, Score
 from assay.model.comparison import RowState
@@ -15,9 +14,6 @@ from assay.reports.views.causes import repair, why
 from assay.reports.views.figures import CaseLink
 from assay.reports.views.run import CaseView, DifferenceView, QueryView, RowView, ScoreView
 from assay.reports.views.strengths import strength_name
-
-if TYPE_CHECKING:
-    from assay.runs.store.surveyed import SurveyedExecution
 
 _QUERY_LENGTH = 6000
 _ORIGINAL_LENGTH = 50_000
@@ -78,7 +74,7 @@ def failures(item: Evidence) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{failure.blame}: {message(failure.message)}" for failure in found if failure))
 
 
-def rows_and_time(execution: Execution | SurveyedExecution, *, timed: bool = True) -> str:
+def rows_and_time(execution: Execution, *, timed: bool = True) -> str:
     """The outcome of a query: ``4 rows in 12 ms``, ``no rows``, ``timeout after 30.0 s``, ``error``."""
     time = seconds(execution.wall_time_s) if timed and execution.wall_time_s is not None else None
     if execution.status in ("error", "timeout", "refused"):

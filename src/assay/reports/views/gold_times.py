@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from assay.model import Limits
+from assay.model import CaseSummary, Limits
 from assay.reports.text.plain import one_line, plural, seconds
-
-if TYPE_CHECKING:  # it needs msgspec, which a view does not
-    from assay.runs.store.surveyed import Seen
 
 _NEAR = 0.5
 """From this share of the limit on, a gold is near it."""
@@ -24,13 +20,13 @@ class SlowGolds:
         self._near: dict[str, float] = {}
         self._out: dict[str, None] = {}
 
-    def take(self, item: Seen) -> None:
+    def take(self, case: CaseSummary) -> None:
         """Look at the golds of one answer."""
-        for gold in item.gold_executions:
+        for gold in case.golds:
             if gold.status == "timeout":
-                self._out[item.case.id] = None
+                self._out[case.case_id] = None
             elif (took_s := gold.took_s) is not None and took_s >= _NEAR * self._limit_s:
-                self._near[item.case.id] = max(took_s, self._near.get(item.case.id, 0.0))
+                self._near[case.case_id] = max(took_s, self._near.get(case.case_id, 0.0))
 
     def notes(self) -> Iterator[str]:
         """One sentence for all of them; none where gold is quick."""

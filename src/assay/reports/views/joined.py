@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from assay.model import ColumnUse, Joining
+from assay.model import CaseSummary, ColumnUse, Joining
 from assay.reports.text.plain import one_line, plural
-
-if TYPE_CHECKING:
-    from assay.runs.store.surveyed import Seen
 
 _BY = {
     "id": "by id",
@@ -61,11 +57,11 @@ class GoldCopies:
     def __init__(self) -> None:
         self._answered = self._other = False
 
-    def take(self, item: Seen) -> None:
+    def take(self, case: CaseSummary) -> None:
         """Look at one answer."""
-        if not self._other and item.prediction.query is not None:
+        if not self._other and case.repeats_gold is not None:
             self._answered = True
-            self._other = item.prediction.query not in item.case.golds
+            self._other = not case.repeats_gold
 
     @property
     def all(self) -> bool:

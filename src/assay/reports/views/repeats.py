@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from assay.model import Rate, RepeatTotals, Run
 from assay.reports.text.plain import interval, percent, plural
 from assay.reports.views.figures import CaseLink, CountRow, Figure
 from assay.reports.views.run import PassRow, RepeatsView
-
-if TYPE_CHECKING:
-    from assay.runs.store.surveyed import Seen
 
 _ALL_UP_TO = 10
 _OF_MANY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -23,10 +19,10 @@ STEADY = (
 )
 
 
-def answer_name(item: Seen, run: Run) -> str:
+def answer_name(repeat: int, run: Run) -> str:
     """Which answer to its question this is: ``answer 2 of 3``; '' where each question was asked once."""
     asked = run.settings.repeats
-    return f"answer {item.prediction.repeat + 1:,} of {asked:,}" if asked > 1 else ""
+    return f"answer {repeat + 1:,} of {asked:,}" if asked > 1 else ""
 
 
 def repeats_view(run: Run, linked: Callable[[Sequence[str]], tuple[CaseLink, ...]]) -> RepeatsView | None:

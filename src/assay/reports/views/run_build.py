@@ -155,7 +155,7 @@ class _Builder:
             fix_first=self.count_rows(numbers.fix_first, advices(numbers.fix_first), facet="cause"),
             findings=self.finding_rows(),
             cause_groups=cause_group_rows(numbers.cause_groups, self.linked, of_selections=self.of_selections),
-            slowest=tuple(self.survey.slowest.rows(self.survey)),
+            slowest=tuple(self.survey.slowest.rows(self.run, self.survey)),
             facts=tuple(self.facts()),
             cases=cases,
             wrong_terms=self.count_rows(
@@ -173,7 +173,7 @@ class _Builder:
         )
 
     def case(self, item: Evidence, room: selections_build.Room, *, sampled: bool = True) -> CaseView:
-        link = self.survey.link_of(item)
+        link = self.survey.link_of(item.case.id, item.prediction.repeat)
         if self.of_selections:
             return selections_build.case_view(item, link, room)
         view = case_view(item, link, sampled=sampled)

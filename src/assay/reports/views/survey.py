@@ -1,14 +1,13 @@
-"""What a view needs of all cases, gathered in one pass: reading the evidence of a stored run decodes it."""
+"""What a view needs of all cases besides the run's aggregates, gathered in one pass over their summaries."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from assay.model import Count, Evidence, Execution, MetricInfo, Run
+from assay.model import CaseSummary, Count, Evidence, Failure, MetricInfo, Run
 from assay.reports.text.plain import clipped, distinct, one_line, seconds
 from assay.reports.views.case import rows_and_time
 from assay.reports.views.figures import CaseLink
@@ -18,10 +17,6 @@ from assay.reports.views.repeats import answer_name
 from assay.reports.views.run import SlowRow
 from assay.reports.views.selections_build import TermLengths, TermNotes
 from assay.reports.views.unscored import UnscoredCounts
-from assay.runs.aggregate.totals import is_unanswered
-
-if TYPE_CHECKING:  # it needs msgspec, which a run in memory may do without
-    from assay.runs.store.surveyed import Seen, SurveyedExecution
 
 _SLOWEST = 5
 
@@ -29,7 +24,8 @@ _SLOWEST = 5
 class Survey:
     """Everything that a view needs of all cases besides the run's aggregates.
 
-    ``beside`` is called with each evidence: a format that needs something else of all cases takes it in the same pass.
+    Only a run over selections has its evidence decoded for it, since terms are in no summary. ``beside`` is called with
+    each evidence: a format that needs something else of all cases takes it in the same pass.
     """
 
     def __init__(self, run: Run, beside: Callable[[Evidence], None] | None = None) -> None:
@@ -43,57 +39,44 @@ class Survey:
         self.slowest = Slowest()
         self.messages = FirstMessages(run.aggregates.failures)
         self.terms, self.lengths = TermNotes(run), TermLengths()
-        self.declaring: set[str] = set()
-        """Ids of the cases that declare a leniency of their own."""
-        self.wrong_unanswered = 0
-        """Unanswered answers that count as incorrect."""
-        self.ambiguous: set[str] = set()
-        """Ids of the cases whose gold leaves its answer open."""
-        self.all_tie: set[str] = set()
-        """Those of them in which all of gold's rows tie."""
-        names: list[str] = []
-        ids: list[str] = []
-        several: list[tuple[int, str]] = []
-        """Which answer to its case each is, and its name, where questions were asked several times."""
         self.slow_golds = SlowGolds(run.settings.limits)
-        parts = (self.unscored, self.copies, self.values, self.slowest, self.messages, self.slow_golds)
-        takers: list[Callable[[Any], None]] = [self._take, *(part.take for part in parts)]
-        if run.settings.selection is not None:
-            takers += [self.terms.take, self.lengths.take]
-        if beside is not None:
-            takers.append(beside)
-        for item in _seen(run, whole=beside is not None):
-            names.append(one_line(item.case.id, limit=80))
-            ids.append(item.case.id)
-            if run.settings.repeats > 1:
-                several.append((item.prediction.repeat, answer_name(item, run)))
+        cases = run.summaries
+        self.declaring = {case.case_id for case in cases if case.declares_leniency}
+        """Ids of the cases that declare a leniency of their own."""
+        self.wrong_unanswered = sum(case.outcome == "incorrect" and case.unanswered for case in cases)
+        """Unanswered answers that count as incorrect."""
+        self.ambiguous = {case.case_id for case in cases if "ambiguous_gold" in case.flags}
+        """Ids of the cases whose gold query is ambiguous."""
+        self.all_tie = {case.case_id for case in cases if "ambiguous_gold" in case.flags and case.all_tie}
+        """Those of them in which all of gold's rows tie."""
+        parts = (self.unscored, self.copies, self.values, self.messages, self.slow_golds)
+        takers: list[Callable[[CaseSummary], None]] = [part.take for part in parts]
+        for place, case in enumerate(cases):
             for take in takers:
-                take(item)
-        links = (CaseLink(id=name, anchor=anchor) for name, anchor in zip(names, distinct(names), strict=True))
-        if not several:
-            self.links = dict(zip(ids, links, strict=True))
-            return
-        for id_, link, (repeat, answer) in zip(ids, links, several, strict=True):
-            self._answers[id_, repeat] = replace(link, answer=answer)
-            if repeat == 0:
-                self.links[id_] = link
+                take(case)
+            self.slowest.take(place, case)
+        of_selections = run.settings.selection is not None
+        for item in run.evidence if of_selections or beside is not None else ():
+            if of_selections:
+                self.terms.take(item)
+                self.lengths.take(item)
+                self.messages.take_turns(item)
+            if beside is not None:
+                beside(item)
+        self._link(run)
 
-    def _take(self, item: Seen) -> None:
-        case, verdict = item.case, item.verdict
-        if case.options.leniency.said:
-            self.declaring.add(case.id)
-        if verdict.outcome == "incorrect" and is_unanswered(item):
-            self.wrong_unanswered += 1
-        if "ambiguous_gold" in verdict.flags:
-            self.ambiguous.add(case.id)
-            if verdict.ambiguity and verdict.ambiguity.all_tie:
-                self.all_tie.add(case.id)
+    def _link(self, run: Run) -> None:
+        names = [one_line(case.case_id, limit=80) for case in run.summaries]
+        for case, name, anchor in zip(run.summaries, names, distinct(names), strict=True):
+            link = CaseLink(id=name, anchor=anchor)
+            if run.settings.repeats > 1:
+                self._answers[case.case_id, case.repeat] = replace(link, answer=answer_name(case.repeat, run))
+            if run.settings.repeats == 1 or case.repeat == 0:
+                self.links[case.case_id] = link
 
-    def link_of(self, item: Seen) -> CaseLink:
+    def link_of(self, case_id: str, repeat: int) -> CaseLink:
         """The link to one answer."""
-        if not self._answers:
-            return self.links[item.case.id]
-        return self._answers[item.case.id, item.prediction.repeat]
+        return self._answers[case_id, repeat] if self._answers else self.links[case_id]
 
 
 class ScoreValues:
@@ -106,9 +89,9 @@ class ScoreValues:
         """Metrics with values below 0 or above 1."""
         self._farthest: dict[str, float] = {}
 
-    def take(self, item: Seen) -> None:
+    def take(self, case: CaseSummary) -> None:
         """Look at one answer's scores."""
-        for score in item.scores:
+        for score in case.scores:
             value = score.value
             if value is None or value in (0.0, 1.0):
                 continue
@@ -132,37 +115,41 @@ class Slowest:
     """The slowest distinct queries: a query that several cases share ran once."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str | None, str], tuple[float, int, Seen, Execution | SurveyedExecution]] = {}
-        """By database and query: the time, the place among all executions, and whose it is."""
+        self._kept: dict[tuple[str | None, int], tuple[float, int, int, int]] = {}
+        """By database and query: the time, the place among all executions, the case's place, and which execution."""
         self._count = 0
         self._least = -1.0
 
-    def take(self, item: Seen) -> None:
-        """Look at one answer's executions."""
-        for execution in _executions(item):
+    def take(self, place: int, case: CaseSummary) -> None:
+        """Look at the executions of one answer, which has that place in the run."""
+        for index, execution in enumerate(case.executions):
             time_s = execution.wall_time_s
             if time_s is None:
                 continue
             self._count += 1
             if time_s > self._least:
-                self._keep(time_s, item, execution)
+                self._keep(time_s, (case.database, execution.query_hash), place, index)
 
-    def _keep(self, time_s: float, item: Seen, execution: Execution | SurveyedExecution) -> None:
-        kept, key = self._kept, (item.case.database, execution.query)
+    def _keep(self, time_s: float, key: tuple[str | None, int], place: int, index: int) -> None:
+        kept = self._kept
         if key in kept and kept[key][0] >= time_s:
             return
-        kept[key] = (time_s, self._count, item, execution)
+        kept[key] = (time_s, self._count, place, index)
         if len(kept) > _SLOWEST:
             del kept[min(kept, key=lambda one: (kept[one][0], -kept[one][1]))]
         if len(kept) == _SLOWEST:
             self._least = min(time_s for time_s, *_ in kept.values())
 
-    def rows(self, survey: Survey) -> Iterable[SlowRow]:
+    def rows(self, run: Run, survey: Survey) -> Iterable[SlowRow]:
         """The slowest first; of equally slow ones, the first in the run."""
-        for time_s, _, item, execution in sorted(self._kept.values(), key=lambda one: (-one[0], one[1])):
+        for time_s, _, place, index in sorted(self._kept.values(), key=lambda one: (-one[0], one[1])):
+            case, item = run.summaries[place], run.evidence[place]
+            predicted = index == len(case.golds)
+            execution = item.predicted_execution if predicted else item.gold_executions[index]
+            assert execution is not None  # the summary has its time
             yield SlowRow(
-                case=survey.link_of(item),
-                side="predicted" if execution is item.predicted_execution else "gold",
+                case=survey.link_of(case.case_id, case.repeat),
+                side="predicted" if predicted else "gold",
                 wall_time_s=time_s,
                 time=seconds(time_s),
                 status=rows_and_time(execution, timed=False),
@@ -180,33 +167,28 @@ class FirstMessages:
                 self._wanted[case_id].append(count.name)
         self._found: dict[str, str] = {}
 
-    def take(self, item: Seen) -> None:
+    def take(self, case: CaseSummary) -> None:
         """Look at one answer's failures."""
-        for name in self._wanted.get(item.case.id, ()):
-            if name in self._found:
+        if case.case_id in self._wanted:
+            executed = (execution.failure for execution in case.executions)
+            self._take(case.case_id, (case.failure, case.answer_failure, *executed))
+
+    def take_turns(self, item: Evidence) -> None:
+        """Look at the failures of the questions of one conversation over selections."""
+        if item.case.id in self._wanted:
+            self._take(
+                item.case.id,
+                [*(turn.failure for turn in item.turns), *(turn.failure for turn in item.prediction.turns)],
+            )
+
+    def _take(self, case_id: str, failures: Iterable[Failure | None]) -> None:
+        for failure in failures:
+            if failure is None:
                 continue
-            found = [item.verdict.failure, item.prediction.failure, *(done.failure for done in _executions(item))]
-            found += [turn.failure for turn in item.turns]
-            found += [turn.failure for turn in item.prediction.turns]
-            for failure in found:
-                if failure is not None and f"{failure.blame}: {failure.kind}" == name:
-                    self._found[name] = one_line(failure.message, limit=160)
-                    break
+            name = f"{failure.blame}: {failure.kind}"
+            if name in self._wanted[case_id]:
+                self._found.setdefault(name, one_line(failure.message, limit=160))
 
     def of(self, failure: str) -> str | None:
         """The message for that kind of failure, on one line."""
         return self._found.get(failure)
-
-
-def _seen(run: Run, *, whole: bool) -> Iterable[Seen]:
-    """What there is to look at of each answer. ``whole``: all of its evidence."""
-    if whole or run.settings.selection is not None:
-        return run.evidence
-    from assay.runs.store.surveyed import surveyed
-
-    return surveyed(run.evidence)
-
-
-def _executions(item: Seen) -> Sequence[Execution | SurveyedExecution]:
-    predicted = item.predicted_execution
-    return item.gold_executions if predicted is None else (*item.gold_executions, predicted)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from assay.model import Execution, Failure
+from assay.model import CaseSummary, Failure
 from assay.model.blame import has_no_answer, is_final
+from assay.model.summary import ExecutionSummary
 from assay.reports.text.plain import one_line, percent, plural
 from assay.reports.views.figures import Figure
-
-if TYPE_CHECKING:
-    from assay.runs.store.surveyed import Seen, SurveyedExecution
 
 _REASON = 240
 _LABEL = 80
@@ -51,19 +48,19 @@ class UnscoredCounts:
         self._ids: set[str] = set()
         self._several: set[str] = set()
 
-    def take(self, item: Seen) -> None:
+    def take(self, case: CaseSummary) -> None:
         """Count one answer."""
-        failure, unscored = item.verdict.failure, item.outcome == "unscored"
+        failure, unscored = case.failure, case.outcome == "unscored"
         self.unscored += unscored
-        self.moved += item.prediction.query_source is not None
+        self.moved += case.query_source is not None
         if failure is None:
             self.scored = self.scored or not unscored
         else:
-            self._take_failure(item, failure, unscored=unscored)
-        if any(map(_broken, item.gold_executions)):
-            self._several.add(item.case.id)
+            self._take_failure(case.case_id, failure, unscored=unscored)
+        if any(map(_broken, case.golds)):
+            self._several.add(case.case_id)
 
-    def _take_failure(self, item: Seen, failure: Failure, *, unscored: bool) -> None:
+    def _take_failure(self, case_id: str, failure: Failure, *, unscored: bool) -> None:
         if is_final(failure):
             self.scored = self.scored or not (unscored or has_no_answer(failure))
         else:
@@ -72,7 +69,7 @@ class UnscoredCounts:
             self.lost += unscored
         self.masked += unscored and failure.kind == "masked"
         if unscored and (failure.kind == "no_gold" or failure.blame == "gold"):
-            self._ids.add(item.case.id)
+            self._ids.add(case_id)
             self.lacking += failure.kind == "no_gold"
             self.broken += failure.kind != "no_gold"
 
@@ -126,7 +123,7 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
         yield f"In {plural(counts.several, 'scored case')} one of several gold queries is broken."
 
 
-def _broken(execution: Execution | SurveyedExecution) -> bool:
+def _broken(execution: ExecutionSummary) -> bool:
     return execution.failure is not None and execution.failure.blame == "gold"
 
 

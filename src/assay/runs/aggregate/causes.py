@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from assay.model import Case, CauseGroup, CauseGroupKind
-from assay.sql.features import features_of
-
-if TYPE_CHECKING:
-    from assay.runs.store.fact_table import Judged
-    from assay.runs.store.facts import CaseName
+from assay.model import CauseGroup, CauseGroupKind
+from assay.model.summary import CaseSummary
 
 
-def cause_groups(evidence: Sequence[Judged]) -> tuple[CauseGroup, ...]:
+def cause_groups(summaries: Sequence[CaseSummary]) -> tuple[CauseGroup, ...]:
     """The groups of each kind, the largest first, then by name. A case counts once in each group and cause."""
     found: dict[tuple[CauseGroupKind, str], dict[tuple[str, str], None]] = {}
-    for item in evidence:
-        if not item.cause:
+    for case in summaries:
+        if not case.cause:
             continue
-        for kind, names in _places(item).items():
+        for kind, names in _shared_by(case).items():
             for name in names:
-                found.setdefault((kind, name), {})[item.case.id, item.cause] = None
+                found.setdefault((kind, name), {})[case.case_id, case.cause] = None
     groups = [_group(kind, name, list(held)) for (kind, name), held in found.items()]
     return tuple(sorted(groups, key=lambda one: (_KINDS.index(one.kind), -one.count, one.name)))
 
@@ -37,20 +32,12 @@ def _group(kind: CauseGroupKind, name: str, held: Sequence[tuple[str, str]]) -> 
     return CauseGroup(kind=kind, name=name, count=len(ids), causes=ranked, case_ids=ids)
 
 
-def _places(item: Judged) -> Mapping[CauseGroupKind, Iterable[str]]:
-    diagnosis = item.diagnosis
-    first = diagnosis.causes[0] if diagnosis is not None and diagnosis.causes else None
-    table, column = ("", "") if first is None else (first.table, first.column)
+def _shared_by(case: CaseSummary) -> Mapping[CauseGroupKind, Iterable[str]]:
+    table, column = case.cause_table, case.cause_column
     return {
-        "difficulty": [item.case.difficulty] if item.case.difficulty else (),
-        "database": [item.case.database] if item.case.database else (),
+        "difficulty": [case.difficulty] if case.difficulty else (),
+        "database": [case.database] if case.database else (),
         "table": [table] if table else (),
         "column": [f"{table}.{column}" if table else column] if column else (),
-        "feature": _features(item.case),
+        "feature": case.gold_features,
     }
-
-
-def _features(case: Case | CaseName) -> Iterable[str]:
-    if isinstance(case, Case):
-        return features_of(case.golds[0]) if case.golds else ()
-    return case.features

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from assay.model import ConversationTotals, Outcome
+from assay.model.summary import CaseSummary
 from assay.runs.aggregate.rates import Answers, mean_of_each
 from assay.runs.aggregate.reliability import RateOf
 
-if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.fact_table import Judged
 
-
-def conversation_totals(evidence: Sequence[Judged], answers: Answers, rate: RateOf) -> ConversationTotals | None:
+def conversation_totals(summaries: Sequence[CaseSummary], answers: Answers, rate: RateOf) -> ConversationTotals | None:
     """None where no case is part of a conversation. ``rate`` makes the rate of values, which may be all 0 or 1.
 
     A conversation is right where every turn of it is (interaction match: Yu et al., SParC, 2019, and CoSQL, 2019). One
     with an unscored turn and no wrong one is unscored. Where the system was asked repeatedly, the n-th answers to its
     turns are one conversation, and a conversation counts by the mean of its own.
     """
-    if getattr(evidence, "turns", True) == {}:  # the facts of a large run know at once that there are none
-        return None
     found: dict[str, list[tuple[int, Sequence[float | None]]]] = {}
-    for items in answers.split(evidence):
-        name = items[0].case.conversation
+    for items in answers.split(summaries):
+        name = items[0].conversation
         if name is not None:
-            found.setdefault(name, []).append((items[0].case.turn or 0, [_VALUE[one.outcome] for one in items]))
+            found.setdefault(name, []).append((items[0].turn or 0, [_VALUE[one.outcome] for one in items]))
     if not found:
         return None
     whole: list[float | None] = []

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from assay.model import Forgiven, NearMissKind, Rate
-from assay.runs.aggregate.rates import each
+from assay.model.summary import CaseSummary
+from assay.runs.aggregate.rates import Values
 from assay.runs.metric_infos import VERDICT
-
-if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.fact_table import Judged
 
 FORGIVABLE: tuple[NearMissKind, ...] = (
     "superset_columns",
@@ -24,22 +21,22 @@ FORGIVABLE: tuple[NearMissKind, ...] = (
 """Kinds of near misses that some users may not count as mistakes. Missing rows or columns are always mistakes."""
 
 
-def forgiven_of(evidence: Sequence[Judged], rate: Callable[[Sequence[float | None]], Rate]) -> tuple[Forgiven, ...]:
+def forgiven_of(summaries: Sequence[CaseSummary], rate: Callable[[Values], Rate]) -> tuple[Forgiven, ...]:
     """One entry for each kind that would make some case right. ``rate`` computes the rate from one value per answer."""
-    scores = each(evidence, lambda item: item.score(VERDICT[0]))
+    scores = [case.score(VERDICT[0]) for case in summaries]
     if not any(scores):
         return ()
     values = [None if score is None else score.value for score in scores]
     excused: dict[NearMissKind, list[int]] = {kind: [] for kind in FORGIVABLE}
     """Per kind, the places of the answers that forgiving it would make right."""
-    for place, (value, item) in enumerate(zip(values, evidence, strict=True)):
-        if value == 0.0 and item.comparison is not None and item.verdict.outcome == "incorrect":
-            for kind in {miss.kind for miss in item.comparison.near_misses}.intersection(FORGIVABLE):
+    for place, (value, case) in enumerate(zip(values, summaries, strict=True)):
+        if value == 0.0:
+            for kind in set(case.near_misses).intersection(FORGIVABLE):
                 excused[kind].append(place)
     found = []
     for kind, places in excused.items():
         if places:
-            ids = dict.fromkeys(evidence[place].case.id for place in places)
+            ids = dict.fromkeys(summaries[place].case_id for place in places)
             lenient = list(values)
             for place in places:
                 lenient[place] = 1.0

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, pairwise
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from assay.model import Rate
+from assay.model.summary import CaseSummary
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
-
-if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.fact_table import Judged
 
 Values: TypeAlias = Sequence[float | None]
 _Item = TypeVar("_Item")
@@ -34,10 +32,10 @@ class Answers(Struct, frozen=True, kw_only=True):
         return cls(starts=range(count), count=count)
 
     @classmethod
-    def of(cls, evidence: Sequence[Judged]) -> Answers:
+    def of(cls, summaries: Sequence[CaseSummary]) -> Answers:
         """The answers of a run that asked repeatedly, by the cases' ids."""
-        sizes = [sum(1 for _ in items) for _, items in groupby(evidence, key=lambda item: item.case.id)]
-        return cls(starts=[0, *accumulate(sizes)][:-1], count=len(evidence))
+        sizes = [sum(1 for _ in items) for _, items in groupby(summaries, key=lambda case: case.case_id)]
+        return cls(starts=[0, *accumulate(sizes)][:-1], count=len(summaries))
 
     def split(self, items: Sequence[_Item]) -> list[Sequence[_Item]]:
         """The items of each case."""
@@ -46,15 +44,6 @@ class Answers(Struct, frozen=True, kw_only=True):
     def means(self, values: Values) -> Values:
         """The mean of each case's values; None for a case without values."""
         return values if len(self.starts) == self.count else mean_of_each(self.split(values))
-
-
-def each(evidence: Sequence[Judged], tell: Callable[[Any], _Item]) -> list[_Item]:
-    """What ``tell`` says of each answer by its case's group, its verdict, scores, comparison, cause and diagnosis.
-
-    In the facts of a large run many answers have all this in common, and it is asked once for these.
-    """
-    at_once = getattr(evidence, "each", None)
-    return [tell(item) for item in evidence] if at_once is None else at_once(tell)
 
 
 def mean_of_each(groups: Iterable[Values]) -> list[float | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -19,9 +19,9 @@ from assay.model import (
     ReliabilityTotals,
     RiskPoint,
 )
-from assay.model.failure import NO_ANSWER
 from assay.model.reliability import USUAL_PENALTIES
-from assay.runs.aggregate.rates import Answers, Values, each
+from assay.model.summary import CaseSummary
+from assay.runs.aggregate.rates import Answers, Values
 from assay.stats import (
     area_under_risk,
     brier_score,
@@ -31,9 +31,6 @@ from assay.stats import (
     least_area_under_risk,
     reliability,
 )
-
-if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.fact_table import Judged
 
 
 class RateOf(Protocol):
@@ -62,60 +59,18 @@ class _Told(NamedTuple):
         return 1 if self.right else -1 if self.given == "answer" else 0
 
 
-class _Failure(Protocol):
-    @property
-    def kind(self) -> str: ...
-
-
-class _Verdict(Protocol):
-    @property
-    def decision(self) -> Decision | None: ...
-    @property
-    def failure(self) -> _Failure | None: ...
-
-
-class _Answer(Protocol):
-    @property
-    def failure(self) -> _Failure | None: ...
-
-
-class _Item(Protocol):
-    @property
-    def verdict(self) -> _Verdict: ...
-    @property
-    def prediction(self) -> _Answer: ...
-
-
-def given_of(item: _Item) -> Given:
-    """What the system did with a question, as the verdict and the answer's own failure say.
-
-    The verdict alone does not tell where gold is broken.
-    """
-    verdict = item.verdict
-    if verdict.decision is not None:
-        return verdict.decision
-    failures = verdict.failure, item.prediction.failure
-    silent = any(failure is not None and failure.kind in _SILENT for failure in failures)
-    return "nothing" if silent else "answer"
-
-
-_SILENT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
-"""Failures of an answer that holds no query at all; what is no SQL, or fails, was meant as an answer."""
-
-
 def reliability_totals(
-    evidence: Sequence[Judged], answers: Answers, rate: RateOf, *, penalties: Sequence[float] = ()
+    summaries: Sequence[CaseSummary], answers: Answers, rate: RateOf, *, penalties: Sequence[float] = ()
 ) -> ReliabilityTotals | None:
     """None where every question has an answer and no system declines, asks back or says how sure it is.
 
     ``penalties`` of the reliability score; without any the usual ones. The number of questions is always added.
     """
-    plain = not any(each(evidence, lambda item: item.case.expects != "answer" or item.verdict.decision is not None))
-    if plain and not _any_is_sure(evidence):
+    if all(case.expects == "answer" and case.decision is None and case.confidence is None for case in summaries):
         return None
-    told = [_told(item) for item in evidence]
+    told = [_told(case) for case in summaries]
     scored = [one for one in told if one is not None]
-    firsts = [evidence[start].case.expects for start in answers.starts]
+    firsts = [summaries[start].expects for start in answers.starts]
 
     def share(of: Callable[[_Told], bool], among: Callable[[_Told], bool]) -> Rate:
         found = rate([float(of(one)) if one is not None and among(one) else None for one in told], binary=True)
@@ -147,18 +102,10 @@ def reliability_totals(
     )
 
 
-def _any_is_sure(evidence: Sequence[Judged]) -> bool:
-    """Whether any answer says how sure it is. In the facts of a large run few answers have anything of their own."""
-    own = getattr(evidence, "answers", None)
-    answers = (item.prediction for item in evidence) if own is None else own.values()
-    return any(answer.confidence is not None for answer in answers)
-
-
-def _told(item: Judged) -> _Told | None:
-    if item.verdict.outcome == "unscored":
+def _told(case: CaseSummary) -> _Told | None:
+    if case.outcome == "unscored":
         return None
-    right = item.verdict.outcome == "correct"
-    return _Told(item.case.id, item.case.expects, given_of(item), right, item.prediction.confidence)
+    return _Told(case.case_id, case.expects, case.given, case.outcome == "correct", case.confidence)
 
 
 def _decisions(scored: Sequence[_Told]) -> tuple[DecisionCount, ...]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from assay.errors import UsageError
 from assay.model import Case, PassRate, Rate, RepeatTotals
+from assay.model.summary import CaseSummary
 from assay.runs.aggregate.rates import Answers, rate_of
 from assay.stats import pass_all_k, pass_at_k
-
-if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.fact_table import Judged
 
 
 def check_repeats(repeats: int, *, live: bool) -> None:
@@ -30,7 +27,7 @@ def repeated(cases: Sequence[Case], repeats: int) -> tuple[Case, ...]:
     return tuple(case for case in cases for _ in range(repeats))
 
 
-def repeat_totals(evidence: Sequence[Judged], *, asked: int, confidence: float = 0.95) -> RepeatTotals:
+def repeat_totals(summaries: Sequence[CaseSummary], *, asked: int, confidence: float = 0.95) -> RepeatTotals:
     """How consistent the answers are, by their verdicts, with pass@k and pass^k.
 
     pass@k and pass^k of a case are the unbiased estimates of `pass_at_k` and `pass_all_k` from its scored answers;
@@ -38,8 +35,8 @@ def repeat_totals(evidence: Sequence[Judged], *, asked: int, confidence: float =
     """
     ids = []
     counts: list[tuple[int, int]] = []  # scored and right answers, by case
-    for items in Answers.of(evidence).split(evidence):
-        ids.append(items[0].case.id)
+    for items in Answers.of(summaries).split(summaries):
+        ids.append(items[0].case_id)
         outcomes = [item.outcome for item in items]
         right = outcomes.count("correct")
         counts.append((right + outcomes.count("incorrect"), right))

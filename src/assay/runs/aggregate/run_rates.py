@@ -48,9 +48,9 @@ def with_penalties(run: Run, penalties: Sequence[float]) -> Run:
     if run.aggregates.reliability is None:
         raise UsageError(f"the run has no reliability score that a penalty would change: {why_none('reliability')}")
     once = run.settings.repeats == 1
-    answers = Answers.once_each(len(run.evidence)) if once else Answers.of(run.evidence)
+    answers = Answers.once_each(len(run.summaries)) if once else Answers.of(run.summaries)
     found = reliability_totals(
-        run.evidence,
+        run.summaries,
         answers,
         lambda values, *, binary: rate_of(answers.means(values), binary=binary and once),
         penalties=penalties,

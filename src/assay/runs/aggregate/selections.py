@@ -40,8 +40,8 @@ def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
         by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
         by_turn=tuple(_by_turn(evidence)),
         by_dataset=tuple(_by_dataset(evidence)),
-        wrong_terms=counts_of(evidence, _notes),
-        time_states=counts_of(evidence, _time_states),
+        wrong_terms=counts_of((item.case.id, _notes(item)) for item in evidence),
+        time_states=counts_of((item.case.id, _time_states(item)) for item in evidence),
         through_hierarchy=sum(bool(score.equivalences) for score in scores),
         compared_by_id_only=sum(not score.names_compared for score in scores),
     )

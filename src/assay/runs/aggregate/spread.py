@@ -6,64 +6,44 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
 
 from assay.model import CacheUse, TimeBin, TimeSpread
+from assay.model.summary import CaseSummary, ExecutionSummary
 
-if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.fact_table import Judged
-
-ANSWER_TIME = "total_execution_time"
-"""The name under which systems report an answer's total time."""
-_LATENCIES = ("latency_s", "latency", "wall_time", "time_s", "duration_s", "elapsed_s")
-"""Other names for an answer's time, the best first: reported by systems, or measured by Assay."""
 _EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor in (1, 2, 5))
 """In seconds: three to a decade, from 10 µs to about six days."""
 
 
-def cache_use(evidence: Iterable[Judged]) -> CacheUse:
+def cache_use(summaries: Iterable[CaseSummary]) -> CacheUse:
     """How many executions there are of gold and predicted queries, and how many came from a cache of earlier ones."""
-    executions = from_cache = 0
-    for item in evidence:
-        predicted = item.predicted_execution
-        for execution in item.gold_executions if predicted is None else (*item.gold_executions, predicted):
-            executions += 1
-            from_cache += execution.earlier_time_s is not None
-    return CacheUse(executions=executions, from_cache=from_cache)
-
-
-def spreads_of(evidence: Sequence[Judged], told: Sequence[float | None]) -> tuple[TimeSpread, ...]:
-    """The times of answers, of gold queries and of predicted queries, each where there are any.
-
-    ``told`` has each answer's `ANSWER_TIME`, None where it is not reported. A query that was executed once for several
-    cases counts once.
-    """
-    answers = [
-        seconds
-        if seconds is not None or not (item.prediction.timings_s or item.prediction.turns)
-        else latency_of(item.prediction)
-        for item, seconds in zip(evidence, told, strict=True)
-    ]
-    found = (
-        spread_of("answer", answers),
-        spread_of("gold query", _times(evidence, gold=True)),
-        spread_of("predicted query", _times(evidence, gold=False)),
+    executions = [execution for case in summaries for execution in case.executions]
+    return CacheUse(
+        executions=len(executions),
+        from_cache=sum(execution.earlier_time_s is not None for execution in executions),
     )
-    return tuple(spread for spread in found if spread is not None)
 
 
-def _times(evidence: Sequence[Judged], *, gold: bool) -> Iterable[float | None]:
-    """The times of different executions."""
-    at_once = getattr(evidence, "different", None)  # as in `assay.runs.aggregate.rates.each`
-    if at_once is not None:
-        return (seconds for _, _, seconds in at_once(gold=gold))
+def spreads_of(summaries: Sequence[CaseSummary]) -> tuple[TimeSpread, ...]:
+    """The times of answers, of gold queries and of predicted queries, each if there are any.
+
+    A query that was executed once for several cases counts once.
+    """
+    spreads = (
+        spread_of("answer", [case.answer_time_s for case in summaries]),
+        spread_of("gold query", _times((case, case.golds) for case in summaries)),
+        spread_of("predicted query", _times((case, case.executions[len(case.golds) :]) for case in summaries)),
+    )
+    return tuple(spread for spread in spreads if spread is not None)
+
+
+def _times(executed: Iterable[tuple[CaseSummary, Iterable[ExecutionSummary]]]) -> list[float | None]:
+    """The times of different executions: one that several cases share has the same time in each."""
     different = {
-        (item.case.database, execution.query, execution.wall_time_s)
-        for item in evidence
-        for execution in (item.gold_executions if gold else (item.predicted_execution,))
-        if execution is not None
+        (case.database, execution.query_hash, execution.wall_time_s)
+        for case, executions in executed
+        for execution in executions
     }
-    return (seconds for _, _, seconds in different)
+    return [seconds for _, _, seconds in different]
 
 
 def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:
@@ -98,35 +78,3 @@ def _bins(times: Sequence[float]) -> Iterable[TimeBin]:
     filled = [place for place, count in enumerate(counts) if count]
     for place in range(filled[0], filled[-1] + 1):
         yield TimeBin(low_s=edges[place], high_s=edges[place + 1], count=counts[place])
-
-
-class Timed(Protocol):
-    """An answer with its times."""
-
-    @property
-    def turns(self) -> Sequence[TimedTurn]: ...
-
-    def timing_s(self, name: str) -> float | None: ...
-
-
-class TimedTurn(Protocol):
-    """The answer to one question of a conversation."""
-
-    @property
-    def latency_s(self) -> float | None: ...
-
-
-def answer_time_of(prediction: Timed) -> float | None:
-    """What an answer took: its system's own total, else the time that was reported or measured otherwise."""
-    told = prediction.timing_s(ANSWER_TIME)
-    return told if told is not None else latency_of(prediction)
-
-
-def latency_of(prediction: Timed) -> float | None:
-    """The answer's time, where its system does not report a total."""
-    for name in _LATENCIES:
-        seconds = prediction.timing_s(name)
-        if seconds is not None:
-            return seconds
-    turns = [turn.latency_s for turn in prediction.turns if turn.latency_s is not None]
-    return math.fsum(turns) if turns else None

@@ -7,7 +7,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -19,35 +19,26 @@ from assay.model import (
     Group,
     MetricInfo,
     MetricSummary,
-    Prediction,
-    Score,
     TimeSummary,
     TokenUsage,
     UsageTotals,
 )
-from assay.model.blame import has_no_answer
+from assay.model.summary import CaseSummary
 from assay.runs.aggregate.causes import cause_groups
 from assay.runs.aggregate.conversations import conversation_totals
 from assay.runs.aggregate.forgiven import forgiven_of
-from assay.runs.aggregate.rates import Answers, Values, each, rate_of
+from assay.runs.aggregate.rates import Answers, Values, rate_of
 from assay.runs.aggregate.reliability import reliability_totals
 from assay.runs.aggregate.repeats import repeat_totals
-from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
+from assay.runs.aggregate.spread import spreads_of
 from assay.runs.aggregate.strengths import witness_totals
-
-if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.fact_table import Judged
-    from assay.runs.store.facts import AnswerFacts, ScoreFacts
-    from assay.runs.store.surveyed import Surveyed
-
-_Answer = TypeVar("_Answer", bound="Judged")
 
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
 """Spider's and BIRD's own words, easiest first; other words follow by name."""
 
 
 def aggregate(
-    evidence: Sequence[Judged],
+    summaries: Sequence[CaseSummary],
     metrics: Sequence[MetricInfo],
     *,
     repeats: int = 1,
@@ -70,10 +61,10 @@ def aggregate(
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
     """
     once = repeats == 1
-    answers = Answers.once_each(len(evidence)) if once else Answers.of(evidence)
-    firsts = evidence if once else [evidence[start] for start in answers.starts]
-    columns = [column_of(evidence, metric) for metric in metrics]
-    times = [item.prediction.timing_s(ANSWER_TIME) for item in evidence]
+    answers = Answers.once_each(len(summaries)) if once else Answers.of(summaries)
+    firsts = summaries if once else [summaries[start] for start in answers.starts]
+    columns = [column_of(summaries, metric) for metric in metrics]
+    times = [case.total_time_s for case in summaries]
     # Means of several answers are no longer 0 and 1 alone.
     binary = [metric.binary and once for metric in metrics]
     groups = groups_of(
@@ -83,14 +74,13 @@ def aggregate(
         confidence=confidence,
         doubtful=doubtful,
     )
-    outcomes = each(evidence, lambda item: item.verdict.outcome)
-    troubled = _troubled(evidence)
+    outcomes = [case.outcome for case in summaries]
     return Aggregates(
         cases=len(firsts),
         correct=outcomes.count("correct"),
         incorrect=outcomes.count("incorrect"),
         unscored=outcomes.count("unscored"),
-        unanswered=sum(map(is_unanswered, troubled)),
+        unanswered=sum(case.unanswered for case in summaries),
         overall=groups.overall,
         by_difficulty=groups.by_difficulty,
         by_database=groups.by_database,
@@ -103,29 +93,29 @@ def aggregate(
             columns if once else [list(map(tuple, answers.split(column))) for column in columns],
             once=once,
         ),
-        flags=counts_of(evidence, _flags),
-        near_misses=counts_of(evidence, _near_misses),
-        failures=counts_of(troubled, failures_of),
-        causes=counts_of(evidence, lambda item: _one(item.cause)),
-        fix_first=counts_of(evidence, _mended_alone),
-        cause_groups=cause_groups(evidence),
+        flags=counts_of((case.case_id, case.flags) for case in summaries),
+        near_misses=counts_of((case.case_id, case.near_misses) for case in summaries),
+        failures=counts_of((case.case_id, failures_of(case)) for case in summaries),
+        causes=counts_of((case.case_id, _one(case.cause)) for case in summaries),
+        fix_first=counts_of((case.case_id, _repaired_alone(case)) for case in summaries),
+        cause_groups=cause_groups(summaries),
         forgiven=forgiven_of(
-            evidence, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
+            summaries, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
         ),
-        repeats=None if once else repeat_totals(evidence, asked=repeats, confidence=confidence),
-        usage=usage_of([item.prediction for item in evidence]),
-        times=spreads_of(evidence, times),
+        repeats=None if once else repeat_totals(summaries, asked=repeats, confidence=confidence),
+        usage=usage_of(summaries),
+        times=spreads_of(summaries),
         witnesses=witness_totals(
-            evidence, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
+            summaries, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
         ),
         reliability=reliability_totals(
-            evidence,
+            summaries,
             answers,
             lambda values, *, binary: rate_of(answers.means(values), binary=binary and once, confidence=confidence),
             penalties=penalties,
         ),
         conversations=conversation_totals(
-            evidence, answers, lambda values, *, binary: rate_of(values, binary=binary, confidence=confidence)
+            summaries, answers, lambda values, *, binary: rate_of(values, binary=binary, confidence=confidence)
         ),
     )
 
@@ -144,7 +134,7 @@ class Groups(Struct, frozen=True, kw_only=True):
 
 
 def groups_of(
-    evidence: Sequence[Judged],
+    summaries: Sequence[CaseSummary],
     metrics: Sequence[tuple[str, Values, bool]],
     times: Values,
     *,
@@ -164,42 +154,43 @@ def groups_of(
         answer_time = _time([times[i] for i in members])
         return Group(kind=kind, name=name, cases=len(members), metrics=summaries, answer_time=answer_time)
 
-    def grouped(kind: str, names_of: Callable[[Judged], Collection[str]]) -> tuple[Group, ...]:
+    def grouped(kind: str, names_of: Callable[[CaseSummary], Collection[str]]) -> tuple[Group, ...]:
         order = difficulty_rank if kind == "difficulty" else _no_rank
-        return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
+        return tuple(group(kind, name, members) for name, members in _partition(summaries, names_of, order))
 
-    ambiguous = each(evidence, lambda item: "ambiguous_gold" in item.verdict.flags)
-    determined = [i for i, one in enumerate(ambiguous) if not one]
-    sound = [i for i, item in enumerate(evidence) if item.case.id not in doubtful] if doubtful else range(len(evidence))
+    determined = [i for i, case in enumerate(summaries) if "ambiguous_gold" not in case.flags]
+    sound = (
+        [i for i, case in enumerate(summaries) if case.case_id not in doubtful] if doubtful else range(len(summaries))
+    )
     return Groups(
-        sound=group("sound", None, sound) if len(sound) < len(evidence) else None,
-        determined=group("determined", None, determined) if len(determined) < len(evidence) else None,
-        overall=group("all", None, range(len(evidence))),
-        by_difficulty=grouped("difficulty", lambda item: _one(item.case.difficulty)),
-        by_database=grouped("database", lambda item: _one(item.case.database)),
-        by_tag=grouped("tag", lambda item: item.case.tags),
+        sound=group("sound", None, sound) if len(sound) < len(summaries) else None,
+        determined=group("determined", None, determined) if len(determined) < len(summaries) else None,
+        overall=group("all", None, range(len(summaries))),
+        by_difficulty=grouped("difficulty", lambda case: _one(case.difficulty)),
+        by_database=grouped("database", lambda case: _one(case.database)),
+        by_tag=grouped("tag", lambda case: case.tags),
     )
 
 
-def column_of(evidence: Sequence[Judged], metric: MetricInfo) -> list[float | None]:
+def column_of(summaries: Sequence[CaseSummary], metric: MetricInfo) -> list[float | None]:
     """One metric's value for each case, in the run's order."""
     place = 0
 
-    def value_of(item: Judged) -> float | None:
+    def value_of(case: CaseSummary) -> float | None:
         nonlocal place
         # Usually a metric's score has the same place in every case.
-        scores: Sequence[Score | ScoreFacts] = item.scores
+        scores = case.scores
         score = scores[place] if place < len(scores) else None
         if score is None or score.metric != metric.name:
             place = next((at for at, other in enumerate(scores) if other.metric == metric.name), 0)
-            score = item.score(metric.name)
+            score = case.score(metric.name)
         return None if score is None else score.value
 
-    column = each(evidence, value_of)
+    column = list(map(value_of, summaries))
     for value in dict.fromkeys(column):
         if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
             wanted = "0, 1" if metric.binary else "a finite number"
-            case_id = evidence[next(at for at, one in enumerate(column) if one is value)].case.id
+            case_id = summaries[next(at for at, one in enumerate(column) if one is value)].case_id
             raise UsageError(
                 f"metric {metric.name!r} gave {value!r} for case {case_id!r}: it must give {wanted} or None"
             )
@@ -215,12 +206,12 @@ def _time(seconds: Values) -> TimeSummary | None:
     return TimeSummary(n=len(known), mean_s=math.fsum(known) / len(known), std_dev_s=std_dev_s)
 
 
-def usage_of(predictions: Sequence[Prediction | AnswerFacts]) -> UsageTotals | None:
+def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
     """Tokens and cost over the answers that report them.
 
     The tokens in all of an answer without a total, or with too small a one, are those of its input and output.
     """
-    saying = [one for one in predictions if one.tokens is not None or one.cost_usd is not None]
+    saying = [one for one in summaries if one.tokens is not None or one.cost_usd is not None]
     if not saying:
         return None
     tokens = [one.tokens for one in saying if one.tokens is not None]
@@ -255,11 +246,11 @@ def _tokens_in_all(tokens: TokenUsage) -> int | None:
 
 
 def _partition(
-    evidence: Sequence[Judged], names_of: Callable[[Judged], Collection[str]], order: Callable[[str], int]
+    summaries: Sequence[CaseSummary], names_of: Callable[[CaseSummary], Collection[str]], order: Callable[[str], int]
 ) -> list[tuple[str | None, list[int]]]:
     """Indices of the cases by name, ordered by rank and name; empty where no case has a name."""
     members: dict[str | None, list[int]] = {}
-    for index, names in enumerate(each(evidence, names_of)):
+    for index, names in enumerate(map(names_of, summaries)):
         for name in dict.fromkeys(names) if names else (None,):
             members.setdefault(name, []).append(index)
     if set(members) <= {None}:
@@ -278,7 +269,7 @@ def _no_rank(_: str) -> int:
 
 
 def _disagreements(
-    firsts: Sequence[Judged],
+    firsts: Sequence[CaseSummary],
     metrics: Sequence[MetricInfo],
     columns: Sequence[Sequence[float | None]] | Sequence[Sequence[tuple[float | None, ...]]],
     *,
@@ -301,7 +292,7 @@ def _disagreements(
         if not any(one.only_first or one.only_second for one in agreements.values()):
             continue
         told = [agreements[pair] for pair in zip(left, right, strict=True)]
-        ids = ids or [item.case.id for item in firsts]
+        ids = ids or [case.case_id for case in firsts]
         found.append(
             Disagreement(
                 first=first,
@@ -331,64 +322,35 @@ def _agreement(ones: Sequence[float | None], others: Sequence[float | None]) -> 
     return _Agreement((1.0, 0.0) in pairs, (0.0, 1.0) in pairs, agree and both, agree and not both)
 
 
-def counts_of(evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterable[str]]) -> tuple[Count, ...]:
-    """How many cases carry each name, the most frequent first, then by name.
+def counts_of(named: Iterable[tuple[str, Iterable[str]]]) -> tuple[Count, ...]:
+    """How many cases have each name, the most frequent first, then by name. ``named``: a case's id with its names.
 
     A case counts once per name, however often the name occurs in its answers.
     """
     ids: dict[str, dict[str, None]] = {}
-    for place, names in enumerate(each(evidence, names_of)):
+    for case_id, names in named:
         for name in names:
-            ids.setdefault(name, {})[evidence[place].case.id] = None
+            ids.setdefault(name, {})[case_id] = None
     counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
     return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
 
 
-def _mended_alone(item: Judged) -> Sequence[str]:
-    """The primary cause, where a repair of one clause made the answer right."""
-    found = item.diagnosis
-    repair = None if found is None else found.repair
-    alone = repair is not None and len(repair.steps) == 1 and repair.strength != "refuted"
-    return _one(item.cause) if alone else ()
+def _repaired_alone(case: CaseSummary) -> Sequence[str]:
+    """The primary cause, if a repair of one clause made the answer right."""
+    return _one(case.cause) if case.repair_steps == 1 and case.repair_strength != "refuted" else ()
 
 
-def _flags(item: Judged) -> Iterable[str]:
-    return item.verdict.flags
-
-
-def _near_misses(item: Judged) -> Iterable[str]:
-    """The kinds of near misses of a wrong answer."""
-    if item.verdict.outcome != "incorrect" or item.comparison is None:
-        return ()
-    return [miss.kind for miss in item.comparison.near_misses]
-
-
-def _troubled(evidence: Sequence[Judged]) -> Sequence[Judged]:
-    """The answers that have failures, and perhaps others."""
-    places = getattr(evidence, "troubled", None)  # as in `assay.runs.aggregate.rates.each`
-    return evidence if places is None else [evidence[place] for place in places()]
-
-
-def failures_of(item: Judged) -> Iterable[str]:
+def failures_of(case: CaseSummary) -> Iterable[str]:
     """Every failure on the way to the verdict, as ``blame: kind``.
 
     A failure of a single metric to score is not counted here, but in that metric's ``unscored``.
     """
-    failures = [item.verdict.failure, item.prediction.failure]
-    failures += [execution.failure for execution in item.gold_executions]
-    told = item.verdict.failure is not None and item.verdict.failure.blame == "system"
-    if item.predicted_execution is not None and not told and item.prediction.failure is None:
+    failures = [case.failure, case.answer_failure, *(execution.failure for execution in case.golds)]
+    told = case.failure is not None and case.failure.blame == "system"
+    if case.predicted is not None and not told and case.answer_failure is None:
         # These describe such a failure better: a text that failed to run may be prose, or blank.
-        failures.append(item.predicted_execution.failure)
+        failures.append(case.predicted.failure)
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
-
-
-def is_unanswered(item: Judged | Surveyed) -> bool:
-    """Whether the system gave no answer, or failed on the question."""
-    failure = item.prediction.failure
-    if failure is None or failure.blame != "system":
-        return False
-    return failure.kind == "unanswered" or has_no_answer(failure)
 
 
 def _one(name: str | None) -> tuple[str, ...]:

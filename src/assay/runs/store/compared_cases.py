@@ -27,13 +27,11 @@ from assay.model import (
     Strength,
     TurnAnswer,
 )
-from assay.runs.aggregate.reliability import given_of
+from assay.model.summary import given_of
 from assay.runs.metric_infos import common_metric, infos_of
-from assay.runs.store.codec import decode_value, encode_value
-from assay.runs.store.compared_lines import SlimCase, SlimEvidence, SlimTurnAnswer
+from assay.runs.store.codec import decode_evidence, encode_value
 from assay.runs.store.folder import FinishedRunFile, read_evidence, read_finished
 
-Answer: TypeAlias = Evidence | SlimEvidence
 Way: TypeAlias = tuple[object, ...]
 """How an answer is wrong: two wrong answers with equal ways are wrong alike."""
 
@@ -168,7 +166,7 @@ def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> Run
         answers = [reader.record(evidence) for evidence in head.evidence]
     else:
         assert isinstance(run, Path)
-        answers = read_evidence(run, head, lambda line: reader.record(decode_value(line, SlimEvidence)))
+        answers = read_evidence(run, head, lambda line: reader.record(decode_evidence(line)))
     cases = tuple(_merged(answers) if reader.repeated else answers)
     return RunRecords(
         folder=str(run) if isinstance(run, Path) else None,
@@ -211,7 +209,7 @@ class _Reader:
         self.repeated = False
         """Whether some case has several answers."""
 
-    def record(self, answer: Answer) -> CaseRecord:
+    def record(self, answer: Evidence) -> CaseRecord:
         """The record of one answer."""
         case, values, query = answer.case, self.values(answer), _query(answer)
         value = values[self.place]
@@ -237,7 +235,7 @@ class _Reader:
             bad=None if answered is None else answered * wrong,
         )
 
-    def values(self, answer: Answer) -> tuple[float | None, ...]:
+    def values(self, answer: Evidence) -> tuple[float | None, ...]:
         """In the metrics' order; None where the answer has no such score."""
         names = tuple([score.metric for score in answer.scores])
         values = tuple([score.value for score in answer.scores])
@@ -259,7 +257,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def content_of(case: Case | SlimCase) -> Content:
+def content_of(case: Case) -> Content:
     """The content that identifies the case, whatever its id."""
     golds = case.golds
     if case.turns:
@@ -273,7 +271,7 @@ def content_of(case: Case | SlimCase) -> Content:
     return Content(case.question, golds, case.database, case.context, _OPTIONS(case.options), asked)
 
 
-def _query(answer: Answer) -> str | None:
+def _query(answer: Evidence) -> str | None:
     """The answer's text, or its rows; for selections the answers to all questions, one per line."""
     prediction = answer.prediction
     if prediction.result is not None:
@@ -284,13 +282,13 @@ def _query(answer: Answer) -> str | None:
     return "\n".join(texts) if texts else None
 
 
-def _selected(turn: TurnAnswer | SlimTurnAnswer) -> str | None:
+def _selected(turn: TurnAnswer) -> str | None:
     if turn.raw is not None:
         return turn.raw
     return None if turn.selection is None else msgspec.json.encode(turn.selection).decode("utf-8", "replace")
 
 
-def _way(answer: Answer) -> Way:
+def _way(answer: Evidence) -> Way:
     """How an answer is wrong: why it failed, or how close its result comes to gold's."""
     executed, compared = answer.predicted_execution, answer.comparison
     failure = answer.verdict.failure or answer.prediction.failure or (executed.failure if executed else None)
@@ -304,7 +302,7 @@ def _way(answer: Answer) -> Way:
     return way
 
 
-def _turn_ways(answer: Answer) -> Iterator[Way]:
+def _turn_ways(answer: Evidence) -> Iterator[Way]:
     """For each question: the extra and the missing terms, their datasets, and the states of time."""
     for turn in answer.turns:
         kind = turn.failure.kind if turn.failure else None

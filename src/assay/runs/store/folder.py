@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import InputError, RunError
-from assay.model import Aggregates, DatabaseUrl, Evidence, GateResult, Limits, Provenance, Run, RunSettings
+from assay.model import Aggregates, CaseSummary, DatabaseUrl, Evidence, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
 from assay.runs.plan import Work, digest_of
@@ -21,6 +21,7 @@ from assay.runs.store.journal_lines import JournalLines, LinePlaces
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.store.results_table import write_parquet
 from assay.runs.store.writing import temporary, write_value
+from assay.runs.summarize import Summarizer
 
 _Kept = TypeVar("_Kept")
 
@@ -254,27 +255,33 @@ def _work_of(index: int, evidence: Evidence) -> Work:
 def load_run(folder: Path) -> Run:
     """Read a finished run. Raises InputError where there is none, RunError where it is unfinished or damaged."""
     stored = read_finished(folder)
+    summaries, evidence = _stored_cases(folder, stored)
     return Run(
         settings=stored.settings,
         provenance=stored.provenance,
-        evidence=_stored_evidence(folder, stored),
+        summaries=summaries,
+        evidence=evidence,
         aggregates=stored.aggregates,
         gates=stored.gates,
         lint=read_lint(folder),
     )
 
 
-def _stored_evidence(folder: Path, stored: FinishedRunFile) -> LazyEvidence:
-    """The evidence, to be decoded when it is read. Every line is decoded once now, so that damage is said at once."""
+def _stored_cases(folder: Path, stored: FinishedRunFile) -> tuple[list[CaseSummary], LazyEvidence]:
+    """The summaries, and the evidence, to be decoded when it is read.
+
+    Each line is decoded once now, for its summary, and so that damage is reported at once.
+    """
     places = LinePlaces()
+    summary = Summarizer().summary
 
-    def place_of(line: journal.JournalLine) -> int:
-        decode_evidence(line.content)
-        return places.add(line.start, line.content)
+    def summarized(line: journal.JournalLine) -> tuple[CaseSummary, int]:
+        return summary(decode_evidence(line.content)), places.add(line.start, line.content)
 
-    order = _in_order(folder, stored, place_of)
-    lines = JournalLines(folder / journal.NAME, places.ordered(order))
-    return LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line)
+    cases = _in_order(folder, stored, summarized)
+    lines = JournalLines(folder / journal.NAME, places.ordered([place for _, place in cases]))
+    evidence = LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line)
+    return [case for case, _ in cases], evidence
 
 
 def read_finished(folder: Path) -> FinishedRunFile:

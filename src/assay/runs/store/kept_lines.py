@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
 from assay.model import Evidence
-from assay.runs.store.fact_table import FactList
 
 _MOST_DECODED = 5_000
 """A run of at most this many answers is decoded once and stays decoded; of a larger one, no evidence is kept."""
@@ -19,18 +18,15 @@ class LazyEvidence(Sequence[Evidence]):
     twice decodes it twice, so that reading it takes no memory. Equal to any sequence of equal evidence; pickled whole.
     """
 
-    __slots__ = ("_count", "_decode", "_kept", "facts", "line")
+    __slots__ = ("_count", "_decode", "_kept", "line")
 
     def __init__(
         self,
         count: int,
         decode: Callable[[int], Evidence],
         *,
-        facts: FactList | None = None,
         line: Callable[[int], bytes] | None = None,
     ) -> None:
-        self.facts: FactList | None = facts
-        """The facts of each answer, in the same order, where they are at hand."""
         self.line = line
         """The line of a place as it is kept: in it, without decoding, one may look for what few evidences have."""
         self._count = count

@@ -9,11 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.model import Run
+from assay.model import CaseSummary, Evidence, Run
 from assay.quiet import without_progress_bar
-from assay.runs.aggregate.spread import answer_time_of
 from assay.runs.store import journal
-from assay.runs.store.answer_rows import AnswerRow, rows_of
 from assay.runs.store.codec import encode_value
 from assay.runs.store.writing import taking, temporary
 
@@ -112,9 +110,9 @@ def read_pandas(path: Path) -> Any:
 
 def _rows(run: Run, metrics: Collection[str], *, numbered: bool) -> Iterator[bytes]:
     findings = None if run.lint is None else run.lint.rules_by_case()
-    for answer in rows_of(run.evidence):
-        row = columns_of(answer, metrics, numbered=numbered)
-        row["gold_findings"] = None if findings is None else findings.get(answer.case.id, [])
+    for case, evidence in zip(run.summaries, run.evidence, strict=True):
+        row = columns_of(case, evidence, metrics, numbered=numbered)
+        row["gold_findings"] = None if findings is None else findings.get(case.case_id, [])
         yield encode_value(row) + b"\n"
 
 
@@ -161,10 +159,12 @@ def _convert(portions: Sequence[_Portion], target: Path, columns: Mapping[str, s
             raise OSError(0, str(error).partition("\n")[0]) from error
 
 
-def columns_of(answer: AnswerRow, metrics: Collection[str], *, numbered: bool) -> dict[str, object]:
+def columns_of(
+    summary: CaseSummary, evidence: Evidence, metrics: Collection[str], *, numbered: bool
+) -> dict[str, object]:
     """The row of an answer by the names of the columns; one that it leaves out is NULL."""
-    case, prediction, verdict = answer.case, answer.prediction, answer.verdict
-    gold, predicted, tokens = answer.gold_execution, answer.predicted_execution, prediction.tokens
+    case, prediction, tokens = evidence.case, evidence.prediction, summary.tokens
+    gold, predicted = evidence.gold_execution, evidence.predicted_execution
     row: dict[str, object] = {
         "case_id": case.id,
         "question": case.question,
@@ -172,34 +172,34 @@ def columns_of(answer: AnswerRow, metrics: Collection[str], *, numbered: bool) -
         "difficulty": case.difficulty,
         "predicted_sql": prediction.query,
         "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
-        "outcome": verdict.outcome,
-        "reason": verdict.reason,
-        "flags": sorted(verdict.flags),
-        "cause": answer.cause,
-        "strength": verdict.strength if verdict.outcome == "correct" else None,
+        "outcome": summary.outcome,
+        "reason": summary.reason,
+        "flags": sorted(summary.flags),
+        "cause": summary.cause,
+        "strength": summary.strength if summary.outcome == "correct" else None,
         "tags": case.tags,
-        "near_misses": [miss.kind for miss in answer.near_misses],
+        "near_misses": summary.near_misses,
         "gold_rows": gold and gold.row_count,
         "predicted_rows": predicted and predicted.row_count,
-        "gold_s": gold and gold.time_s,
-        "predicted_s": predicted and predicted.time_s,
-        "answer_s": answer_time_of(prediction),
+        "gold_s": gold and gold.took_s,
+        "predicted_s": predicted and predicted.took_s,
+        "answer_s": summary.answer_time_s,
         "input_tokens": tokens and tokens.input,
         "output_tokens": tokens and tokens.output,
         "total_tokens": tokens and tokens.total,
-        "cost_usd": prediction.cost_usd,
-        "expects": case.expects,
-        "given": answer.given,
-        "confidence": prediction.confidence,
-        "conversation": case.conversation,
-        "turn": case.turn,
+        "cost_usd": summary.cost_usd,
+        "expects": summary.expects,
+        "given": summary.given,
+        "confidence": summary.confidence,
+        "conversation": summary.conversation,
+        "turn": summary.turn,
     }
     for name, value in row.items():
         if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):
             row[name] = _text(value)
     if numbered:
-        row[REPEAT_COLUMN] = prediction.repeat + 1
-    for score in answer.scores:
+        row[REPEAT_COLUMN] = summary.repeat + 1
+    for score in summary.scores:
         if score.metric in metrics:
             row[score.metric] = score.value
     return row

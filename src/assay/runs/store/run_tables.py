@@ -1,4 +1,4 @@
-"""Runs as the tables that `assay sql` queries: their columns with DuckDB's types, and the rows of an answer."""
+"""Runs as the tables that `assay sql` queries: their columns with DuckDB's types, and the rows of an evidence."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.model import HistoryPoint
+from assay.model import Evidence, Failure, HistoryPoint
 from assay.runs.history import question_set, run_name, started_at
 from assay.runs.store import journal
-from assay.runs.store.answer_rows import AnswerRow, RowFailure, row_of
+from assay.runs.store.codec import decode_evidence
 from assay.runs.store.folder import read_lint, read_run_file
 from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS, columns_of
+from assay.runs.summarize import Summarizer
 
 _ANSWER = {"run": "VARCHAR", "case_id": "VARCHAR", REPEAT_COLUMN: "INTEGER"}
 CASES, RUNS = "cases", "runs"
@@ -83,19 +84,21 @@ def rows_of_run(run: NamedRun, tables: Collection[str]) -> Iterator[tuple[str, d
         return
     lint = read_lint(run.folder) if CASES in tables else None
     findings = None if lint is None else lint.rules_by_case()
-    for answer in _answers(run.folder):
-        name = {"run": run.name, "case_id": answer.case.id, REPEAT_COLUMN: answer.prediction.repeat + 1}
+    summarizer = Summarizer()
+    for evidence in _evidence(run.folder):
+        summary = summarizer.summary(evidence)
+        name = {"run": run.name, "case_id": summary.case_id, REPEAT_COLUMN: summary.repeat + 1}
         if CASES in tables:
-            row = columns_of(answer, [score.metric for score in answer.scores], numbered=True)
-            row["gold_findings"] = None if findings is None else findings.get(answer.case.id, [])
+            row = columns_of(summary, evidence, [score.metric for score in summary.scores], numbered=True)
+            row["gold_findings"] = None if findings is None else findings.get(summary.case_id, [])
             yield CASES, {**row, "run": run.name}
-        for table, row in _details(answer):
+        for table, row in _details(evidence):
             if table in tables:
                 yield table, {**name, **row}
 
 
-def _answers(folder: Path) -> Iterator[AnswerRow]:
-    """The answers of a finished run in its order; of another, those that are judged so far, in the journal's order."""
+def _evidence(folder: Path) -> Iterator[Evidence]:
+    """The evidence of a finished run in its order; of another, what is scored so far, in the journal's order."""
     path, stored = folder / journal.NAME, read_run_file(folder)
     if not path.exists():
         return
@@ -105,33 +108,34 @@ def _answers(folder: Path) -> Iterator[AnswerRow]:
     }
     for digest in stored.order or lines:
         if digest in lines:
-            yield row_of(lines[digest])
+            yield decode_evidence(lines[digest])
 
 
-def _details(answer: AnswerRow) -> Iterator[tuple[str, dict[str, object]]]:
-    for score in answer.scores:
+def _details(evidence: Evidence) -> Iterator[tuple[str, dict[str, object]]]:
+    for score in evidence.scores:
         why = None if score.failure is None else score.failure.kind
         yield "scores", {"metric": score.metric, "value": score.value, "detail": score.detail, "failure": why}
-    for flag in sorted(answer.verdict.flags):
+    for flag in sorted(evidence.verdict.flags):
         yield "flags", {"flag": flag}
-    for place, cause in enumerate(() if answer.diagnosis is None else answer.diagnosis.causes, start=1):
+    for place, cause in enumerate(() if evidence.diagnosis is None else evidence.diagnosis.causes, start=1):
         told = {"clause": cause.clause, "table_name": cause.table, "column_name": cause.column}
         present = {name: text or None for name, text in told.items()}
         yield (
             "causes",
             {"place": place, "cause": cause.kind, "message": cause.message, "proved": cause.proved, **present},
         )
-    for miss in answer.near_misses:
+    comparison = evidence.comparison if evidence.outcome == "incorrect" else None
+    for miss in () if comparison is None else comparison.near_misses:
         yield "near_misses", {"near_miss": miss.kind, "detail": miss.detail}
-    for failure in _failures(answer):
+    for failure in _failures(evidence):
         yield "failures", {"blame": failure.blame, "failure": failure.kind, "message": failure.message}
 
 
-def _failures(answer: AnswerRow) -> Iterator[RowFailure]:
+def _failures(evidence: Evidence) -> Iterator[Failure]:
     """Each failure of an answer once."""
-    predicted = answer.predicted_execution
-    executions = (*answer.gold_executions, *(() if predicted is None else (predicted,)))
-    found = (answer.verdict.failure, answer.prediction.failure, *(one.failure for one in executions))
+    predicted = evidence.predicted_execution
+    executions = (*evidence.gold_executions, *(() if predicted is None else (predicted,)))
+    found = (evidence.verdict.failure, evidence.prediction.failure, *(one.failure for one in executions))
     yield from {(one.blame, one.kind, one.message): one for one in found if one is not None}.values()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from assay.model import (
     Verdict,
 )
 from assay.model.blame import Side, befalls, blamed, has_no_answer, is_final, ruling
+from assay.model.summary import CaseSummary
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
@@ -199,86 +199,43 @@ def unanswered() -> Failure:
     return Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
 
 
-class _Verdict(Protocol):
-    @property
-    def outcome(self) -> Outcome: ...
-    @property
-    def failure(self) -> Failure | None: ...
-
-
-class _Score(Protocol):
-    @property
-    def failure(self) -> Failure | None: ...
-
-
-class _Comparison(Protocol):
-    @property
-    def provoked(self) -> bool: ...
-
-
-class Judged(Protocol):
-    """What is asked here of a judged answer: its evidence has it, and so have the facts that a run keeps of it."""
-
-    @property
-    def verdict(self) -> _Verdict:
-        """As `assay.model.Evidence` has it."""
-        ...
-
-    @property
-    def scores(self) -> Sequence[_Score]:
-        """As `assay.model.Evidence` has them."""
-        ...
-
-    @property
-    def comparison(self) -> _Comparison | None:
-        """As `assay.model.Evidence` has it."""
-        ...
-
-
-_Judged = TypeVar("_Judged", bound=Judged)
-
-
-def is_last_word(evidence: Judged) -> bool:
+def is_last_word(case: CaseSummary) -> bool:
     """Whether a case was judged by its answer and its gold alone, and is remembered. If not, it is judged anew.
 
     Failures to ask the system do not count here: they are in the answers' own journal, and the question is asked again.
     """
-    failures = [evidence.verdict.failure, *[score.failure for score in evidence.scores]]
+    failures = [case.failure, *[score.failure for score in case.scores]]
     return all(is_final(failure) or failure.stage == "ask" for failure in failures if failure is not None)
 
 
-def is_doubtful(evidence: Judged) -> bool:
+def is_doubtful(case: CaseSummary) -> bool:
     """Whether a case deserves a second attempt before the run ends, on a fresh connection.
 
     Every verdict that is not final deserves one. So does a gold query that ran out of time, since a server may have
     stalled, an answer whose query broke its connection or its process, since something else may have broken it, and
     an answer whose rows could not be compared, since the machine may have been suspended.
     """
-    failure = evidence.verdict.failure
+    failure = case.failure
     broke = failure is not None and failure.stage == "execute" and failure.kind == "crashed"
-    provoked = evidence.comparison is not None and evidence.comparison.provoked
     gold_timed_out = failure is not None and failure.kind == "timeout" and failure.blame == "gold"
-    return broke or gold_timed_out or provoked or not is_last_word(evidence)
+    return broke or gold_timed_out or case.provoked or not is_last_word(case)
 
 
-def unfinished(evidence: Sequence[Judged]) -> Counter[Failure]:
-    """How often each failure occurred, where no case of a run could be asked or scored; empty where some could."""
-    failures = [item.verdict.failure for item in evidence if not is_final(item.verdict.failure)]
+def unfinished(cases: Sequence[CaseSummary]) -> Counter[Failure]:
+    """How often each failure occurred, if no case of a run could be asked or scored; empty if some could."""
+    failures = [case.failure for case in cases if not is_final(case.failure)]
     scored = any(
-        item.verdict.outcome != "unscored"
-        and is_final(item.verdict.failure)
-        and not has_no_answer(item.verdict.failure)
-        for item in evidence
+        case.outcome != "unscored" and is_final(case.failure) and not has_no_answer(case.failure) for case in cases
     )
     return Counter() if scored else Counter(failure for failure in failures if failure is not None)
 
 
-def undone(evidence: Sequence[_Judged]) -> list[_Judged]:
+def undone(cases: Sequence[CaseSummary]) -> list[CaseSummary]:
     """The cases that a passing failure left unscored: the same command does them again, and the run is not finished."""
-    return [item for item in evidence if item.verdict.outcome == "unscored" and not is_final(item.verdict.failure)]
+    return [case for case in cases if case.outcome == "unscored" and not is_final(case.failure)]
 
 
-def may_have_stalled(evidence: Judged) -> bool:
+def may_have_stalled(case: CaseSummary) -> bool:
     """Whether an answer ran out of time: its own fault, unless the run saw a server stall."""
-    failure = evidence.verdict.failure
+    failure = case.failure
     return failure is not None and failure.kind == "timeout" and failure.blame == "system"

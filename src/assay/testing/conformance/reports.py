@@ -29,6 +29,7 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.model.summary import summarized
 from assay.ports import Reporter, StreamingReporter
 from assay.testing.conformance.checks import Check, Gap, checks, named, without_error
 
@@ -171,7 +172,13 @@ def _run(evidence: tuple[Evidence, ...], aggregates: Aggregates) -> Run:
     provenance = Provenance(
         assay_version="0.1.0", python_version="3.11.0", platform="Linux", started_at="2026-03-01T09:30:00Z"
     )
-    return Run(settings=settings, provenance=provenance, evidence=evidence, aggregates=aggregates)
+    return Run(
+        settings=settings,
+        provenance=provenance,
+        summaries=tuple(map(summarized, evidence)),
+        evidence=evidence,
+        aggregates=aggregates,
+    )
 
 
 def _runs(adapter: ReportAdapter) -> dict[str, Run]:
