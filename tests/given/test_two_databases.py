@@ -129,14 +129,17 @@ def test_gold_has_its_own_time_and_an_answer_in_its_words_needs_none(databases: 
 
 
 def test_golds_near_their_limit_are_noted() -> None:
-    from assay.model import Evidence, Prediction, Verdict
+    from assay.model import CaseSummary, Evidence, Prediction, Verdict
+    from assay.model.summary import summarized
 
-    def item(name: str, execution: Execution) -> Evidence:
-        return Evidence(
-            case=Case(id=name, question="?"),
-            prediction=Prediction(case_id=name),
-            verdict=Verdict(outcome="correct", reason=""),
-            gold_executions=(execution,),
+    def item(name: str, execution: Execution) -> CaseSummary:
+        return summarized(
+            Evidence(
+                case=Case(id=name, question="?"),
+                prediction=Prediction(case_id=name),
+                verdict=Verdict(outcome="correct", reason=""),
+                gold_executions=(execution,),
+            )
         )
 
     slow = SlowGolds(Limits(timeout_s=1.0, gold_timeout_s=40.0))

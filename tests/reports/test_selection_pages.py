@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from assay.model import Evidence, Run, ScoredTerm, SelectionSettings, TurnScore
-from assay.model.evidence import Aggregates
+from assay.model.run import Aggregates
 from assay.reports.console.run import plain_summary
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter

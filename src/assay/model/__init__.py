@@ -27,31 +27,7 @@ from assay.model.diff import (
     Standing,
     StandingPair,
 )
-from assay.model.evidence import (
-    Aggregates,
-    CacheUse,
-    CauseGroup,
-    CauseGroupKind,
-    Count,
-    Disagreement,
-    Evidence,
-    Fingerprint,
-    Forgiven,
-    Group,
-    HistoryPoint,
-    MetricSummary,
-    PairTiming,
-    PassRate,
-    Provenance,
-    RepeatTotals,
-    Run,
-    RunSettings,
-    SelectionTotals,
-    TimeBin,
-    TimeSpread,
-    TimeSummary,
-    WitnessTotals,
-)
+from assay.model.evidence import Evidence, PairTiming
 from assay.model.failure import Blame, Failure, FailureKind, Stage
 from assay.model.field_names import FieldNames
 from assay.model.gate import GateResult, Gates
@@ -71,6 +47,29 @@ from assay.model.reliability import (
     RiskPoint,
 )
 from assay.model.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
+from assay.model.run import (
+    Aggregates,
+    CacheUse,
+    CauseGroup,
+    CauseGroupKind,
+    Count,
+    Disagreement,
+    Fingerprint,
+    Forgiven,
+    Group,
+    HistoryPoint,
+    MetricSummary,
+    PassRate,
+    Provenance,
+    RepeatTotals,
+    Run,
+    RunSettings,
+    SelectionTotals,
+    TimeBin,
+    TimeSpread,
+    TimeSummary,
+    WitnessTotals,
+)
 from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
 from assay.model.secret import Secret
 from assay.model.selection import (

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model.blame import has_no_answer
+from assay.model.case import Prediction
 from assay.model.comparison import NearMissKind
 from assay.model.decision import Decision, Given
+from assay.model.evidence import Evidence
 from assay.model.failure import NO_ANSWER, Failure
-from assay.model.result import ExecutionStatus
+from assay.model.result import Execution, ExecutionStatus
 from assay.model.usage import TokenUsage
 from assay.model.verdict import Flag, Outcome, Score, Strength
 from assay.model.witness import RefutationKind, WhyUnknown
 
-if TYPE_CHECKING:
-    from assay.model.case import Prediction
-    from assay.model.evidence import Evidence
-    from assay.model.result import Execution
-
 ANSWER_TIME = "total_execution_time"
 """The name under which systems report an answer's total time."""
-_LATENCIES = ("latency_s", "latency", "wall_time", "time_s", "duration_s", "elapsed_s")
-"""Other names for an answer's time, the best first: reported by systems, or measured by Assay."""
-_SILENT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
+ANSWER_TIMES = (ANSWER_TIME, "latency_s", "latency", "wall_time", "time_s", "duration_s", "elapsed_s")
+"""The names for an answer's time, the best first: reported by systems, or measured by Assay."""
+SILENT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
 """Failures of an answer without a query. Text that is not SQL, or a query that fails, was meant as an answer."""
 
 
@@ -212,13 +209,13 @@ def given_of(evidence: Evidence) -> Given:
     if verdict.decision is not None:
         return verdict.decision
     failures = verdict.failure, evidence.prediction.failure
-    silent = any(failure is not None and failure.kind in _SILENT for failure in failures)
+    silent = any(failure is not None and failure.kind in SILENT for failure in failures)
     return "nothing" if silent else "answer"
 
 
 def _latency_of(prediction: Prediction) -> float | None:
     """The answer's time under one of the other names that systems report it by; for a conversation, of all turns."""
-    for name in _LATENCIES if prediction.timings_s else ():
+    for name in ANSWER_TIMES[1:] if prediction.timings_s else ():
         seconds = prediction.timing_s(name)
         if seconds is not None:
             return seconds

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from threading import TIMEOUT_MAX, Timer
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -17,16 +16,14 @@ from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint, Limits
 from assay.quiet import without_progress_bar
 from assay.runs.history import read_point, scan_runs
-from assay.runs.store.codec import encode_value
 from assay.runs.store.folder import RUN_FILE
-from assay.runs.store.run_tables import CASES, TABLES, NamedRun, columns_with_metrics, rows_of_run
+from assay.runs.store.run_tables import CASES, TABLES, NamedRun, columns_with_metrics, insert_run
 
 if TYPE_CHECKING:
     import duckdb
 
 _Got = TypeVar("_Got")
 
-_LEAST_READ_BYTES = 1024 * 1024
 _ALLOWED = ("SELECT", "EXPLAIN", "MULTI")
 """Of DuckDB's kinds of statement: DESCRIBE, SHOW and SUMMARIZE are SELECT to it, PIVOT is MULTI."""
 
@@ -178,24 +175,8 @@ def _filled(
     for name, own in columns.items():
         typed = ", ".join(f"{_quoted(column)} {kind}" for column, kind in own.items())
         connection.execute(f"CREATE TABLE {name} ({typed})")
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder, ExitStack() as stack:
-        files: dict[str, IO[bytes]] = {}
-        longest: dict[str, int] = {}
-        for run in runs:
-            for table, row in rows_of_run(run, needed):
-                if table not in files:
-                    files[table] = stack.enter_context((Path(folder) / f"{table}.jsonl").open("wb"))
-                line = encode_value(row) + b"\n"
-                longest[table] = max(longest.get(table, 0), len(line))
-                files[table].write(line)
-        stack.close()
-        for table in files:
-            connection.read_json(
-                str(Path(folder) / f"{table}.jsonl"),
-                columns=columns[table],
-                format="newline_delimited",
-                maximum_object_size=max(_LEAST_READ_BYTES, 2 * longest[table]),
-            ).insert_into(table)
+    for run in runs:
+        insert_run(connection, run, needed)
     return columns
 
 

@@ -182,8 +182,9 @@ def _shown(value: object) -> str:
 
 def finish_folder(folder: Path, run: Run, digests: Iterable[str]) -> None:
     """Write the files of a finished run besides its journal. ``digests`` are its cases', in order."""
-    write_parquet(folder / _PARQUET_FILE, run)
-    write_value(folder / RUN_FILE, _finished(run, digests))
+    order = tuple(digests)
+    write_parquet(folder / _PARQUET_FILE, folder / journal.NAME, order, run.settings, run.lint)
+    write_value(folder / RUN_FILE, _finished(run, order))
 
 
 def _finished(run: Run, digests: Iterable[str] = ()) -> RunFile:
@@ -240,9 +241,7 @@ def save_run(run: Run, folder: Path) -> None:
     works = [_work_of(index, evidence) for index, evidence in enumerate(run.evidence)]
     digests = [digest_of(work, {work.url.text: "saved"}) for work in works]
     begin_folder(folder, run.settings, run.provenance, lint=run.lint)
-    with (folder / journal.NAME).open("wb") as file:
-        for digest, evidence in zip(digests, run.evidence, strict=True):
-            file.write(journal.line_of(digest, encode_evidence(evidence)))
+    journal.write_whole(folder / journal.NAME, map(encode_evidence, run.evidence), digests)
     finish_folder(folder, run, digests)
     store_gates(folder, run.gates)
 

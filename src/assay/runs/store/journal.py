@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -22,6 +22,7 @@ _CONTENTS = {NAME: b"evidence", ANSWERS: b"prediction"}
 _LOOK_EVERY_S = {NAME: 0.02, ANSWERS: 0.0}
 """To look whether the file is still there takes as long as to write a case's line, and nothing beside an answer:
 no question is asked whose answer could not be kept. The file is looked at whole at the end."""
+_BEGIN = b'{"digest":"'
 _END = b"}\n"
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
 
@@ -205,9 +206,24 @@ def read_lines(path: Path) -> Iterator[JournalLine]:
             yield JournalLine(number=number, digest=found[1].decode("ascii"), content=found[2], end=end)
 
 
+def digest_of_line(line: bytes) -> str:
+    """The digest that a line begins with; of a damaged line any text."""
+    return line[len(_BEGIN) : len(_BEGIN) + 24].decode("latin-1")
+
+
 def line_of(digest: str, content: bytes, kind: bytes = _CONTENTS[NAME]) -> bytes:
     """The line of a finished case, or of an answer."""
     return b'{"digest":"%s","%s":%s}\n' % (digest.encode("ascii"), kind, content)
+
+
+def write_whole(path: Path, contents: Iterable[bytes], digests: Sequence[str] | None = None) -> list[str]:
+    """Write a journal at once, and return its digests: those given, or the numbers of the lines in their form."""
+    made: list[str] = []
+    with path.open("wb") as file:
+        for number, content in enumerate(contents):
+            made.append(f"{number:024x}" if digests is None else digests[number])
+            file.write(line_of(made[-1], content))
+    return made
 
 
 def damaged(path: Path, number: int) -> RunError:

@@ -1,97 +1,263 @@
-"""results.parquet: a run as a table, with one row for each answer."""
+"""A run as a table with one row per answer, made from its journal by DuckDB: results.parquet, and `assay sql`.
+
+A journal has one line per answer; a later line for the same digest replaces an earlier one. `reading` makes a view of
+the last line of each answer, with its place in the question set and, as ``e``, the parts of its evidence that tables
+need. Each table is one statement over that view, such as the one of `write_parquet`. A field that a line leaves out has
+its default value.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from assay.model import CaseSummary, Evidence, Run
+from assay.errors import RunError
+from assay.model import Run, RunSettings
+from assay.model.lint import LintReport
+from assay.model.summary import ANSWER_TIMES, SILENT
 from assay.quiet import without_progress_bar
 from assay.runs.store import journal
-from assay.runs.store.codec import encode_value
+from assay.runs.store.codec import decode_evidence, encode_evidence
 from assay.runs.store.writing import taking, temporary
 
-RESULT_COLUMNS = {
-    "case_id": "VARCHAR",
-    "question": "VARCHAR",
-    "db_id": "VARCHAR",
-    "difficulty": "VARCHAR",
-    "predicted_sql": "VARCHAR",
-    "gold_sql": "VARCHAR",
-    "outcome": "VARCHAR",
-    "reason": "VARCHAR",
-    "flags": "VARCHAR[]",
-    "cause": "VARCHAR",
-    "gold_findings": "VARCHAR[]",
-    "strength": "VARCHAR",
-    "expects": "VARCHAR",
-    "given": "VARCHAR",
-    "confidence": "DOUBLE",
-    "conversation": "VARCHAR",
-    "turn": "INTEGER",
-    "tags": "VARCHAR[]",
-    "near_misses": "VARCHAR[]",
-    "gold_rows": "BIGINT",
-    "predicted_rows": "BIGINT",
-    "gold_s": "DOUBLE",
-    "predicted_s": "DOUBLE",
-    "answer_s": "DOUBLE",
-    "input_tokens": "BIGINT",
-    "output_tokens": "BIGINT",
-    "total_tokens": "BIGINT",
-    "cost_usd": "DOUBLE",
-}
-"""The columns of results.parquet before those of the metrics, with their types in DuckDB."""
-MOST_CHARACTERS = 500_000
-"""The limit for a text in results.parquet: longer texts are cut there, and say so. The journal has the whole text."""
-_LEAST_READ_BYTES = 1024 * 1024
-"""DuckDB reads JSON in portions of twice its longest row, or of twice this."""
-_ROWS_AT_ONCE = 5_000
-"""How many rows are in memory while results.parquet is written."""
-_PORTION_BYTES = 2 * 1024 * 1024
-_PORTION = ".lines.tmp"
+if TYPE_CHECKING:
+    import duckdb
+
 REPEAT_COLUMN = "repeat"
-"""The column with the number of a row's answer, from 1; only where the run asked more than once."""
+"""The column with the number of a row's answer, from 1; in results.parquet only if the run asked more than once."""
+MOST_CHARACTERS = 500_000
+"""The limit for a text in a table: longer texts are cut there, and say so. The journal has the whole text."""
+_LEAST_READ_BYTES = 16 * 1024 * 1024
+"""DuckDB reads JSON in portions of twice its longest line, or of twice this."""
+_MEMORY = "'512MiB'"
+"""For writing results.parquet; what needs more goes to a temporary file."""
+_ROWS_AT_ONCE = 5_000
+"""The rows of a row group."""
+
+_FAILURE = "STRUCT(blame VARCHAR, kind VARCHAR, message VARCHAR)"
+_EXECUTION = f"STRUCT(row_count BIGINT, wall_time_s DOUBLE, earlier_time_s DOUBLE, failure {_FAILURE})"
+_CAUSE = 'STRUCT(kind VARCHAR, message VARCHAR, clause VARCHAR, proved BOOLEAN, "table" VARCHAR, "column" VARCHAR)'
+_EVIDENCE: Final = f"""STRUCT(
+    "case" STRUCT(id VARCHAR, question VARCHAR, database VARCHAR, difficulty VARCHAR, golds VARCHAR[], tags VARCHAR[],
+        expects VARCHAR, conversation VARCHAR, turn INTEGER),
+    prediction STRUCT(query VARCHAR, confidence DOUBLE, repeat INTEGER, timings_s JSON[][],
+        tokens STRUCT("input" BIGINT, "output" BIGINT, total BIGINT), cost_usd DOUBLE, failure {_FAILURE},
+        turns STRUCT(latency_s DOUBLE)[]),
+    verdict STRUCT(outcome VARCHAR, reason VARCHAR, flags VARCHAR[], failure {_FAILURE}, strength VARCHAR,
+        gold_index BIGINT, decision VARCHAR),
+    scores STRUCT(metric VARCHAR, "value" DOUBLE, detail VARCHAR, failure STRUCT(kind VARCHAR))[],
+    comparison STRUCT(near_misses STRUCT(kind VARCHAR, detail VARCHAR)[]),
+    gold_executions {_EXECUTION}[],
+    predicted_execution {_EXECUTION},
+    cause VARCHAR,
+    diagnosis STRUCT(causes {_CAUSE}[]))"""
 
 
-class _Portion(NamedTuple):
-    """Some rows as lines of JSON."""
+def _text(value: str) -> str:
+    """A text as a table has it: cut, and without the zero character, which few readers of Parquet expect."""
+    cut = f"""left({value}, {MOST_CHARACTERS}) || '… [cut: ' || format('{{:,}}', length({value}))
+        || ' characters, all of them in {journal.NAME}]'"""
+    return f"replace(CASE WHEN length({value}) > {MOST_CHARACTERS} THEN {cut} ELSE {value} END, chr(0), chr(65533))"
 
-    path: Path
-    longest: int
-    """The bytes of its longest row."""
+
+def _time(name: str) -> str:
+    """The seconds under a name of the answer's timings; letter case and separators do not matter."""
+    plain = "".join(filter(str.isalnum, name))
+    letters = r"regexp_replace(lower(t[1] ->> '$'), '[^\p{L}\p{N}]', '', 'g')"
+    return f"(list_filter(e.prediction.timings_s, lambda t: {letters} = '{plain}')[1][2])::DOUBLE"
 
 
-def write_parquet(path: Path, run: Run) -> None:
-    """Write one row per answer, in the question set's order, with a column for each metric (NULL: unscored).
+REPEAT = "coalesce(e.prediction.repeat, 0) + 1"
+_SILENT_KINDS = ", ".join(f"'{kind}'" for kind in SILENT)
+_GOLD_SQL = """(CASE WHEN len(e."case".golds) > 0
+    THEN array_to_string(e."case".golds, chr(10) || '---' || chr(10)) END)"""
+_GOLD = "e.gold_executions[coalesce(e.verdict.gold_index, 0) + 1]"
+NEAR_MISSES = "CASE WHEN e.verdict.outcome = 'incorrect' THEN e.comparison.near_misses END"
+_CASES: Final = {
+    "case_id": ("VARCHAR", _text('e."case".id')),
+    "question": ("VARCHAR", _text('e."case".question')),
+    "db_id": ("VARCHAR", _text('e."case".database')),
+    "difficulty": ("VARCHAR", _text('e."case".difficulty')),
+    "predicted_sql": ("VARCHAR", _text("e.prediction.query")),
+    "gold_sql": (
+        "VARCHAR",
+        _text(_GOLD_SQL),
+    ),
+    "outcome": ("VARCHAR", "e.verdict.outcome"),
+    "reason": ("VARCHAR", _text("e.verdict.reason")),
+    "flags": ("VARCHAR[]", "list_sort(coalesce(e.verdict.flags, []))"),
+    "cause": ("VARCHAR", _text("e.cause")),
+    "gold_findings": ("VARCHAR[]", "gold_findings"),
+    "strength": ("VARCHAR", "CASE WHEN e.verdict.outcome = 'correct' THEN coalesce(e.verdict.strength, 'none') END"),
+    "expects": ("VARCHAR", "coalesce(e.\"case\".expects, 'answer')"),
+    "given": (
+        "VARCHAR",
+        f"""coalesce(e.verdict.decision, CASE WHEN coalesce(e.verdict.failure.kind, '') IN ({_SILENT_KINDS})
+        OR coalesce(e.prediction.failure.kind, '') IN ({_SILENT_KINDS}) THEN 'nothing' ELSE 'answer' END)""",
+    ),
+    "confidence": ("DOUBLE", "e.prediction.confidence"),
+    "conversation": ("VARCHAR", _text('e."case".conversation')),
+    "turn": ("INTEGER", 'e."case".turn'),
+    "tags": ("VARCHAR[]", 'coalesce(e."case".tags, [])'),
+    "near_misses": (
+        "VARCHAR[]",
+        f"coalesce(list_transform({NEAR_MISSES}, lambda m: m.kind), [])",
+    ),
+    "gold_rows": ("BIGINT", f"{_GOLD}.row_count"),
+    "predicted_rows": ("BIGINT", "e.predicted_execution.row_count"),
+    "gold_s": ("DOUBLE", f"coalesce({_GOLD}.wall_time_s, {_GOLD}.earlier_time_s)"),
+    "predicted_s": (
+        "DOUBLE",
+        "coalesce(e.predicted_execution.wall_time_s, e.predicted_execution.earlier_time_s)",
+    ),
+    "answer_s": (
+        "DOUBLE",
+        f"""coalesce({", ".join(map(_time, ANSWER_TIMES))},
+        list_aggregate(list_transform(e.prediction.turns, lambda t: t.latency_s), 'fsum'))""",
+    ),
+    "input_tokens": ("BIGINT", 'e.prediction.tokens."input"'),
+    "output_tokens": ("BIGINT", 'e.prediction.tokens."output"'),
+    "total_tokens": ("BIGINT", "e.prediction.tokens.total"),
+    "cost_usd": ("DOUBLE", "e.prediction.cost_usd"),
+}
+"""The columns of a row per answer before those of the metrics: the type in DuckDB, and the expression."""
 
-    Raises RunError where the disk does not take it.
+RESULT_COLUMNS: Final[Mapping[str, str]] = {name: kind for name, (kind, _) in _CASES.items()}
+"""The columns of results.parquet before those of the metrics, with their types in DuckDB."""
+
+
+@contextmanager
+def reading(
+    connection: duckdb.DuckDBPyConnection, path: Path, order: Sequence[str] | None, *, lint: LintReport | None
+) -> Iterator[None]:
+    """Have the view ``answer`` while this lasts: ``place``, ``case_id``, ``e`` and ``gold_findings`` of each answer.
+
+    ``order``: the digests of a finished run's answers; None: all answers so far, in the journal's order. Raises
+    RunError if a line is damaged, and names it.
     """
-    metrics = run.settings.metrics
-    repeat = {REPEAT_COLUMN: "INTEGER"} if run.settings.repeats > 1 else {}
-    columns = {**RESULT_COLUMNS, **repeat, **dict.fromkeys(metrics, "DOUBLE")}
-    aside = temporary(path)
-    _remove_portions(path)  # of a process that was killed
+    import duckdb
+
+    last, longest, whole_bytes = _last_lines(path)
+    lines = list(last.values()) if order is None else [last[digest] for digest in order if digest in last]
+    with _without_torn_line(path, whole_bytes) as source:
+        connection.execute("CREATE OR REPLACE TEMP TABLE chosen (place BIGINT, line BIGINT)")
+        connection.execute("INSERT INTO chosen SELECT generate_subscripts($1, 1), unnest($1)", [lines])
+        connection.execute("CREATE OR REPLACE TEMP TABLE finding (id VARCHAR, rules VARCHAR[])")
+        findings = "NULL" if lint is None else "coalesce(rules, [])"
+        if lint is not None and (rules := lint.rules_by_case()):
+            connection.executemany("INSERT INTO finding VALUES (?, ?)", list(rules.items()))
+        connection.execute(
+            f"""CREATE OR REPLACE TEMP VIEW answer AS
+            SELECT place, e."case".id AS case_id, e, {findings} AS gold_findings FROM chosen JOIN
+            (SELECT row_number() OVER () AS line, evidence AS e FROM read_ndjson({_quoted(str(source))},
+            columns = {{digest: 'VARCHAR', evidence: {_quoted(_EVIDENCE)}}},
+            records = true, maximum_object_size = {max(_LEAST_READ_BYTES, 2 * longest)}))
+            USING (line) LEFT JOIN finding ON finding.id = e."case".id"""
+        )
+        try:
+            yield
+        except duckdb.InvalidInputException:
+            _find_damage(path)
+            raise
+        finally:
+            connection.execute("DROP VIEW answer; DROP TABLE chosen; DROP TABLE finding")
+
+
+def _last_lines(path: Path) -> tuple[dict[str, int], int, int]:
+    """For each digest the number of its last line, from 1; the bytes of the longest line, and of all whole lines."""
+    last: dict[str, int] = {}
+    longest = whole = 0
+    with path.open("rb", buffering=1 << 20) as file:
+        for number, line in enumerate(file, start=1):
+            if line.endswith(b"\n"):
+                last[journal.digest_of_line(line)] = number
+                longest, whole = max(longest, len(line)), whole + len(line)
+    return last, longest, whole
+
+
+@contextmanager
+def _without_torn_line(path: Path, whole_bytes: int) -> Iterator[Path]:
+    """The journal's path, or a copy without its last line if a killed process wrote only part of it."""
+    if path.stat().st_size == whole_bytes:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        os.truncate(copy, whole_bytes)
+        yield copy
+
+
+def _find_damage(path: Path) -> None:
+    """Raise RunError for the first line that holds no evidence."""
+    for line in journal.read_lines(path):
+        try:
+            decode_evidence(line.content)
+        except RunError as error:
+            raise journal.damaged(path, line.number) from error
+
+
+def write_parquet(
+    target: Path, journal_path: Path, order: Sequence[str], settings: RunSettings, lint: LintReport | None
+) -> None:
+    """Write one row per answer, in the order of the digests, with a column for each metric (NULL: unscored).
+
+    The column `REPEAT_COLUMN` is there if the run asked each question more than once. Raises RunError if the disk does
+    not take the file, or a line of the journal is damaged.
+    """
+    import duckdb
+
+    aside = temporary(target)
     try:
-        with taking(path):
-            rows = _rows(run, frozenset(metrics), numbered=bool(repeat))
-            _convert([*_portions(path, rows)], aside, columns)
-            os.replace(aside, path)
+        with taking(target), duckdb.connect(":memory:") as connection, tempfile.TemporaryDirectory() as spill:
+            without_progress_bar(connection)
+            for setting in ("threads = 1", f"memory_limit = {_MEMORY}", f"temp_directory = {_quoted(spill)}"):
+                connection.execute(f"SET {setting}")
+            with reading(connection, journal_path, order, lint=lint):
+                columns = case_columns(settings.metrics, numbered=settings.repeats > 1)
+                try:
+                    connection.execute(
+                        f"COPY (SELECT {columns} FROM answer ORDER BY place) TO {_quoted(str(aside))} "
+                        f"(FORMAT parquet, ROW_GROUP_SIZE {_ROWS_AT_ONCE})"
+                    )
+                except duckdb.IOException as error:  # DuckDB's own class, not an OSError
+                    raise OSError(0, str(error).partition("\n")[0]) from error
+            os.replace(aside, target)
     finally:
-        _remove_portions(path)
         aside.unlink(missing_ok=True)
+
+
+def case_columns(metrics: Collection[str], *, numbered: bool) -> str:
+    """The columns of a row per answer as expressions of the view ``answer``."""
+    columns = [f"({expression})::{kind} AS {name}" for name, (kind, expression) in _CASES.items()]
+    if numbered:
+        columns.append(f"{REPEAT} AS {REPEAT_COLUMN}")
+    for metric in metrics:
+        value = f'list_filter(e.scores, lambda s: s.metric = {_quoted(metric)})[1]."value"'
+        columns.append(f"{value} AS {_named(metric)}")
+    return ", ".join(columns)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _named(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def with_parquet(run: Run, read: Callable[[Path], Any]) -> Any:
     """What ``read`` makes of the table of a run, which is a file only as long as that takes."""
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        path = Path(folder) / "results.parquet"
-        write_parquet(path, run)
-        return read(path)
+    with tempfile.TemporaryDirectory(prefix="assay-") as name:
+        folder = Path(name)
+        order = journal.write_whole(folder / journal.NAME, map(encode_evidence, run.evidence))
+        write_parquet(folder / "results.parquet", folder / journal.NAME, order, run.settings, run.lint)
+        return read(folder / "results.parquet")
 
 
 def read_pandas(path: Path) -> Any:
@@ -106,107 +272,3 @@ def read_pandas(path: Path) -> Any:
         types = {"BIGINT": "Int64", "INTEGER": "Int32", "VARCHAR": pandas.Series(["text"]).dtype}
         wanted = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
         return relation.df().astype({name: types[kind] for name, kind in wanted.items() if kind in types})
-
-
-def _rows(run: Run, metrics: Collection[str], *, numbered: bool) -> Iterator[bytes]:
-    findings = None if run.lint is None else run.lint.rules_by_case()
-    for case, evidence in zip(run.summaries, run.evidence, strict=True):
-        row = columns_of(case, evidence, metrics, numbered=numbered)
-        row["gold_findings"] = None if findings is None else findings.get(case.case_id, [])
-        yield encode_value(row) + b"\n"
-
-
-def _portions(path: Path, rows: Iterable[bytes]) -> Iterator[_Portion]:
-    """Write rows into files beside the table: of a file DuckDB keeps about as much as is in it until its end."""
-    rows = iter(rows)
-    for number in count():
-        portion = path.with_suffix(f".{number}{_PORTION}")
-        size = longest = 0
-        with portion.open("wb") as file:
-            for row in rows:
-                file.write(row)
-                size, longest = size + len(row), max(longest, len(row))
-                if size >= _PORTION_BYTES:
-                    break
-        if size or not number:
-            yield _Portion(portion, longest)
-        if size < _PORTION_BYTES:
-            return
-
-
-def _remove_portions(path: Path) -> None:
-    for left in path.parent.glob(f"{path.stem}.*{_PORTION}"):
-        left.unlink(missing_ok=True)
-
-
-def _convert(portions: Sequence[_Portion], target: Path, columns: Mapping[str, str]) -> None:
-    """Write rows in lines of JSON as Parquet. Raises OSError."""
-    import duckdb
-
-    longest = max(portion.longest for portion in portions)
-    with duckdb.connect(":memory:") as connection:
-        without_progress_bar(connection)
-        connection.execute("SET threads = 1")  # each would hold rows of its own
-        source = connection.read_json(
-            [str(portion.path) for portion in portions],  # type: ignore[arg-type]
-            columns=dict(columns),
-            format="newline_delimited",
-            maximum_object_size=max(_LEAST_READ_BYTES, 2 * longest),
-        )
-        try:
-            source.write_parquet(str(target), row_group_size=_ROWS_AT_ONCE)
-        except duckdb.IOException as error:  # DuckDB's own class, not an OSError
-            raise OSError(0, str(error).partition("\n")[0]) from error
-
-
-def columns_of(
-    summary: CaseSummary, evidence: Evidence, metrics: Collection[str], *, numbered: bool
-) -> dict[str, object]:
-    """The row of an answer by the names of the columns; one that it leaves out is NULL."""
-    case, prediction, tokens = evidence.case, evidence.prediction, summary.tokens
-    gold, predicted = evidence.gold_execution, evidence.predicted_execution
-    row: dict[str, object] = {
-        "case_id": case.id,
-        "question": case.question,
-        "db_id": case.database,
-        "difficulty": case.difficulty,
-        "predicted_sql": prediction.query,
-        "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
-        "outcome": summary.outcome,
-        "reason": summary.reason,
-        "flags": sorted(summary.flags),
-        "cause": summary.cause,
-        "strength": summary.strength if summary.outcome == "correct" else None,
-        "tags": case.tags,
-        "near_misses": summary.near_misses,
-        "gold_rows": gold and gold.row_count,
-        "predicted_rows": predicted and predicted.row_count,
-        "gold_s": gold and gold.took_s,
-        "predicted_s": predicted and predicted.took_s,
-        "answer_s": summary.answer_time_s,
-        "input_tokens": tokens and tokens.input,
-        "output_tokens": tokens and tokens.output,
-        "total_tokens": tokens and tokens.total,
-        "cost_usd": summary.cost_usd,
-        "expects": summary.expects,
-        "given": summary.given,
-        "confidence": summary.confidence,
-        "conversation": summary.conversation,
-        "turn": summary.turn,
-    }
-    for name, value in row.items():
-        if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):
-            row[name] = _text(value)
-    if numbered:
-        row[REPEAT_COLUMN] = summary.repeat + 1
-    for score in summary.scores:
-        if score.metric in metrics:
-            row[score.metric] = score.value
-    return row
-
-
-def _text(text: str) -> str:
-    """A text in the form of results.parquet."""
-    if len(text) > MOST_CHARACTERS:
-        text = f"{text[:MOST_CHARACTERS]}… [cut: {len(text):,} characters, all of them in {journal.NAME}]"
-    return text.replace("\0", "\ufffd")  # DuckDB's JSON reader does not accept the zero character

@@ -1,22 +1,30 @@
-"""Runs as the tables that `assay sql` queries: their columns with DuckDB's types, and the rows of an evidence."""
+"""The tables that `assay sql` queries: their columns with DuckDB's types, and the rows of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from assay.model import Evidence, Failure, HistoryPoint
+from assay.model import HistoryPoint
 from assay.runs.history import question_set, run_name, started_at
 from assay.runs.store import journal
-from assay.runs.store.codec import decode_evidence
 from assay.runs.store.folder import read_lint, read_run_file
-from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS, columns_of
-from assay.runs.summarize import Summarizer
+from assay.runs.store.results_table import (
+    NEAR_MISSES,
+    REPEAT,
+    REPEAT_COLUMN,
+    RESULT_COLUMNS,
+    case_columns,
+    reading,
+)
+
+if TYPE_CHECKING:
+    import duckdb
 
 _ANSWER = {"run": "VARCHAR", "case_id": "VARCHAR", REPEAT_COLUMN: "INTEGER"}
 CASES, RUNS = "cases", "runs"
-TABLES: Mapping[str, Mapping[str, str]] = {
+TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     CASES: {"run": "VARCHAR", **RESULT_COLUMNS, REPEAT_COLUMN: "INTEGER"},
     "scores": {**_ANSWER, "metric": "VARCHAR", "value": "DOUBLE", "detail": "VARCHAR", "failure": "VARCHAR"},
     "flags": {**_ANSWER, "flag": "VARCHAR"},
@@ -56,7 +64,30 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "assay_version": "VARCHAR",
     },
 }
-"""Every table with its columns; `cases` has a column for each metric besides."""
+"""Every table of `assay sql` with its columns; `cases` has a column for each metric besides."""
+
+_FAILURES = """list_filter([e.verdict.failure, e.prediction.failure]
+    || list_transform(coalesce(e.gold_executions, []), lambda x: x.failure) || [e.predicted_execution.failure],
+    lambda x: x IS NOT NULL)"""
+_DETAILS: Final = {
+    "scores": (
+        "coalesce(e.scores, [])",
+        """x.metric, x."value", x.detail, x.failure.kind AS failure""",
+    ),
+    "flags": ("list_sort(coalesce(e.verdict.flags, []))", "x AS flag"),
+    "causes": (
+        "coalesce(e.diagnosis.causes, [])",
+        """n::INTEGER AS place, x.kind AS cause, nullif(x.clause, '') AS clause, x.message,
+        coalesce(x.proved, false) AS proved, nullif(x."table", '') AS table_name,
+        nullif(x."column", '') AS column_name""",
+    ),
+    "near_misses": (f"coalesce({NEAR_MISSES}, [])", "x.kind AS near_miss, coalesce(x.detail, '') AS detail"),
+    "failures": (  # each once
+        f"list_filter({_FAILURES}, lambda x, n: n = list_position({_FAILURES}, x))",
+        "x.blame, x.kind AS failure, x.message",
+    ),
+}
+"""The tables with several rows per answer: the list that they are made of, and the columns of an item ``x``."""
 
 
 class NamedRun(NamedTuple):
@@ -73,70 +104,30 @@ def columns_with_metrics(metrics: Collection[str]) -> dict[str, str]:
     return {**own, **{name: "DOUBLE" for name in metrics if name.casefold() not in own}}
 
 
-def rows_of_run(run: NamedRun, tables: Collection[str]) -> Iterator[tuple[str, dict[str, object]]]:
-    """The rows of a run, each with its table's name, without those of other tables.
-
-    Raises RunError where the journal is damaged.
-    """
+def insert_run(connection: duckdb.DuckDBPyConnection, run: NamedRun, tables: Collection[str]) -> None:
+    """Insert the rows of a run into those tables, which exist already. Raises RunError if its journal is damaged."""
     if RUNS in tables:
-        yield RUNS, _run_row(run)
-    if not set(tables) - {RUNS}:
+        row = _run_row(run)
+        connection.execute(f"INSERT INTO {RUNS} VALUES ({', '.join('?' * len(row))})", list(row.values()))
+    path = run.folder / journal.NAME
+    if not set(tables) - {RUNS} or not path.exists():
         return
-    lint = read_lint(run.folder) if CASES in tables else None
-    findings = None if lint is None else lint.rules_by_case()
-    summarizer = Summarizer()
-    for evidence in _evidence(run.folder):
-        summary = summarizer.summary(evidence)
-        name = {"run": run.name, "case_id": summary.case_id, REPEAT_COLUMN: summary.repeat + 1}
+    stored = read_run_file(run.folder)
+    own = [name for name in stored.settings.metrics if name.casefold() not in TABLES[CASES]]
+    with reading(connection, path, stored.order or None, lint=read_lint(run.folder)):
         if CASES in tables:
-            row = columns_of(summary, evidence, [score.metric for score in summary.scores], numbered=True)
-            row["gold_findings"] = None if findings is None else findings.get(summary.case_id, [])
-            yield CASES, {**row, "run": run.name}
-        for table, row in _details(evidence):
+            columns = case_columns(own, numbered=True)
+            connection.execute(
+                f"INSERT INTO {CASES} BY NAME SELECT $1 AS run, {columns} FROM answer ORDER BY place", [run.name]
+            )
+        for table, (items, columns) in _DETAILS.items():
             if table in tables:
-                yield table, {**name, **row}
-
-
-def _evidence(folder: Path) -> Iterator[Evidence]:
-    """The evidence of a finished run in its order; of another, what is scored so far, in the journal's order."""
-    path, stored = folder / journal.NAME, read_run_file(folder)
-    if not path.exists():
-        return
-    wanted = set(stored.order)
-    lines = {
-        line.digest: line.content for line in journal.read_lines(path) if not stored.order or line.digest in wanted
-    }
-    for digest in stored.order or lines:
-        if digest in lines:
-            yield decode_evidence(lines[digest])
-
-
-def _details(evidence: Evidence) -> Iterator[tuple[str, dict[str, object]]]:
-    for score in evidence.scores:
-        why = None if score.failure is None else score.failure.kind
-        yield "scores", {"metric": score.metric, "value": score.value, "detail": score.detail, "failure": why}
-    for flag in sorted(evidence.verdict.flags):
-        yield "flags", {"flag": flag}
-    for place, cause in enumerate(() if evidence.diagnosis is None else evidence.diagnosis.causes, start=1):
-        told = {"clause": cause.clause, "table_name": cause.table, "column_name": cause.column}
-        present = {name: text or None for name, text in told.items()}
-        yield (
-            "causes",
-            {"place": place, "cause": cause.kind, "message": cause.message, "proved": cause.proved, **present},
-        )
-    comparison = evidence.comparison if evidence.outcome == "incorrect" else None
-    for miss in () if comparison is None else comparison.near_misses:
-        yield "near_misses", {"near_miss": miss.kind, "detail": miss.detail}
-    for failure in _failures(evidence):
-        yield "failures", {"blame": failure.blame, "failure": failure.kind, "message": failure.message}
-
-
-def _failures(evidence: Evidence) -> Iterator[Failure]:
-    """Each failure of an answer once."""
-    predicted = evidence.predicted_execution
-    executions = (*evidence.gold_executions, *(() if predicted is None else (predicted,)))
-    found = (evidence.verdict.failure, evidence.prediction.failure, *(one.failure for one in executions))
-    yield from {(one.blame, one.kind, one.message): one for one in found if one is not None}.values()
+                connection.execute(
+                    f"""INSERT INTO {table} BY NAME SELECT $1 AS run, case_id, {REPEAT_COLUMN}, {columns} FROM
+                    (SELECT answer.place AS row_number, case_id, {REPEAT} AS {REPEAT_COLUMN}, unnest({items}) AS x,
+                    generate_subscripts({items}, 1) AS n FROM answer) ORDER BY row_number, n""",
+                    [run.name],
+                )
 
 
 def _run_row(run: NamedRun) -> dict[str, object]:
