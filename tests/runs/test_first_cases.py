@@ -82,7 +82,7 @@ def test_a_run_in_which_no_question_was_answered_has_no_rate(
 ) -> None:
     cases = [{"id": str(n), "question": kind, "gold_sql": GOOD} for n, kind in enumerate(kinds)]
     run = assay.evaluate(cases, Failing(), databases=database, metrics=["match"], workers=1, concurrency=1)
-    assert bool(unfinished(run.evidence)) == is_unfinished
+    assert bool(unfinished(run.record.summaries)) == is_unfinished
     text = assay.registry.render("md", run.record).decode()
     assert ("nothing could be scored" in text) == is_unfinished
     assert ("0.0 %" not in text) or not is_unfinished
