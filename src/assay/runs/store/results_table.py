@@ -9,14 +9,15 @@ its default value.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from assay.errors import RunError
+from assay.kept import read_at
 from assay.model import Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.summary import ANSWER_TIMES, SILENT
@@ -32,9 +33,10 @@ REPEAT_COLUMN = "repeat"
 """The column with the number of a row's answer, from 1; in results.parquet only if the run asked more than once."""
 MOST_CHARACTERS = 500_000
 """The limit for a text in a table: longer texts are cut there, and say so. The journal has the whole text."""
-_LEAST_READ_BYTES = 16 * 1024 * 1024
+_LEAST_READ_BYTES = 1024 * 1024
 """DuckDB reads JSON in portions of twice its longest line, or of twice this."""
-_MEMORY = "'512MiB'"
+_PORTION_BYTES = 4 * 1024 * 1024
+_MEMORY = "'256MiB'"
 """For writing results.parquet; what needs more goes to a temporary file."""
 _ROWS_AT_ONCE = 5_000
 """The rows of a row group."""
@@ -142,22 +144,20 @@ def reading(
     """
     import duckdb
 
-    last, longest, whole_bytes = _last_lines(path)
-    lines = list(last.values()) if order is None else [last[digest] for digest in order if digest in last]
-    with _without_torn_line(path, whole_bytes) as source:
-        connection.execute("CREATE OR REPLACE TEMP TABLE chosen (place BIGINT, line BIGINT)")
-        connection.execute("INSERT INTO chosen SELECT generate_subscripts($1, 1), unnest($1)", [lines])
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        portions, longest = _portions(path, order, Path(folder))
         connection.execute("CREATE OR REPLACE TEMP TABLE finding (id VARCHAR, rules VARCHAR[])")
-        findings = "NULL" if lint is None else "coalesce(rules, [])"
-        if lint is not None and (rules := lint.rules_by_case()):
+        rules = {} if lint is None else lint.rules_by_case()
+        if rules:
             connection.executemany("INSERT INTO finding VALUES (?, ?)", list(rules.items()))
+        found = "coalesce(rules, [])" if rules else "NULL" if lint is None else "[]::VARCHAR[]"
         connection.execute(
             f"""CREATE OR REPLACE TEMP VIEW answer AS
-            SELECT place, e."case".id AS case_id, e, {findings} AS gold_findings FROM chosen JOIN
-            (SELECT row_number() OVER () AS line, evidence AS e FROM read_ndjson({_quoted(str(source))},
-            columns = {{digest: 'VARCHAR', evidence: {_quoted(_EVIDENCE)}}},
-            records = true, maximum_object_size = {max(_LEAST_READ_BYTES, 2 * longest)}))
-            USING (line) LEFT JOIN finding ON finding.id = e."case".id"""
+            SELECT place, e."case".id AS case_id, e, {found} AS gold_findings FROM
+            (SELECT row_number() OVER () AS place, evidence AS e FROM read_ndjson([{", ".join(portions)}],
+            columns = {{digest: 'VARCHAR', evidence: {_quoted(_EVIDENCE)}}}, records = true,
+            maximum_object_size = {max(_LEAST_READ_BYTES, 2 * longest)}))
+            {'LEFT JOIN finding ON finding.id = e."case".id' if rules else ""}"""
         )
         try:
             yield
@@ -165,32 +165,41 @@ def reading(
             _find_damage(path)
             raise
         finally:
-            connection.execute("DROP VIEW answer; DROP TABLE chosen; DROP TABLE finding")
+            connection.execute("DROP VIEW answer; DROP TABLE finding")
 
 
-def _last_lines(path: Path) -> tuple[dict[str, int], int, int]:
-    """For each digest the number of its last line, from 1; the bytes of the longest line, and of all whole lines."""
-    last: dict[str, int] = {}
-    longest = whole = 0
+def _portions(path: Path, order: Sequence[str] | None, folder: Path) -> tuple[list[str], int]:
+    """Copy the last line of each answer, in order, into files of a few MiB; their quoted names, and the longest line.
+
+    DuckDB then needs neither to sort nor to drop lines, and it keeps about as much memory as one file is large. A line
+    that a killed process wrote only in part, the last one, is left out.
+    """
+    starts: dict[str, int] = {}
+    lengths: dict[str, int] = {}
+    portions: list[Path] = []
+    longest = start = 0
     with path.open("rb", buffering=1 << 20) as file:
-        for number, line in enumerate(file, start=1):
+        for line in file:
             if line.endswith(b"\n"):
-                last[journal.digest_of_line(line)] = number
-                longest, whole = max(longest, len(line)), whole + len(line)
-    return last, longest, whole
-
-
-@contextmanager
-def _without_torn_line(path: Path, whole_bytes: int) -> Iterator[Path]:
-    """The journal's path, or a copy without its last line if a killed process wrote only part of it."""
-    if path.stat().st_size == whole_bytes:
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        copy = Path(folder) / path.name
-        shutil.copyfile(path, copy)
-        os.truncate(copy, whole_bytes)
-        yield copy
+                digest = journal.digest_of_line(line)
+                starts[digest], lengths[digest] = start, len(line)
+                longest = max(longest, len(line))
+            start += len(line)
+        wanted = iter(starts if order is None else [digest for digest in order if digest in starts])
+        for number in count():
+            portion = folder / f"{number}.jsonl"
+            size = 0
+            with portion.open("wb") as copy:
+                for digest in wanted:
+                    copy.write(read_at(file.fileno(), starts[digest], lengths[digest]))
+                    size += lengths[digest]
+                    if size >= _PORTION_BYTES:
+                        break
+            if size or not number:
+                portions.append(portion)
+            if size < _PORTION_BYTES:
+                return [_quoted(str(portion)) for portion in portions], longest
+    raise AssertionError("the loop ends with the last portion")
 
 
 def _find_damage(path: Path) -> None:
@@ -220,9 +229,10 @@ def write_parquet(
                 connection.execute(f"SET {setting}")
             with reading(connection, journal_path, order, lint=lint):
                 columns = case_columns(settings.metrics, numbered=settings.repeats > 1)
+                ordered = "ORDER BY place" if lint is not None and lint.findings else ""  # joined with the findings
                 try:
                     connection.execute(
-                        f"COPY (SELECT {columns} FROM answer ORDER BY place) TO {_quoted(str(aside))} "
+                        f"COPY (SELECT {columns} FROM answer {ordered}) TO {_quoted(str(aside))} "
                         f"(FORMAT parquet, ROW_GROUP_SIZE {_ROWS_AT_ONCE})"
                     )
                 except duckdb.IOException as error:  # DuckDB's own class, not an OSError
