@@ -1,0 +1,86 @@
+"""Run folders of the version before this one are read, with the same numbers, tables and reports.
+
+The folders below `written_by_0_1_0` were written before values were Structs: queries (with lint, timed pairs,
+witnesses, and lines that later lines replace), a live system asked repeatedly, a conversation with declined questions
+and cells that JSON cannot hold, selections of SDMX data, and LLMSQL.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import assay
+from assay import registry
+from assay.model import MetricInfo
+from assay.runs.aggregate.selections import selection_totals
+from assay.runs.aggregate.totals import aggregate
+from assay.runs.metric_infos import info_of
+from assay.runs.querying import answered, named_runs
+from assay.runs.store.codec import decode_evidence, encode_evidence
+
+FOLDER = Path(__file__).parent / "written_by_0_1_0"
+RUNS = sorted(path.name for path in FOLDER.iterdir())
+
+
+def test_there_is_a_run_of_every_kind() -> None:
+    assert RUNS == ["llmsql", "queries", "repeats", "selections", "turns"]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_numbers_of_an_earlier_run_follow_from_its_cases(name: str) -> None:
+    record = assay.load_run(FOLDER / name).record
+    settings = record.settings
+    infos: list[MetricInfo] = [info_of(metric, settings) for metric in settings.metrics]
+    doubtful = record.lint.doubtful() if record.lint is not None else frozenset[str]()
+    numbers = aggregate(
+        record.summaries, infos, repeats=settings.repeats, doubtful=doubtful, penalties=settings.penalties
+    )
+    stored = record.aggregates
+    assert numbers.overall == stored.overall
+    assert numbers.by_difficulty == stored.by_difficulty
+    assert (numbers.flags, numbers.failures, numbers.near_misses) == (stored.flags, stored.failures, stored.near_misses)
+    assert (numbers.causes, numbers.cause_groups) == (stored.causes, stored.cause_groups)
+    assert (numbers.witnesses, numbers.reliability) == (stored.witnesses, stored.reliability)
+    assert (numbers.conversations, numbers.repeats) == (stored.conversations, stored.repeats)
+    assert (numbers.sound, numbers.times) == (stored.sound, stored.times)
+    if settings.selection is not None:
+        assert selection_totals(record.evidence) == stored.selection
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_evidence_of_an_earlier_run_is_written_and_read_again(name: str) -> None:
+    for evidence in assay.load_run(FOLDER / name).evidence:
+        assert decode_evidence(encode_evidence(evidence)) == evidence
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_table_of_an_earlier_run_is_made_again(name: str, tmp_path: Path) -> None:
+    assay.load_run(FOLDER / name).save(tmp_path / "again")
+    tables = [duckdb.read_parquet(str(folder / "results.parquet")) for folder in (FOLDER / name, tmp_path / "again")]
+    assert tables[0].columns == tables[1].columns
+    assert tables[0].types == tables[1].types
+    assert tables[0].fetchall() == tables[1].fetchall()
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("report", ["json", "html", "md", "junit", "xlsx"])
+def test_every_report_draws_an_earlier_run(name: str, report: str) -> None:
+    assert registry.render(report, assay.load_run(FOLDER / name).record)
+
+
+def test_sql_reads_the_line_that_counts(tmp_path: Path) -> None:
+    runs, _ = named_runs([FOLDER])
+    stored = {name: assay.load_run(FOLDER / name) for name in RUNS}
+    with answered(runs, "SELECT run, case_id, outcome FROM cases ORDER BY ALL") as result:
+        told = sorted(result.rows)
+    assert told == sorted((name, item.case.id, item.outcome) for name, run in stored.items() for item in run.evidence)
+
+
+def test_an_earlier_run_compares_with_itself(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER / "queries", tmp_path / "copy")
+    found = assay.diff(FOLDER / "queries", tmp_path / "copy")
+    assert not [change for change in found.record.changes if change.kind in ("fixed", "broken")]
