@@ -22,6 +22,7 @@ class FieldNames:
     answerable: str | None = None
     """Whether a question has an answer, as true or false, or what is right to do (`assay.model.Decision`)."""
     prediction: str | None = None
+    """Named for a question set, it says that the same file holds the predictions; it then needs no questions."""
     decision: str | None = None
     """What the system did."""
     confidence: str | None = None
