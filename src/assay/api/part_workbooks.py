@@ -66,7 +66,8 @@ def read_parts(first: Path, second: Path, *, difficulty_names: Mapping[str, str]
     if {row["Difficulty"] for row in merged} <= {None, *difficulty_names}:
         for row in merged:
             row["Difficulty"] = difficulty_names.get(str(row["Difficulty"]))
-    titles = tuple(title for title in COLUMNS if any(row[title] is not None for row in merged) or title in GUIDE)
+    held = {title for part in parts for row in part.values() for title in row}
+    titles = tuple(title for title in COLUMNS if title in held or title in GUIDE)
     return MergedParts(titles=titles, rows=tuple(tuple(row[title] for title in titles) for row in merged))
 
 
