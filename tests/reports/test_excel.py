@@ -132,6 +132,13 @@ def parts(content: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+def charts_of(run: Run) -> list[tuple[str, str]]:
+    """The title and the text of each chart, in the sheet's order."""
+    found = [part.decode() for name, part in parts(XlsxReporter().render(run)).items() if "charts/chart" in name]
+    titles = [re.search(r"<c:title>.*?<a:t>(.*?)</a:t>", one, flags=re.DOTALL) for one in found]
+    return [(title[1], one) for title, one in zip(titles, found, strict=True) if title]
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_any_run_makes_a_whole_workbook_and_the_same_twice(name: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(name)
@@ -205,7 +212,10 @@ def test_times_are_the_mean_and_the_sample_deviation_of_the_total(denodo_run: Ru
 
 def test_times_are_blank_where_no_case_has_any(small_run: Run) -> None:
     assert {(row["Mean Time (s)"], row["Time Std Dev"]) for row in summary(small_run).values()} == {("", "")}
-    assert sum(name.startswith("xl/charts/") for name in parts(XlsxReporter().render(small_run))) == 1
+    assert [title for title, _ in charts_of(small_run)] == [
+        "Percent Correct Queries by difficulty",
+        "Correct and incorrect answers",
+    ]
 
 
 def test_percent_correct_queries_says_which_metric_it_is(denodo_run: Run, small_run: Run) -> None:
@@ -344,17 +354,44 @@ def test_what_is_no_number_is_blank(seconds: float, build_run: Callable[..., Run
 
 
 def test_charts_are_bound_to_the_cells_and_carry_what_they_hold(denodo_run: Run) -> None:
-    charts = [
-        part.decode() for name, part in parts(XlsxReporter().render(denodo_run)).items() if "charts/chart" in name
+    charts = dict(charts_of(denodo_run))
+    assert list(charts) == [
+        "Percent Correct Queries by difficulty",
+        "Percent Subset by difficulty",
+        "Correct and incorrect answers",
+        "Mean time in seconds by difficulty, ± its standard deviation",
     ]
-    accuracy, times = charts
-    for cells in ("$A$2:$A$3", "$B$2:$B$3", "$C$2:$C$3"):
-        assert f"<c:f>Summary!{cells}</c:f>" in accuracy
-    assert "<c:f>Summary!$E$2:$E$3</c:f>" in times
+    accuracy, subset, results, times = charts.values()
+    for one, column in ((accuracy, "C"), (subset, "B"), (times, "E")):
+        assert "<c:f>Summary!$A$2:$A$3</c:f>" in one
+        assert f"<c:f>Summary!${column}$2:${column}$3</c:f>" in one
     assert times.count("<c:f>Summary!$F$2:$F$3</c:f>") == 2
     assert "<c:errBars>" in times
     assert "<c:v>easy</c:v>" in accuracy
     assert f"<c:v>{mean(TIMES['easy']):.16g}</c:v>" in times
+    assert "<c:pieChart>" in results
+
+
+@pytest.mark.parametrize("name", ["denodo_run", "small_run", "large_run", "all_failing_run"])
+def test_the_pie_shows_the_cells_that_count_correct_and_incorrect_answers(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    run = request.getfixturevalue(name)
+    pie = dict(charts_of(run))["Correct and incorrect answers"]
+    rows = sheets(run)["Summary"]
+    ranges = re.findall(r"<c:f>Summary!\$([A-Z])\$(\d+):\$\1\$(\d+)</c:f>", pie)
+    (names, first, last), (counts, *same) = ranges
+    assert (names, counts, same) == ("A", "B", [first, last])
+    held = {row[0]: row[1] for row in rows[int(first) - 1 : int(last)]}
+    assert list(held) == ["correct", "incorrect", "unscored"]
+    for count in held.values():
+        assert f"<c:v>{count:.16g}</c:v>" in pie
+    overall = summary(run)["Overall"]
+    assert sum(held.values()) == overall["Number of Samples"]
+    scored = held["correct"] + held["incorrect"]
+    assert scored == overall.get("Scored", overall["Number of Samples"])
+    rate = overall["Percent Correct Queries"]
+    assert rate == ("" if not scored else pytest.approx(held["correct"] / scored))
 
 
 def test_the_details_have_a_frozen_header_filters_and_a_coloured_verdict(denodo_run: Run) -> None:

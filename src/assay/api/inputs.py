@@ -211,6 +211,8 @@ def _answers(
     try:
         return _read_predictions(cases, options, selections=selections)
     except CaseFileError as error:
+        if options.prediction_fields.prediction is not None:
+            raise
         raise InputError(
             f"--predictions or --system must be given, or the question set must hold the predictions, too: {error}"
         ) from error

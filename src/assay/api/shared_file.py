@@ -45,7 +45,9 @@ def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) 
     return replace(
         fields,
         id=own.id or (POSITION if other.id == POSITION else None),
+        gold=own.gold or other.gold,
         sheet=own.sheet or other.sheet,
+        header_row=other.header_row if own.header_row is None else own.header_row,
         encoding=own.encoding or other.encoding,
     )
 

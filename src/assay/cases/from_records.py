@@ -106,9 +106,9 @@ class _Reader(Generic[T]):
 def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     """The cases of a question set, in the file's order.
 
-    Where the file has no ids, a case's id is its zero-based row number, blank rows not counted.
-    Raises CaseFileError with file, row and column: no question or gold column, a blank question or
-    id, a value of the wrong type.
+    Where the file has no ids, a case's id is its zero-based row number, blank rows not counted. A file whose prediction
+    is named needs no questions. Raises CaseFileError with file, row and column: no question or gold column, a blank
+    question or id, a value of the wrong type.
     """
     table = flattened(table, ids=_names("id"), own=_names("question"))
     records = table.records if table.plain else tuple(record for record in table.records if not record.blank)
@@ -124,8 +124,10 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     if results.columns and fields.gold is None and _is_the_question(table, golds.columns):
         golds = replace_columns(golds, ())
     questions = _reader(table, "question", fields.question, _question, without=golds.columns)
+    if not questions.columns and fields.prediction is not None:
+        questions = _Reader(questions.path, "question", (), lambda _: "")
     for columns, field in ((questions.columns, questions.field), (golds.columns or results.columns, golds.field)):
-        if not columns:
+        if not columns and not (field == "question" and fields.prediction is not None):
             raise missing_column(field, table.columns, path=str(table.path), within=paths_within(table))
     ids = _identifier(table, fields)
     databases = _reader(table, "database", fields.database, partial(name_of, what="the database's name"))
@@ -135,7 +137,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     options = _reader(table, "options", None, options_of)
     counted = _reader(table, "options", None, counted_columns_of)
     expectations = Expectations(table.columns, named=said_in(table, "answerable", fields.answerable))
-    conversations = Conversations.of(table, questions.columns[0])
+    conversations = Conversations.of(table, questions.columns[0] if questions.columns else "")
     file = table.path.name
 
     def expected(record: Record, queries: tuple[str, ...]) -> tuple[Decision, tuple[str, ...]]:

@@ -141,9 +141,9 @@ def context_of(value: object) -> str | None:
 
 
 def number_of(value: object, what: str) -> float | None:
-    """A number from 0 to `MOST`, also as text (CSV); blank is None."""
+    """A number from 0 to `MOST`, also as text (CSV); blank or N/A is None."""
     if isinstance(value, str):
-        if not value.strip():
+        if value.strip().casefold() in {"", "n/a"}:
             return None
         try:
             value = float(value)

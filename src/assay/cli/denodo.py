@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from msgspec.structs import replace
 
+from assay.cli.denodo_steps import DIFFICULTIES, WHOLE, check_step, merge_parts, metrics_of, targets_of, whole_of
 from assay.cli.gate_options import GateFlags
 from assay.cli.options import (
     AsJson,
@@ -31,7 +32,6 @@ from assay.cli.options import (
     Token,
     User,
     VesBudget,
-    with_named,
 )
 from assay.errors import UsageError
 from assay.model import FieldNames, Secret
@@ -42,25 +42,8 @@ if TYPE_CHECKING:
     from assay.engines.denodo.config import DenodoConfig
     from assay.engines.denodo.port import DatabasePort
 
-METRICS = (
-    "match",
-    "results_match",
-    "same_row_count",
-    "percent_subset",
-    "percent_overlap",
-    "bird_soft_f1",
-    "ves",
-    "non_empty_match",
-    "bird_ex",
-    "same_column_count",
-)
 _MOST_DIGITS = 8
-_DIFFICULTIES = (("1", "simple"), ("2", "moderate"), ("3", "challenging"))
-"""What Denodo's own evaluator calls them."""
-_AS_DENODO = {"percent_subset": "denodo_percent_subset", "percent_overlap": "denodo_percent_overlap"}
-"""The metric that replaces another to get the numbers of Denodo's own workbook."""
-_CAME_LATER = frozenset({"same_column_count"})
-"""Metrics added to this verb later: older run folders lack them."""
+_API_URL = "http://127.0.0.1:8008/answerDataQuestion"
 _DENODO_ROWS = 100
 """How many rows Denodo's own evaluator asks for."""
 
@@ -68,16 +51,40 @@ _Given = TypeVar("_Given")
 
 
 def denodo(  # one parameter an option
+    context: typer.Context,
     *,
     input: Annotated[
-        Path, typer.Option("--input", "-i", metavar="X.xlsx", help="The questions: Question, Solution, difficulty.")
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="R.xlsx", help="The workbook to write.")] = Path(
-        "combined_results.xlsx"
-    ),
+        Path | None,
+        typer.Option("--input", "-i", metavar="X.xlsx", help="The questions: Question, Solution, difficulty."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="R.xlsx", help=f"The workbook to write. [default: {WHOLE}]"),
+    ] = None,
+    generated_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--generated-col",
+            "--prediction-column",
+            "-p",
+            metavar="NAME",
+            help="Column of generated queries in --input. Evaluates these queries and does not ask the AI SDK.",
+        ),
+    ] = None,
+    merge: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--merge", metavar="F1.xlsx VES.xlsx", help="Merge an F1 part and a VES part into --output; run no query."
+        ),
+    ] = None,
     api_url: Annotated[
-        str, typer.Option("--api-url", metavar="URL", help="Of the AI SDK, to /answerDataQuestion or /answerQuestion.")
-    ] = "http://127.0.0.1:8008/answerDataQuestion",
+        str | None,
+        typer.Option(
+            "--api-url",
+            metavar="URL",
+            help=f"Of the AI SDK, to /answerDataQuestion or /answerQuestion. [default: {_API_URL}]",
+        ),
+    ] = None,
     user: User = None,
     password: Password = None,
     token: Token = None,
@@ -176,11 +183,18 @@ def denodo(  # one parameter an option
     question_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: Question]")] = None,
     gold_column: Annotated[
         list[str] | None,
-        typer.Option("--gold-column", "--expected-column", metavar="NAME", help="[default: Solution]"),
+        typer.Option(
+            "--gold-column",
+            "--expected-column",
+            "--ground-truth-col",
+            "-g",
+            metavar="NAME",
+            help="[default: Solution]",
+        ),
     ] = None,
     difficulty_column: Annotated[
         list[str] | None,
-        typer.Option("--difficulty-column", "--difficulty-col", metavar="NAME", help="[default: difficulty]"),
+        typer.Option("--difficulty-column", "--difficulty-col", "-c", metavar="NAME", help="[default: difficulty]"),
     ] = None,
     context_column: Annotated[
         list[str] | None,
@@ -217,10 +231,11 @@ def denodo(  # one parameter an option
     md: Markdown = None,
     junit: Junit = None,
     to: To = None,
-    f1_output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the F1 part as a workbook too.")] = None,
-    ves_output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the VES part as a workbook too.")
+    f1_output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Workbook of the F1 part. With --generated-col, --output is not needed."),
     ] = None,
+    ves_output: Annotated[Path | None, typer.Option(metavar="FILE", help="Workbook of the VES part, likewise.")] = None,
     output_original: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the answers as a workbook too.")
     ] = None,
@@ -233,6 +248,9 @@ def denodo(  # one parameter an option
     Example:  assay denodo --input sample_input.xlsx --output evaluation_results.xlsx
     --api-url http://host:8008/answerDataQuestion --user U --question-rows 5
 
+    Evaluate the queries that a workbook holds:  assay denodo --input generated.xlsx --generated-col "VQL Generated"
+    --user U --f1-output f1.xlsx
+
     Interrupted or killed, the same command goes on: no question is asked twice.
     """
     from assay import registry
@@ -241,13 +259,24 @@ def denodo(  # one parameter an option
     from assay.cli.run import TIMING_EXTRA_S, run_settings
     from assay.engines.denodo.port import read_database_port
 
+    generated = once(generated_column, "--generated-col", "--prediction-column")
+    check_step(context, generated=generated, merge=merge)
+    if merge is not None:
+        merge_parts(merge, output, as_denodo=as_denodo)
+        return
+    if input is None:
+        raise UsageError(
+            "--input must be given (the questions: Question, Solution, difficulty): see  assay denodo --help"
+        )
+    api_url = api_url or _API_URL
     if not api_url.lower().startswith(("http://", "https://")):
         shown = "no address" if "@" in api_url else repr(api_url)  # the part before @ may be a password
         raise UsageError(f"--api-url is {shown}: write one such as http://host:8008/answerDataQuestion")
-    folder = run or output.with_suffix(".run")
-    reports = _targets(
+    whole = whole_of(output, f1_output, ves_output, generated=generated)
+    folder = run or (whole or f1_output or ves_output or WHOLE).with_suffix(".run")
+    reports = targets_of(
         {
-            "xlsx": output,
+            "xlsx": whole,
             "html": html,
             "md": md,
             "junit": junit,
@@ -258,7 +287,8 @@ def denodo(  # one parameter an option
         input,
         to,
     )
-    metrics = _metrics(ves=ves, as_denodo=as_denodo, goes_on=None if overwrite or rescore else folder)
+    written = [name for name, path in reports.items() if path is not None]
+    metrics = metrics_of(written, ves=ves, as_denodo=as_denodo, goes_on=None if overwrite or rescore else folder)
     keeper = keeper_of(gates.gathered(), metrics, baseline=gates.baseline, output=folder)
     verify_ssl = _verifies(verify=verify_ssl, said=data_catalog_verify_ssl)
     flags = _flags(
@@ -300,17 +330,19 @@ def denodo(  # one parameter an option
         case_fields=FieldNames(
             id=id_column,
             question=question_column,
-            gold=once(gold_column, "--gold-column", "--expected-column"),
+            gold=once(gold_column, "--gold-column", "--expected-column", "--ground-truth-col"),
             difficulty=once(difficulty_column, "--difficulty-column", "--difficulty-col"),
             context=once(context_column, "--context-column", "--evidence-column"),
+            prediction=generated,
             sheet=once(sheet, "--sheet", "--sheet_name"),
             header_row=header_row,
             encoding=encoding,
         ),
+        prediction_fields=FieldNames(prediction=generated),
     )
     run_settings(
         settings,
-        system=registry.open_system(f"denodo:{api_url}", options),
+        system=None if generated is not None else registry.open_system(f"denodo:{api_url}", options),
         overwrite=overwrite,
         rescore=rescore,
         as_json=as_json,
@@ -318,7 +350,7 @@ def denodo(  # one parameter an option
         reports=reports,
         keeper=keeper,
         # Denodo's own evaluator executes each pair a fixed number of times.
-        difficulty_names=_DIFFICULTIES,
+        difficulty_names=DIFFICULTIES,
         timing_extra_s=0.0 if as_denodo else TIMING_EXTRA_S,
     )
 
@@ -346,51 +378,6 @@ def _password(user: str | None, password: str | None, of_wire: Secret | None, of
     if user is not None or password is not None:
         return password
     return of_api if of_wire is None else of_wire.reveal()
-
-
-def _metrics(*, ves: bool, as_denodo: bool, goes_on: Path | None) -> tuple[str, ...]:
-    """The metrics of the run. No option names them, so a run continued in the folder ``goes_on`` keeps its own."""
-    wanted = (name for name in METRICS if ves or name != "ves")
-    metrics = tuple(_AS_DENODO.get(name, name) if as_denodo else name for name in wanted)
-    began_with = () if goes_on is None else _metrics_in(goes_on)
-    missing = set(metrics).difference(began_with)
-    if missing <= _CAME_LATER and began_with == tuple(name for name in metrics if name not in missing):
-        return began_with
-    return metrics
-
-
-def _metrics_in(folder: Path) -> tuple[str, ...]:
-    """The metrics of the run that the folder holds; none where it holds no run that can be read."""
-    from assay.errors import RunError
-    from assay.runs.store.folder import RUN_FILE, read_run_file
-
-    if not (folder / RUN_FILE).is_file():
-        return ()
-    try:
-        return read_run_file(folder).settings.metrics
-    except RunError:  # reported later, where the folder is claimed
-        return ()
-
-
-def _targets(reports: Mapping[str, Path | None], questions: Path, to: Sequence[str] | None) -> dict[str, Path | None]:
-    """The files to write. Raises UsageError where one of them would be written twice, or over the questions."""
-    taken = {questions.resolve(): "the questions"}
-    targets = with_named(reports, to)
-    for name, path in targets.items():
-        if path is None or str(path) == "-":
-            continue
-        what = f"--{_FLAG_OF.get(name, name)}" if reports.get(name) is path else f"--to {name}"
-        if (other := taken.setdefault(path.resolve(), what)) != what:
-            raise UsageError(f"{what} is {path}, which is {other}, too: name another file")
-    return targets
-
-
-_FLAG_OF = {
-    "xlsx": "output",
-    "xlsx-f1": "f1-output",
-    "xlsx-ves": "ves-output",
-    "xlsx-answers": "output-original",
-}
 
 
 def _verifies(*, verify: bool | None, said: str | None) -> bool | None:

@@ -21,6 +21,7 @@ class FieldNames(Struct, frozen=True, kw_only=True):
     answerable: str | None = None
     """Whether a question has an answer, as true or false, or what is right to do (`assay.model.Decision`)."""
     prediction: str | None = None
+    """Named for a question set, it says that the same file holds the predictions; it then needs no questions."""
     decision: str | None = None
     """What the system did."""
     confidence: str | None = None

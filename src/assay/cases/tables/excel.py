@@ -126,11 +126,16 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
 
 
 def _from_named_row(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
-    """The sheet from the row that names the columns, if a title or a super header precedes that row."""
-    if _has(path, sheet, fields, wanted):
-        return sheet
-    below = (_from_row(sheet, sheet.first_row + row) for row in range(1, min(_TITLE_ROWS, len(sheet.rows))))
-    return next((one for one in below if one.rows and _has(path, one, fields, wanted)), sheet)
+    """The sheet from the row that names the columns, if a title or a super header precedes that row.
+
+    If no row has the columns that the user named, it is the one with their usual names: the message then offers these.
+    """
+    starts = [sheet, *(_from_row(sheet, sheet.first_row + row) for row in range(1, min(_TITLE_ROWS, len(sheet.rows))))]
+    for names in (fields, FieldNames()):
+        start = next((one for one in starts if one.rows and _has(path, one, names, wanted)), None)
+        if start is not None:
+            return start
+    return sheet
 
 
 def _without_description(path: Path, table: Table, fields: FieldNames) -> Table:

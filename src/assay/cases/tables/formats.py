@@ -30,7 +30,7 @@ class _TableFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        table = self.records(path, fields, ("question", "gold"))
+        table = self.records(path, fields, ("question", "gold") if fields.prediction is None else ("gold",))
         filled = [] if table.plain else [place for place, record in enumerate(table.records) if not record.blank]
         self.blank_rows = filled[-1] + 1 - len(filled) if filled else 0
         return read_cases(table, fields)

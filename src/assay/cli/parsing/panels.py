@@ -14,6 +14,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
     "Answers": (
         "--predictions",
         "--outputs",
+        "--generated-col",
         "--prediction-column",
         "--prediction-id-column",
         "--prediction-format",
@@ -64,6 +65,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--f1-output",
         "--ves-output",
         "--output-original",
+        "--merge",
         "--quiet",
     ),
     "Gates": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,7 +20,8 @@ class CaseColumn(Struct, frozen=True, kw_only=True):
     title: str
     style: str
     width: float
-    value: Callable[[Evidence], Value]
+    value: Callable[[Any], Value]
+    """Of one of the sheet's items, usually an `Evidence`."""
     safe: bool = False
     """Whether its text is known to be visible and to fit a cell."""
 
@@ -66,8 +68,8 @@ class Longest:
         return float(max(narrowest, min(widest, self._length + 2)))
 
 
-def write_cases(page: Page, run: Run, columns: Sequence[CaseColumn], *, kept: int, lines: int) -> None:
-    """Every case in the question set's order, one row at a time.
+def write_cases(page: Page, items: Sequence[Any], columns: Sequence[CaseColumn], *, kept: int, lines: int) -> None:
+    """Every item, usually the evidence of a case, in its order, one row at a time.
 
     The first ``kept`` columns stay in sight; a row shows ``lines`` lines of text at most, and its cells hold all.
     """
@@ -84,7 +86,7 @@ def write_cases(page: Page, run: Run, columns: Sequence[CaseColumn], *, kept: in
     page.head(0, [column.title for column in columns], lines=2)
     wrapped = [(place, column.width - 2) for place, column in enumerate(columns) if column.style in _WRAPPED]
     wrapped.sort(key=lambda entry: -entry[1])  # the widest first: they decide most heights
-    for row, item in enumerate(run.evidence, start=1):
+    for row, item in enumerate(items, start=1):
         values = [column.value(item) for column in columns]
         sheet.set_row(row, LINE_POINTS * _lines(values, wrapped, most=lines) + 3)
         for place, (column, value) in enumerate(zip(columns, values, strict=True)):
@@ -92,7 +94,7 @@ def write_cases(page: Page, run: Run, columns: Sequence[CaseColumn], *, kept: in
                 (page.safe_text if column.safe else page.text)(row, place, value or "", column.style)
             else:
                 page.number(row, place, value, column.style)
-    last = max(1, len(run.evidence))
+    last = max(1, len(items))
     sheet.autofilter(0, 0, last, len(columns) - 1)
     for place, column in enumerate(columns):
         if column.style == "yes_no":

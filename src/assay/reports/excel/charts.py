@@ -11,6 +11,8 @@ CHART_SIZE = {"width": 620, "height": 350}
 CHART_GAP = 24
 CHART_ROWS = 16
 CHART_GROUPS = 30
+PIE_COLOURS = ("#5B8C5A", "#C0504D", "#B8C2CC")
+"""Of correct, incorrect and unscored."""
 
 
 def bars(
@@ -37,7 +39,7 @@ def chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *
     drawn = page.workbook.add_chart({"type": "column"})
     for one in series:
         drawn.add_series(one)
-    drawn.set_title({"name": title, "name_font": {"size": 12, "bold": True, "color": HEAD}, "overlay": False})
+    drawn.set_title(_title(title))
     drawn.set_x_axis({"num_font": {"size": 10, "color": INK}, "line": {"color": RULE}})
     drawn.set_y_axis(
         {
@@ -52,6 +54,38 @@ def chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *
     drawn.set_legend({"position": "bottom"} if len(series) > 1 else {"none": True})
     drawn.set_chartarea({"border": {"color": RULE}})
     return drawn
+
+
+def pie(page: Page, title: str, parts: Sequence[tuple[str, int]], *, first_row: int) -> Any:
+    """A pie of correct, incorrect and unscored; ``first_row`` is that of their names and counts, beside each other."""
+    last = first_row + len(parts) - 1
+    drawn = page.workbook.add_chart({"type": "pie"})
+    drawn.add_series(
+        {
+            "name": title,
+            "categories": [page.name, first_row, 0, last, 0],
+            "categories_data": [name for name, _ in parts],
+            "values": [page.name, first_row, 1, last, 1],
+            "values_data": [count for _, count in parts],
+            "points": [{"fill": {"color": colour}, "border": {"color": "#FFFFFF"}} for colour in PIE_COLOURS],
+            "data_labels": {
+                "value": True,
+                "percentage": True,
+                "separator": "\n",
+                "position": "outside_end",
+                "custom": [{"delete": not count} for _, count in parts],
+                "font": {"size": 9, "color": INK},
+            },
+        }
+    )
+    drawn.set_title(_title(title))
+    drawn.set_legend({"position": "bottom"})
+    drawn.set_chartarea({"border": {"color": RULE}})
+    return drawn
+
+
+def _title(text: str) -> dict[str, Any]:
+    return {"name": text, "name_font": {"size": 12, "bold": True, "color": HEAD}, "overlay": False}
 
 
 def cached(values: Sequence[float | None]) -> list[float | str]:

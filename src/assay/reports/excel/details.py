@@ -49,7 +49,7 @@ class DetailsSeen:
         self.ids.add(case.id)
         self.difficulties.add(case.difficulty)
         self.databases.add(case.database)
-        self.plain_ids = self.plain_ids and _is_plain_integer(case.id)
+        self.plain_ids = self.plain_ids and is_plain_integer(case.id)
         self.causes = self.causes or bool(item.cause)
         self.diagnoses = self.diagnoses or bool(item.diagnosis)
         self.contexts = self.contexts or bool(case.context)
@@ -68,8 +68,13 @@ def write_details(
     if titles is not None:
         by_title = {column.title: column for column in columns}
         columns = [by_title[title] for title in titles if title in by_title]
-    write_cases(page, run, columns, kept=1, lines=_LINES)
-    last = max(1, len(run.evidence))
+    write_cases(page, run.evidence, columns, kept=1, lines=_LINES)
+    colour_columns(page, columns, last=len(run.evidence))
+
+
+def colour_columns(page: Page, columns: Sequence[CaseColumn], *, last: int) -> None:
+    """Colour verdicts, shares and times down to the row ``last``."""
+    last = max(1, last)
     for place, column in enumerate(columns):
         if column.title == "Verdict":
             page.colour_verdicts(1, last, place)
@@ -119,7 +124,8 @@ def _id_column(seen: DetailsSeen) -> CaseColumn:
     return text_column("Question ID", width, lambda item: item.case.id, style="name_wrapped")
 
 
-def _is_plain_integer(name: str) -> bool:
+def is_plain_integer(name: str) -> bool:
+    """Whether an id can be written as a number."""
     return name.isascii() and name.isdigit() and len(name) <= _LARGEST_ID and (name == "0" or name[0] != "0")
 
 

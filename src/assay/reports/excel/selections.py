@@ -67,7 +67,7 @@ def write_selection_workbook(workbook: Workbook, run: Run, view: RunView, seen: 
 def _write_overview(page: Page, run: Run, seen: OverviewSeen) -> None:
     """Every case in the question set's order."""
     columns = _columns(run, seen)
-    write_cases(page, run, columns, kept=2, lines=_LINES)
+    write_cases(page, run.evidence, columns, kept=2, lines=_LINES)
     last = max(1, len(run.evidence))
     for place, column in enumerate(columns):
         if column.title == "outcome":

@@ -1,0 +1,146 @@
+"""The whole workbook of an F1 part and a VES part: Summary with its charts, and Details."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from assay._version import __version__
+from assay.reports.excel.case_sheet import CaseColumn, Longest, Value, write_cases
+from assay.reports.excel.columns import GUIDE, TIMINGS
+from assay.reports.excel.details import colour_columns, is_plain_integer
+from assay.reports.excel.page import Page
+from assay.reports.excel.run import book_of
+from assay.reports.excel.summary import AS_DENODO
+from assay.reports.excel.summary_table import SummaryColumn, write_charts, write_table
+from assay.runs.aggregate.totals import difficulty_rank
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+
+_CASE: Final = ("Question ID", "Repeat", "Difficulty", "VQL Generated", "Ground Truth VQL")
+COLUMNS: Final = (*_CASE, *GUIDE, *TIMINGS, "Have Same Column Count", "Reason", "VES detail", "Flags")
+"""The columns of the Details sheet."""
+
+_CORRECT, _SUBSET, _TIME = "Results Match", "Subsetting Percentage", "total_execution_time"
+_SHARES: Final = frozenset({_SUBSET, "Percent Overlap", "Bird Standard F1"})
+_YES_NO: Final = frozenset({_CORRECT, "Have Same Row Count", "Have Same Column Count"})
+_SQL: Final = frozenset({"VQL Generated", "Ground Truth VQL"})
+_LINES = 10
+
+
+class MergedParts(Struct, frozen=True, kw_only=True):
+    """The merged rows: their columns, some of `COLUMNS`, and a row for each answer."""
+
+    titles: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    def values(self, title: str) -> list[Value]:
+        """The values of a column; None in each row if it is missing."""
+        place = self.titles.index(title) if title in self.titles else None
+        return [None if place is None else row[place] for row in self.rows]
+
+
+def merged_workbook(parts: MergedParts, title: str, *, as_denodo: bool) -> bytes:
+    """The workbook. ``title`` says what was merged; ``as_denodo`` counts missing scores and times as 0."""
+
+    def write(workbook: Workbook) -> None:
+        summary, details = Page(workbook, "Summary", centred=True), Page(workbook, "Details")
+        _write_summary(summary, parts, title, as_denodo=as_denodo)
+        _write_details(details, parts)
+
+    return book_of(title, version=__version__, started_at=None, write=write)
+
+
+def _write_summary(page: Page, parts: MergedParts, title: str, *, as_denodo: bool) -> None:
+    names, groups = _groups(parts)
+    numbers = partial(_numbers, parts, groups, as_denodo=as_denodo)
+    correct = numbers(_CORRECT)
+    times = numbers(_TIME)
+    deviation = statistics.pstdev if as_denodo else statistics.stdev
+    least = 1 if as_denodo else 2
+    scored = SummaryColumn(title="Scored", style="count", values=tuple(map(len, correct)))
+    columns = [
+        _mean("Percent Subset", numbers(_SUBSET)),
+        _mean("Percent Correct Queries", correct),
+        SummaryColumn(title="Number of Samples", style="count", values=tuple(map(len, groups))),
+        _mean("Mean Time (s)", times, "seconds"),
+        SummaryColumn(
+            title="Time Std Dev",
+            style="seconds",
+            values=tuple(deviation(group) if len(group) >= least else None for group in times),
+        ),
+        *([] if scored.values == tuple(map(len, groups)) else [scored]),
+        *(
+            _mean(name, numbers(name), "number" if name == "VES Score" else "percent")
+            for name in (*GUIDE, "Have Same Column Count")
+            if name not in (_CORRECT, _SUBSET) and name in parts.titles
+        ),
+    ]
+    page.prepare(names=names)
+    write_table(page, names, columns)
+    row = len(names) + 2
+    page.text(row, 0, title, "title")
+    notes = ["Merged from these workbooks by question ID; no query was executed.", *([AS_DENODO] if as_denodo else [])]
+    for place, note in enumerate(notes, start=row + 1):
+        page.text(place, 0, note, "note")
+    right, judged = round(sum(correct[-1])), len(correct[-1])
+    results = ("correct", right), ("incorrect", judged - right), ("unscored", len(parts.rows) - judged)
+    write_charts(page, row + len(notes) + 2, names, columns, results)
+
+
+def _groups(parts: MergedParts) -> tuple[list[str], list[list[int]]]:
+    """The names of the difficulties, easiest first, and overall; and the places of the rows of each."""
+    difficulties = [str(name or "") for name in parts.values("Difficulty")]
+    every = list(range(len(difficulties)))
+    names = sorted(set(difficulties), key=lambda name: (not name, difficulty_rank(name), name))
+    if names == [""]:
+        return ["Overall"], [every]
+    groups = [[place for place in every if difficulties[place] == name] for name in names]
+    return [*(name or "none" for name in names), "Overall"], [*groups, every]
+
+
+def _numbers(parts: MergedParts, groups: Sequence[Sequence[int]], title: str, *, as_denodo: bool) -> list[list[float]]:
+    """The numbers of a column in each group."""
+    missing = 0.0 if as_denodo else None
+    values = [value if isinstance(value, float) else missing for value in parts.values(title)]
+    if all(value is None for value in parts.values(title)):
+        values = [None] * len(values)
+    return [[value for place in group if (value := values[place]) is not None] for group in groups]
+
+
+def _mean(title: str, groups: Sequence[Sequence[float]], style: str = "percent") -> SummaryColumn:
+    means = tuple(statistics.fmean(group) if group else None for group in groups)
+    return SummaryColumn(title=title, style=style, values=means)
+
+
+def _write_details(page: Page, parts: MergedParts) -> None:
+    columns = [_column(parts, place, title) for place, title in enumerate(parts.titles)]
+    write_cases(page, parts.rows, columns, kept=1, lines=_LINES)
+    colour_columns(page, columns, last=len(parts.rows))
+
+
+def _column(parts: MergedParts, place: int, title: str) -> CaseColumn:
+    def value(row: Sequence[Value]) -> Value:
+        return row[place]
+
+    if title == "Question ID" and all(is_plain_integer(str(name)) for name in parts.values(title)):
+        return CaseColumn(title=title, style="id", width=11, value=lambda row: int(row[place]))
+    if title in _SQL:
+        return CaseColumn(title=title, style="sql", width=58, value=value)
+    if title in ("Reason", "VES detail"):
+        return CaseColumn(title=title, style="wrapped", width=44, value=value)
+    if title in ("Question ID", "Difficulty", "Flags"):
+        longest = Longest()
+        for text in parts.values(title):
+            longest.add(str(text or ""))
+        style = "name_wrapped" if title == "Question ID" else "wrapped"
+        return CaseColumn(title=title, style=style, width=longest.width(12, 28), value=value)
+    if title == "Repeat":
+        return CaseColumn(title=title, style="count", width=9, value=value)
+    style = "yes_no" if title in _YES_NO else "percent" if title in _SHARES else "number"
+    return CaseColumn(title=title, style="fine_seconds" if title in TIMINGS else style, width=14, value=value)
