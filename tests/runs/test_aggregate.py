@@ -260,11 +260,11 @@ def test_tokens_and_cost_are_summed_over_the_answers_that_say_them() -> None:
         answers=3,
         input=15,
         output=2,
-        total=9,
+        total=21,
         cost_usd=0.75,
         answers_with_cost=2,
         answers_with_tokens=2,
         answers_with_input=2,
         answers_with_output=1,
-        answers_with_total=1,
+        answers_with_total=2,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
 from random import Random
 from typing import Literal, TypeVar
 
@@ -104,12 +103,12 @@ def shuffled(given: Selection, chance: Random) -> Selection:
 def told(score: SelectionScore) -> dict[str, object]:
     """All that a score says, as far as no order is meant."""
     found: dict[str, object] = {
-        one.name: _as_set(getattr(score, one.name))
-        for one in fields(score)
-        if one.name not in ("dimensions", "time", "missing_series", "extra_series")
+        name: _as_set(getattr(score, name))
+        for name in score.__struct_fields__
+        if name not in ("dimensions", "time", "missing_series", "extra_series")
     }
     found["dimensions"] = {
-        each.dimension: {one.name: _as_set(getattr(each, one.name)) for one in fields(each)}
+        each.dimension: {name: _as_set(getattr(each, name)) for name in each.__struct_fields__}
         for each in score.dimensions
     }
     found["time"] = Counter(

@@ -46,10 +46,12 @@ class Session:
     ``interrupt`` may be called from another thread; everything else only from the thread that made the session.
     """
 
-    __slots__ = ("_begin", "_interrupted_at", "columns", "connection", "cut", "functions", "nested")
+    __slots__ = ("_backend_pid", "_begin", "_interrupted_at", "columns", "connection", "cut", "functions", "nested")
 
     def __init__(self, connection: psycopg.Connection[Any], limits: Limits) -> None:
         self.connection = connection
+        self._backend_pid = connection.info.backend_pid
+        """Of the server's process; the connection no longer tells it once it is cut."""
         self.columns: tuple[str, ...] = ()
         """The column names of the last query, once its first chunk has arrived."""
         self.nested: tuple[int, ...] = ()
@@ -160,12 +162,11 @@ class Session:
         Cutting the connection does not end a query that looks for neither a cancellation nor its client. Nor does this
         where it reaches no point at which the server looks: such a query runs to its end. Never raises.
         """
-        pid = self.connection.info.backend_pid
         self.close()
         with contextlib.suppress(psycopg.Error, OSError), self._beside(url) as other:
             end = time.monotonic() + _LEAVING_S
             gone = "SELECT count(pg_terminate_backend(pid)) = 0 FROM pg_stat_activity WHERE pid = %s AND usename = user"
-            while other.execute(gone, (pid,)).fetchone() == (False,) and time.monotonic() < end:
+            while other.execute(gone, (self._backend_pid,)).fetchone() == (False,) and time.monotonic() < end:
                 time.sleep(_LEAVING_PAUSE_S)
 
     @staticmethod

@@ -38,7 +38,7 @@ _DOUBTFUL = re.compile(
 """What may follow a statement that is not the whole text: a reason to parse the text."""
 _TITLE_LINE = re.compile(r"\n[ \t>]*[A-Z][a-z'’]+\b")
 _SENTENCE = re.compile(
-    r"[\W_]*+(?:\d+[\W_]*+)?(?:[A-Z][A-Za-z'’]*+(?:[*_]*:|[ \t]*[.!*_]*+[ \t]*(?:\r?\n|\Z)|,?(?:[ ][a-z'’]++)++[^\w=(])"
+    r"[\W_]*+(?:\d+[\W_]*+)?(?:[A-Z][A-Za-z'’]*+(?:[*_]*:|[ \t]*[.!*_]*+[ \t]*(?:\r?\n|\Z)|,?(?>[ ][a-z'’]++)++[^\w=(])"
     r"|(?:[a-z'’]++[ ,]++){3}[a-z])"
 )
 """The beginning of a sentence or a heading. SQL that no parser can read must not be taken for one."""
