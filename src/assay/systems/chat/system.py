@@ -97,7 +97,7 @@ class ChatSystem:
 
 def _cause_of_nothing(completion: Completion) -> Failure | None:
     """The failure of an answer that was kept from selecting anything; None where it chose to select nothing."""
-    if completion.finish_reason == "length":
+    if completion.is_cut_off:
         message = "the answer was cut off at its length limit before a query: give it more tokens (max_tokens)"
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
     if not completion.message.content.strip() and completion.refusal is None:
