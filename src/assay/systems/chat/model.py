@@ -60,6 +60,7 @@ class HttpChatModel:
             fields="check the fields of the request (--param)",
         )
         self._exchange = Exchange(place.address, options, conventions)
+        self.pricing = self._exchange.pricing
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> HttpChatModel:

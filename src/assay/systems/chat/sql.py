@@ -66,14 +66,17 @@ class ChatSqlSystem:
         completion = self._model.complete([*earlier, message], temperature=self._temperature)
         if isinstance(completion, Failure):
             return Prediction(case_id=case.id, failure=completion)
-        return self._model.scrubbed(_prediction(case, completion, prompt, self._options))
+        cost_usd = self._model.pricing.cost_usd(completion.tokens)
+        return self._model.scrubbed(_prediction(case, completion, prompt, self._options, cost_usd=cost_usd))
 
     def close(self) -> None:
         """Close the connections."""
         self._model.close()
 
 
-def _prediction(case: Case, completion: Completion, prompt: Prompt, options: SystemOptions) -> Prediction:
+def _prediction(
+    case: Case, completion: Completion, prompt: Prompt, options: SystemOptions, *, cost_usd: float | None = None
+) -> Prediction:
     text = completion.message.content
     said = _of_tools(completion, options) or read_answer(text)
     if completion.tool_calls:
@@ -89,7 +92,7 @@ def _prediction(case: Case, completion: Completion, prompt: Prompt, options: Sys
         timings_s=((TOTAL_TIME, completion.latency_s),),
         tokens=completion.tokens,
         explanation="\n".join([*notes, said.words]).strip() or None,
-        cost_usd=options.cost_usd(completion.tokens),
+        cost_usd=cost_usd,
         failure=None if query is not None else _why_none(completion, said, options),
         extraction=None if cut else said.extraction,
     )

@@ -30,6 +30,7 @@ from assay.systems.http.refusals import (
 )
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import NO_TIME, QuestionFailed, UnknownForm, ask_failure, first_line
+from assay.systems.pricing import Pricing
 from assay.systems.retrying import TryAgain, with_retries
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Exchange:
 
         self.address = address
         self._options = options
+        self.pricing = Pricing(options)
         self._conventions = conventions or Conventions()
         user = options.user if options.user is not None else address.user
         password = options.password or (address.password if options.user is None else None) or Secret("")
@@ -111,6 +113,7 @@ class Exchange:
         for stream in made:
             stream.close()
         self._log.end()
+        self.pricing.close()
 
     def ask(
         self,
@@ -136,7 +139,7 @@ class Exchange:
             prediction = said
         self.has_answered = True
         if prediction.cost_usd is None:
-            prediction = replace(prediction, cost_usd=self._options.cost_usd(prediction.tokens))
+            prediction = replace(prediction, cost_usd=self.pricing.cost_usd(prediction.tokens))
         return self.scrubbed(prediction)
 
     def scrubbed(self, prediction: Prediction) -> Prediction:
