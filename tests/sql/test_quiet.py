@@ -15,11 +15,8 @@ from assay.sql.statement_kind import statement_kind
 from assay.systems.denodo import is_one_query
 
 SECRET = "q7-Secret-0042"
-TEXTS = [
-    f"{word} {SECRET} {rest}"
-    for word in ("Show me", "SHOW", "Use", "EXPLAIN", "Set", "CALL", "Describe", "Alter table", "Vacuum", "Grant", "Copy")
-    for rest in ("", "please", "= 1", "; SELECT 1")
-]
+BEGINNINGS = ("Show me", "SHOW", "Use", "EXPLAIN", "Set", "CALL", "Describe", "Alter table", "Vacuum", "Grant", "Copy")
+TEXTS = [f"{word} {SECRET} {rest}" for word in BEGINNINGS for rest in ("", "please", "= 1", "; SELECT 1")]
 
 
 @pytest.mark.parametrize("dialect", ["denodo", "sqlite", "duckdb", "postgres", "mysql"])

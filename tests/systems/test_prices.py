@@ -60,7 +60,7 @@ def test_the_tokens_in_all_are_never_fewer_than_those_in_and_out(tokens: list[To
         assert usage.answers_with_total >= max(usage.answers_with_input, usage.answers_with_output)
 
 
-def _text(case: Case) -> str:  # noqa: ARG001
+def _text(case: Case) -> str:
     return "SELECT 1"
 
 
@@ -100,12 +100,7 @@ def test_prices_of_no_use_are_told_once(kind: str, usage: str) -> None:
     else:
         options = {"tokens_path": "tokens" if kind == "http" else "usage.tokens", "query_path": "sql_query"}
     with serving(body) as place:
-        if kind == "chat":
-            # The prompt's tables are not what is asked here.
-            found = _closed_chat(url.format(place), **options)
-        else:
-            found = _closed(url.format(place), **options)
-    (message,) = found
+        (message,) = (_closed_chat if kind == "chat" else _closed)(url.format(place), **options)
     assert "prices were given" in message
     assert wanted in message
     assert ("--tokens-path" in message) is ("tokens_path" in options)

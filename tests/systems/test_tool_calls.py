@@ -105,7 +105,7 @@ WRITTEN = [
     json.dumps({"queries": [QUERY]}, indent=2),
     json.dumps([{"sql": QUERY}, {"sql": QUERY}]),
     json.dumps(QUERY),
-    f'```json\n{json.dumps({"sql": QUERY})}',
+    f"```json\n{json.dumps({'sql': QUERY})}",
 ]
 
 

@@ -12,8 +12,8 @@ _LOGGER = "sqlglot"
 class _WithoutOwnTexts(logging.Filter):
     """Drops what sqlglot logs when Assay calls it, and lets through what other callers cause.
 
-    sqlglot logs the text of each statement that it only half understands. A system's answer may repeat a password, which
-    only the connection to that system could mask.
+    sqlglot logs the text of each statement that it only half understands. A system's answer may repeat a password,
+    which only the connection to that system could mask.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - as logging calls it
