@@ -155,7 +155,7 @@ class DenodoSystem:
                 raise SystemLost(
                     self._exchange.scrub(
                         f"{self._exchange.address.shown} answered before, and now gives {self._others} responses in "
-                        f"a row that are not answers: {what}"
+                        f"a row that are not answers: {what}; once it answers again, the same command goes on"
                     )
                 )
             raise QuestionFailed(what, code="no sql_query")
