@@ -13,7 +13,7 @@ from tests.sql.test_extraction import WRAPPINGS
 import assay
 from assay.api.run import Run
 from assay.api.single import gather_evidence
-from assay.model import Case, Evidence, Prediction
+from assay.model import Case, Evidence, Extraction, Prediction
 from assay.reports.json.run import case_document
 from assay.reports.text.explanation import explanation_of
 
@@ -108,6 +108,23 @@ def test_without_extraction_every_text_is_evaluated_as_it_came(source: str, tmp_
         assert item.prediction.query == TEXTS[name]
         assert (item.outcome == "correct") is (name == "bare")
         assert "extracted" not in item.verdict.flags
+
+
+class Calling(Live):
+    """A system that calls a tool with the query."""
+
+    def answer(self, case: Case) -> Prediction:
+        raw = json.dumps({"sql": GOLD})
+        return Prediction(case_id=case.id, query=GOLD, raw=raw, extraction=Extraction(place="tool", live=True))
+
+
+@pytest.mark.parametrize("extract", [True, False])
+def test_the_argument_of_a_tool_call_is_the_query_and_not_a_text(database: str, *, extract: bool) -> None:
+    run = assay.evaluate(CASES, Calling(), databases=database, workers=1, extract=extract)
+    assert {item.outcome for item in run.evidence} == {"correct"}
+    assert not any("extracted" in item.verdict.flags for item in run.evidence)
+    assert "not a statement" not in str(run.summary())
+    assert "the tool call" in explanation_of(run.evidence[0])
 
 
 def test_the_summary_counts_them_in_one_note_and_explain_shows_the_text(tmp_path: Path, database: str) -> None:

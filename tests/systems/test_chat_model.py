@@ -439,13 +439,13 @@ def test_streams_of_other_habits_are_read(quick: Quick) -> None:
         (_events({"error": {"message": "bad", "type": "invalid_request_error"}}), 1, "error: bad"),
         (_events("[1]"), 1, "no object"),
         (_events({"choices": []}), 1, "no choice with a message"),
-        (b"", 1, "not JSON"),
+        (b"", 1, "not JSON: it is empty"),
     ],
 )
 def test_streams_that_break_off(quick: Quick, content: bytes, tries: int, message: str) -> None:
     headers = STREAM if content else {}
     with _server(200, content, headers) as (url, seen):
-        kind = "rejected" if "no choice" in message or "not an object" in message else "ask_failed"
+        kind = "rejected" if "no choice" in message or "it is empty" in message else "ask_failed"
         assert message in _failure(url, quick(parameters=MODEL), kind=kind)
     assert len(seen) == tries
 

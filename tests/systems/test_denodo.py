@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from assay.errors import InputError, SystemUnusable
+from assay.errors import InputError, SystemLost, SystemUnusable
 from assay.model import Case, Prediction, Secret, TokenUsage
 from assay.systems.denodo import DenodoSystem
 from assay.systems.http.extras import table_names, token_usage
@@ -358,6 +358,17 @@ def test_such_a_response_from_a_server_that_answers_is_about_the_one_question(
         assert system.answer(case).query == SQL
         assert "no 'sql_query'" in _failure(system.answer(case))
         assert system.answer(case).query == SQL
+        system.close()
+
+
+def test_a_server_that_gives_no_more_answers_ends_the_run(quick: Callable[..., SystemOptions], case: Case) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="other_endpoint", after=1)]) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
+        assert system.answer(case).query == SQL
+        for _ in range(2):
+            assert "no 'sql_query'" in _failure(system.answer(case))
+        with pytest.raises(SystemLost, match=r"answered before, and now gives 3 responses in a row .* no 'sql_query'"):
+            system.answer(case)
         system.close()
 
 

@@ -104,7 +104,7 @@ def test_one_number_serves_as_tokens_and_time(case: Case, quick: Quick) -> None:
         ({"text": "SELECT 1"}, None, "rejected", "no field for the query: it has 'text'"),
         ({"text": "SELECT 1"}, "data.sql", "rejected", "nothing at 'data.sql': its fields are 'text'"),
         ({"data": [1]}, "data.5", "rejected", "nothing at 'data.5'"),
-        ({"sql": {"a": 1}}, "sql", "rejected", "no text at 'sql' but dict"),
+        ({"sql": {"a": 1}}, "sql", "rejected", "an object at 'sql' in place of a query: {"),
         ([1], None, "rejected", "not an object"),
     ],
 )

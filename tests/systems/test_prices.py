@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import assay
 from assay.errors import InputError
-from assay.model import Case, Prediction, TokenUsage
+from assay.model import Case, Prediction, TokenUsage, Turn
 from assay.runs.aggregate.totals import usage_of
 from text_server import serving
 
@@ -56,3 +58,72 @@ def test_the_tokens_in_all_are_never_fewer_than_those_in_and_out(tokens: list[To
     if usage is not None:
         assert (usage.total or 0) >= (usage.input or 0) + (usage.output or 0)
         assert usage.answers_with_total >= max(usage.answers_with_input, usage.answers_with_output)
+
+
+def _text(case: Case) -> str:
+    return "SELECT 1"
+
+
+def _total_alone(case: Case) -> Prediction:
+    return Prediction(case_id=case.id, query="SELECT 1", tokens=TokenUsage(total=1500))
+
+
+_CHOICES = '"choices": [{"message": {"role": "assistant", "content": "SELECT 1"}}]'
+_NO_TOKENS = {"none": "{}", "text": '"many"', "elsewhere": '{"count": 5}', "negative": '{"input": -1, "output": "x"}'}
+_TOTALS = {"a number": "110", "a total": '{"total": 110}', "input alone": '{"input": 100}'}
+
+
+def _closed(url: str, questions: int = 2, **options: object) -> list[str]:
+    """The warnings of a system that is closed twice after some questions."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        system = assay.open_system(url, **_PRICES, **options)  # type: ignore[arg-type]
+        for number in range(questions):
+            assert system.answer(Case(id=str(number), question="q")).failure is None
+        system.close()
+        system.close()
+    return [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("usage", [*_NO_TOKENS.values(), *_TOTALS.values()])
+@pytest.mark.parametrize("kind", ["http", "another path", "denodo", "chat"])
+def test_prices_of_no_use_are_told_once(kind: str, usage: str) -> None:
+    wanted = "input and output" if usage in _TOTALS.values() and kind != "another path" else "token counts"
+    body = f'{{"sql_query": "SELECT 1 FROM t", "tokens": {usage}}}'
+    options: dict[str, object] = {}
+    url = "http:{}/ask"
+    if kind == "denodo":
+        url = "denodo:{}/answerDataQuestion"
+    elif kind == "chat":
+        body, url = f'{{{_CHOICES}, "usage": {usage}}}', "chat:{}/v1"
+        options = {"parameters": {"model": "m"}}
+    else:
+        options = {"tokens_path": "tokens" if kind == "http" else "usage.tokens", "query_path": "sql_query"}
+    with serving(body) as place:
+        (message,) = (_closed_chat if kind == "chat" else _closed)(url.format(place), **options)
+    assert "prices were given" in message
+    assert wanted in message
+    assert ("--tokens-path" in message) is ("tokens_path" in options)
+
+
+def _closed_chat(url: str, **options: object) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        system = assay.open_system(url, **_PRICES, **options)  # type: ignore[arg-type]
+        turns = (Turn(question="q"), Turn(question="r"))
+        system.answer(Case(id="1", question="", turns=turns))
+        system.close()
+    return [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("function", ["_text", "_total_alone"])
+def test_prices_of_no_use_to_a_callable_are_told(function: str) -> None:
+    (message,) = _closed(f"python:{__name__}:{function}", questions=1)
+    assert "the answer does not have" in message
+
+
+def test_prices_that_serve_are_not_told() -> None:
+    assert _closed(f"python:{__name__}:_priced") == []
+    assert _closed(f"python:{__name__}:_text", questions=0) == []
+    with serving('{"sql_query": "SELECT 1 FROM t", "tokens": {"input": 1, "total": 3}}') as place:
+        assert _closed(f"denodo:{place}/answerDataQuestion") == []

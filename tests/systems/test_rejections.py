@@ -136,6 +136,15 @@ def server(status: int, body: object, headers: dict[str, str] | None = None) -> 
 
 
 REASON = {"detail": {"error": "the account may not", "traceback": ""}}
+KINDS = ("http", "denodo", "chat")
+EMPTY: tuple[tuple[int, bytes], ...] = ((200, b""), (204, b""), (200, b" \r\n "), (202, b""))
+NOT_TEXTS: tuple[tuple[object, str], ...] = (
+    (["SELECT 1"], '["SELECT 1"]'),
+    (7, "7"),
+    (1.5, "1.5"),
+    (True, "true"),
+    ({"text": "SELECT 1"}, '{"text": "SELECT 1"}'),
+)
 SETUP: list[tuple[str, int, object, str]] = [
     # no such field, or the wrong endpoint
     ("http", 200, {"result": {"sql": "SELECT 1"}}, "--query-path"),
@@ -173,9 +182,27 @@ SETUP: list[tuple[str, int, object, str]] = [
         "denodo",
         400,
         {"message": "use_views must be a list"},
-        "use_views must be a list; check the fields of the request",
+        "use_views must be a list; the URL must end in",
+    ),
+    # an empty response, and a query that is not a text
+    *((kind, status, body, "check the path of the URL (--") for kind in KINDS for status, body in EMPTY),
+    *(("denodo", 200, {"sql_query": given, "answer": "ok"}, f"'sql_query': {shown}") for given, shown in NOT_TEXTS),
+    *(("http", 200, {"sql": given}, f"in place of a query: {shown}") for given, shown in NOT_TEXTS[1:]),
+    # a way of asking that is refused whatever the question, and whatever the body says
+    *(
+        (kind, status, body, wanted)
+        for kind, wanted in (("http", "--system"), ("denodo", "--api-url"), ("chat", "ends in /v1"))
+        for status in (405, 410, 415, 501)
+        for body in (b"", b"no", {"error": "no"}, {"detail": {"error": "no"}})
+    ),
+    *(
+        (kind, status, body, wanted)
+        for kind, wanted in (("http", "--system"), ("denodo", "--api-url"), ("chat", "--system"))
+        for status in (301, 302, 307, 308)
+        for body in (b"", {"message": "moved"})
     ),
     ("http", 501, {"message": "not yet"}, "answers 501: not yet"),
+    ("http", 200, [1, 2], "(--system)"),
 ]
 
 

@@ -9,7 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from assay.model import Case, Prediction
+from assay.ports import ChatMessage, Completion
+from assay.systems.chat.prompt import Prompt
+from assay.systems.chat.sql import _prediction
 from assay.systems.chat.system import ChatSystem
+from assay.systems.chat.tool_calls import tool_calls_of
 from assay.systems.options import SystemOptions
 from assay.testing.chat.answers import ChatAnswer
 from assay.testing.chat.emulator import ChatEmulator
@@ -18,9 +22,14 @@ QUERY = "SELECT a FROM t"
 CASE = Case(id="1", question="Which a?")
 
 
-def _ask(*calls: tuple[str, Mapping[str, object] | str], content: str | None = None, **options: object) -> Prediction:
+def _ask(
+    *calls: tuple[str, Mapping[str, object] | str],
+    content: str | None = None,
+    finish_reason: str | None = "tool_calls",
+    **options: object,
+) -> Prediction:
     written = tuple((name, one if isinstance(one, str) else json.dumps(one)) for name, one in calls)
-    answer = ChatAnswer(content=content, tool_calls=written, finish_reason="tool_calls")
+    answer = ChatAnswer(content=content, tool_calls=written, finish_reason=finish_reason)
     found: list[Prediction] = []
     for stream in ("false", "true"):
         parameters = (("model", "m"), ("stream", stream))
@@ -48,6 +57,9 @@ def _ask(*calls: tuple[str, Mapping[str, object] | str], content: str | None = N
         {"database": "shop", "sql_query": f"```sql\n{QUERY}\n```"},
         {"statement": QUERY, "limit": 10},
         {"input": QUERY},
+        {"queries": [QUERY]},
+        {"sql": [QUERY]},
+        {"calls": [{"text": QUERY}]},
         QUERY,
     ],
 )
@@ -79,8 +91,80 @@ def test_a_call_without_one_query_is_told() -> None:
     assert several.query is None
     assert several.failure is not None
     assert "2 different statements" in several.failure.message
-    for arguments in ({}, {"sql": ""}, {"sql": None}, "{"):
+    for arguments in ({}, {"sql": ""}, {"sql": None}, "null", "5", "true", '"null"', "[]", {"sql": 7}, {"sql": [None]}):
         none = _ask(("run_sql", arguments))
         assert none.query is None
         assert none.failure is not None
         assert "no argument of the call is one SQL statement" in none.failure.message
+
+
+WRITTEN = [
+    json.dumps({"sql": QUERY}),
+    json.dumps({"database": "shop", "options": {"limit": 5}, "query": QUERY}),
+    json.dumps({"args": {"sql": QUERY}, "explain": True}),
+    json.dumps({"queries": [QUERY]}, indent=2),
+    json.dumps([{"sql": QUERY}, {"sql": QUERY}]),
+    json.dumps(QUERY),
+    f"```json\n{json.dumps({'sql': QUERY})}",
+]
+
+
+@pytest.mark.parametrize("arguments", WRITTEN)
+def test_a_call_that_was_cut_off_is_never_a_query(arguments: str) -> None:
+    """Wherever the arguments end, and whether or not the server says that they were cut off."""
+    for length in range(arguments.index(QUERY[0]), len(arguments)):
+        message = {"tool_calls": [{"function": {"name": "run_sql", "arguments": arguments[:length]}}]}
+        for finish_reason in ("length", "max_tokens", "MAX_TOKENS", "tool_calls", "stop", None):
+            completion = Completion(
+                message=ChatMessage(role="assistant", content=""),
+                finish_reason=finish_reason,
+                tool_calls=tool_calls_of(message),
+            )
+            prediction = _prediction(CASE, completion, Prompt(text=""), SystemOptions())
+            assert prediction.query is None
+            assert prediction.extraction is None
+            assert prediction.failure is not None
+            assert prediction.failure.kind == "unreadable_answer"
+            assert '"run_sql"' in prediction.failure.message
+
+
+def test_a_cut_call_is_told_from_a_complete_one() -> None:
+    """Over both forms of the response."""
+    for cut in ('{"sql": "SELECT a FROM t', '{"sql": "SELECT a FROM t WHERE b=1"', "{", '{"sql": "SELECT a'):
+        for finish_reason in ("length", "tool_calls"):
+            prediction = _ask(("run_sql", {"sql": QUERY}), ("run_sql", cut), finish_reason=finish_reason)
+            assert prediction.query is None
+            assert prediction.failure is not None
+            assert prediction.failure.kind == "unreadable_answer"
+            assert ("max_tokens" in prediction.failure.message) is (finish_reason == "length")
+            assert cut in (prediction.raw or "")
+    assert _ask(("run_sql", {"sql": QUERY}), finish_reason="length").query == QUERY
+    assert _ask(("run_sql", QUERY + ";"), finish_reason="length").query == QUERY
+    assert _ask(("run_sql", json.dumps({"sql": QUERY}) + "</tool_call>")).query == QUERY
+    assert _ask(("run_sql", QUERY), finish_reason="length").query is None
+    assert _ask(("get_schema", '{"table": "'), ("run_sql", {"sql": QUERY}), finish_reason="length").query == QUERY
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"tool_calls": [{"type": "custom", "custom": {"name": "TOOL", "input": QUERY}}]},
+        {"tool_calls": [{"type": "custom", "custom": {"name": "TOOL", "input": json.dumps({"sql": QUERY})}}]},
+        {"tool_calls": [{"type": "function", "function": {"name": "TOOL", "arguments": {"sql": QUERY}}}]},
+        {"tool_calls": [{"type": "function_call", "name": "TOOL", "arguments": json.dumps({"sql": QUERY})}]},
+        {"tool_calls": [{"type": "tool_use", "name": "TOOL", "input": {"sql": QUERY}}]},
+        {"tool_calls": {"type": "function", "function": {"name": "TOOL", "arguments": {"sql": QUERY}}}},
+        {"function_call": {"name": "TOOL", "arguments": json.dumps({"sql": QUERY})}},
+    ],
+)
+def test_each_form_of_a_call_is_read(message: Mapping[str, object]) -> None:
+    for name, query in (("run_sql", QUERY), ("get_weather", None)):
+        completion = Completion(
+            message=ChatMessage(role="assistant", content=""),
+            tool_calls=tool_calls_of(json.loads(json.dumps(message).replace("TOOL", name))),
+        )
+        prediction = _prediction(CASE, completion, Prompt(text=""), SystemOptions())
+        assert prediction.query == query
+        if query is None:
+            assert prediction.failure is not None
+            assert '"get_weather"' in prediction.failure.message

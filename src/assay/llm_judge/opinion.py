@@ -151,7 +151,7 @@ def _problem(answer: Completion) -> str | None:
         return f"a content filter withheld the judge's answer{said}"
     if answer.refusal:
         return f"the judge refused: {_line(answer.refusal)}"
-    if answer.finish_reason == "length":
+    if answer.is_cut_off:
         return "the judge's answer was cut off at its length limit"
     return None
 

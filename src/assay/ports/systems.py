@@ -48,6 +48,10 @@ class AsksAboutDatabases(System, Protocol):
         ...
 
 
+_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "incomplete"})
+"""Finish reasons of an answer that its length limit ended."""
+
+
 class ChatMessage(Struct, frozen=True, kw_only=True):
     """One message of a conversation."""
 
@@ -80,6 +84,11 @@ class Completion(Struct, frozen=True, kw_only=True):
     tokens: TokenUsage | None = None
     latency_s: float = 0.0
     """From the request to the end of the answer, without the time between attempts."""
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the answer ended at its length limit, in the words of any of the usual servers."""
+        return self.finish_reason is not None and self.finish_reason.lower() in _CUT_OFF
 
 
 class ChatModel(Protocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from assay.sql.quiet import keep_quiet
+
 if TYPE_CHECKING:
     from assay.sql.any_row import leaves_choice, takes_any_row
     from assay.sql.checks import check_conditions
@@ -61,6 +63,9 @@ _HOMES = {
 
 A name must not also be a module's, which would take its place as soon as the module is imported.
 """
+
+
+keep_quiet()
 
 
 def __getattr__(name: str) -> Any:

@@ -5,10 +5,8 @@ Other statements are passed over, and one that cannot be read is reported, never
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
@@ -47,17 +45,16 @@ def read_ddl(text: str, dialect: str) -> DdlReading:
 
     text = _CLIENT_COMMAND.sub("", _COPIED_ROWS.sub("", text))
     found = _Found(dialect=dialect)
-    with _quietly():
-        try:
-            tokens = Dialect.get_or_raise(dialect).tokenize(text)
-        except SqlglotError as error:
-            return DdlReading(
-                schema=DatabaseSchema(dialect=dialect, tables=()),
-                unread=(f"the text cannot be cut into statements: {_first_line(error)}",),
-            )
-        for statement in _statements(tokens):
-            if statement[0].text.lower() in _OPENS_SCHEMA:
-                _read_statement(text[statement[0].start : statement[-1].end + 1], statement, found)
+    try:
+        tokens = Dialect.get_or_raise(dialect).tokenize(text)
+    except SqlglotError as error:
+        return DdlReading(
+            schema=DatabaseSchema(dialect=dialect, tables=()),
+            unread=(f"the text cannot be cut into statements: {_first_line(error)}",),
+        )
+    for statement in _statements(tokens):
+        if statement[0].text.lower() in _OPENS_SCHEMA:
+            _read_statement(text[statement[0].start : statement[-1].end + 1], statement, found)
     return DdlReading(
         schema=DatabaseSchema(dialect=dialect, tables=tuple(table.schema() for table in found.tables.values())),
         unread=tuple(found.unread),
@@ -403,15 +400,3 @@ def _shown(text: str) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0].partition("\x1b")[0].strip() or type(error).__name__
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Without sqlglot's log, which reports each statement that it only half understands."""
-    log = logging.getLogger("sqlglot")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(level)

@@ -22,6 +22,7 @@ from assay.model.measures import with_read_measures
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import NO_TIME, QuestionFailed, answered, answered_with_rows, failed, without_fence
+from assay.systems.pricing import Pricing
 from assay.systems.retrying import TryAgain, with_retries
 
 _EXTRAS: dict[str, Callable[[Case], object]] = {
@@ -62,6 +63,7 @@ class PythonSystem:
     def __init__(self, function: Callable[..., object], options: SystemOptions, *, label: str | None = None) -> None:
         self._function = function
         self._options = options
+        self._pricing = Pricing(options)
         self._label = label or _label_of(function)
         self._names = _parameters(function, self._label)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -101,6 +103,7 @@ class PythonSystem:
             loop, self._loop = self._loop, None
         if loop is not None:
             loop.call_soon_threadsafe(loop.stop)
+        self._pricing.close()
 
     def _answer_once(self, case: Case) -> Prediction:
         started = monotonic()
@@ -142,8 +145,9 @@ class PythonSystem:
     def _understand(self, case: Case, given: object, wall_time_s: float) -> Prediction:
         if isinstance(given, Prediction):
             given = with_read_measures(given)
-            cost_usd = self._options.cost_usd(given.tokens) if given.cost_usd is None else given.cost_usd
+            cost_usd = self._pricing.cost_usd(given.tokens) if given.cost_usd is None else given.cost_usd
             return without_fence(replace(given, case_id=case.id, cost_usd=cost_usd))
+        self._pricing.cost_usd(None)
         if given is not None and not isinstance(given, str):
             with_rows = answered_with_rows(case, given, timings_s=(("wall_time", wall_time_s),))
             if with_rows is None:

@@ -96,9 +96,15 @@ def usage_facts(numbers: Aggregates, answers: int) -> Iterable[tuple[str, str]]:
     def of(count: int) -> str:
         return "" if count == answers else f" over {count:,} of {plural(answers, 'answer')}"
 
-    parts = ((usage.input, "input"), (usage.output, "output"), (usage.total, "in all"))
-    said = ", ".join(f"{count:,} {name}" for count, name in parts if count is not None)
-    if said:
-        yield "Tokens", f"{said}{of(usage.answers_with_tokens)}"
+    parts = (
+        (usage.input, "input", usage.answers_with_input),
+        (usage.output, "output", usage.answers_with_output),
+        (usage.total, "in all", usage.answers_with_total),
+    )
+    known = [(f"{total:,} {name}", saying) for total, name, saying in parts if total is not None]
+    if len({saying for _, saying in known}) == 1:
+        yield "Tokens", f"{', '.join(text for text, _ in known)}{of(known[0][1] or usage.answers_with_tokens)}"
+    elif known:
+        yield "Tokens", ", ".join(f"{text}{of(saying)}" for text, saying in known)
     if usage.cost_usd is not None:
         yield "Cost", f"{usage.cost_usd:,.4f} USD{of(usage.answers_with_cost)}"

@@ -15,7 +15,7 @@ from assay.reports.views.figures import Figure
 
 _REASON = 240
 _LABEL = 80
-_MOST_CAUSES = 5
+_MOST_CAUSES = 20
 
 
 def causes(failures: Mapping[Failure, int]) -> str:

@@ -133,7 +133,7 @@ class QueryScorer:
         """The case with the flag that its query was extracted, and with the benchmarks' scores of the whole text."""
         evidence = scored.evidence
         found = evidence.prediction.extraction
-        if found is None or found.place is None:
+        if found is None or found.place in (None, "tool"):  # the argument of a tool call is the query, not a text
             return scored
         scores = evidence.scores
         if not found.live and any(getattr(metric, "scores_text", False) for metric in self._metrics):

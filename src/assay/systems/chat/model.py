@@ -57,9 +57,12 @@ class HttpChatModel:
             of_all_questions=_OF_THE_ENDPOINT,
             not_found="check the model's name and the path, which ends in /v1 at most servers",
             credentials=f"a token (ASSAY_TOKEN, or {key})",
+            address_option="--system, for a judge --model",
             fields="check the fields of the request (--param)",
+            fields_missing="check the model's name and its limits",
         )
         self._exchange = Exchange(place.address, options, conventions)
+        self.pricing = self._exchange.pricing
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> HttpChatModel:

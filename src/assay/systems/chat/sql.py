@@ -10,7 +10,7 @@ from assay.sql.extraction import without_thinking
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import Prompt, PromptTemplate
 from assay.systems.chat.query_finder import Said, read_answer
-from assay.systems.chat.tool_calls import queries_of, runs_queries
+from assay.systems.chat.tool_calls import incomplete_call, queries_of, runs_queries
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_messages
 from assay.systems.predictions import first_line, without_query
@@ -66,20 +66,23 @@ class ChatSqlSystem:
         completion = self._model.complete([*earlier, message], temperature=self._temperature)
         if isinstance(completion, Failure):
             return Prediction(case_id=case.id, failure=completion)
-        return self._model.scrubbed(_prediction(case, completion, prompt, self._options))
+        cost_usd = self._model.pricing.cost_usd(completion.tokens)
+        return self._model.scrubbed(_prediction(case, completion, prompt, self._options, cost_usd=cost_usd))
 
     def close(self) -> None:
         """Close the connections."""
         self._model.close()
 
 
-def _prediction(case: Case, completion: Completion, prompt: Prompt, options: SystemOptions) -> Prediction:
+def _prediction(
+    case: Case, completion: Completion, prompt: Prompt, options: SystemOptions, *, cost_usd: float | None = None
+) -> Prediction:
     text = completion.message.content
     said = _of_tools(completion, options) or read_answer(text)
     if completion.tool_calls:
         calls = [f"{call.name}({call.arguments})" for call in completion.tool_calls]
         text = "\n".join([*filter(str.strip, [text]), *calls])
-    cut = completion.finish_reason == "length" and (said.query is None or not said.complete)
+    cut = _is_cut(completion, said, options)
     query = None if cut else said.query
     notes = [] if prompt.note is None else [f"Asked with a part of the database: {prompt.note}."]
     return Prediction(
@@ -89,10 +92,17 @@ def _prediction(case: Case, completion: Completion, prompt: Prompt, options: Sys
         timings_s=((TOTAL_TIME, completion.latency_s),),
         tokens=completion.tokens,
         explanation="\n".join([*notes, said.words]).strip() or None,
-        cost_usd=options.cost_usd(completion.tokens),
+        cost_usd=cost_usd,
         failure=None if query is not None else _why_none(completion, said, options),
         extraction=None if cut else said.extraction,
     )
+
+
+def _is_cut(completion: Completion, said: Said, options: SystemOptions) -> bool:
+    """Whether the answer, or the call of a tool in it, ended before its query did."""
+    if incomplete_call(completion.tool_calls, options.query_tool, cut_off=completion.is_cut_off) is not None:
+        return True
+    return completion.is_cut_off and (said.query is None or not said.complete)
 
 
 def _of_tools(completion: Completion, options: SystemOptions) -> Said | None:
@@ -113,9 +123,8 @@ def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Fai
         return without_query(f'the model refused to answer: "{refusal}"', words=refusal)
     if completion.finish_reason == "content_filter":
         return _unanswered("the answer was kept back by the endpoint's content filter")
-    if completion.finish_reason == "length":
-        message = "the answer was cut off at its length limit before the query ended: give it more tokens (max_tokens)"
-        return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+    if completion.is_cut_off or incomplete_call(completion.tool_calls, options.query_tool, cut_off=False) is not None:
+        return _unreadable(completion, options)
     if said.extraction is not None and said.extraction.failure is not None:
         return said.extraction.failure
     if completion.tool_calls:
@@ -128,10 +137,26 @@ def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Fai
     return _unanswered(f"the model gave no query{', only its thoughts' if content.strip() else ''}")
 
 
+def _unreadable(completion: Completion, options: SystemOptions) -> Failure:
+    """The failure of an answer that ends within its query."""
+    call = incomplete_call(completion.tool_calls, options.query_tool, cut_off=completion.is_cut_off)
+    more = "give it more tokens (max_tokens)"
+    if call is None:
+        message = f"the answer was cut off at its length limit before the query ended: {more}"
+    elif completion.is_cut_off:
+        message = f'the call of the tool "{first_line(call.name)}" was cut off at the length limit: {more}'
+    else:
+        message = (
+            f'the call of the tool "{first_line(call.name)}" was cut off, or its arguments are not JSON: '
+            f"{first_line(call.arguments)}"
+        )
+    return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+
+
 def _of_other_tools(completion: Completion, options: SystemOptions) -> Failure:
     """The failure of an answer that calls tools, none of which gives a query."""
     names = dict.fromkeys(call.name for call in completion.tool_calls)
-    shown = ", ".join(f'"{first_line(name)}"' for name in names)
+    shown = ", ".join(f'"{first_line(name)}"' if name else "without a name" for name in names)
     what = f"the model called the tool {shown}" if len(names) == 1 else f"the model called the tools {shown}"
     if any(runs_queries(name, options.query_tool) for name in names):
         return _unanswered(f"{what}, and no argument of the call is one SQL statement")

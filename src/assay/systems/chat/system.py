@@ -15,6 +15,7 @@ from assay.systems.chat.selection import selected
 from assay.systems.chat.sql import TOTAL_TIME, ChatSqlSystem
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed, ask_failure
+from assay.systems.pricing import Pricing
 
 
 class ChatSystem:
@@ -68,7 +69,7 @@ class ChatSystem:
                 answers += [TurnAnswer(failure=unasked) for _ in case.turns[number:]]
                 break
             history += [ChatMessage(role="user", content=turn.question), message]
-        return self._model.scrubbed(_prediction(case, answers, self._options))
+        return self._model.scrubbed(_prediction(case, answers, self._model.pricing))
 
     def close(self) -> None:
         """Close the connections."""
@@ -97,7 +98,7 @@ class ChatSystem:
 
 def _cause_of_nothing(completion: Completion) -> Failure | None:
     """The failure of an answer that was kept from selecting anything; None where it chose to select nothing."""
-    if completion.finish_reason == "length":
+    if completion.is_cut_off:
         message = "the answer was cut off at its length limit before a query: give it more tokens (max_tokens)"
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
     if not completion.message.content.strip() and completion.refusal is None:
@@ -107,7 +108,7 @@ def _cause_of_nothing(completion: Completion) -> Failure | None:
     return None
 
 
-def _prediction(case: Case, answers: list[TurnAnswer], options: SystemOptions) -> Prediction:
+def _prediction(case: Case, answers: list[TurnAnswer], pricing: Pricing) -> Prediction:
     answered = [answer for answer in answers if answer.latency_s is not None]
     failure = next(
         (one.failure for one in answers if has_no_answer(one.failure)),
@@ -120,7 +121,7 @@ def _prediction(case: Case, answers: list[TurnAnswer], options: SystemOptions) -
         raw="\n\n".join(said) or None,
         timings_s=((TOTAL_TIME, sum(answer.latency_s or 0.0 for answer in answered)),) if answered else (),
         tokens=tokens,
-        cost_usd=options.cost_usd(tokens),
+        cost_usd=pricing.cost_usd(tokens) if answered else None,
         failure=failure,
         turns=tuple(answers),
     )

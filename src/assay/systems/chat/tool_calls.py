@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from assay.embedded_json import read_json
+from assay.model.decision import is_null_word
 from assay.ports import ToolCall
 from assay.sql.extraction import queries_in_json, read_text
 
@@ -17,19 +19,23 @@ _OF_OTHER_TASKS = frozenset(
 )
 
 
+_ARGUMENTS = ("arguments", "input", "args", "parameters")
+_JSON_BEGINS = re.compile(r"\s*(?:(?:```|~~~)\w*\s*)?(?=[{\[\"])")
+_DEEPEST = 5
+
+
 def tool_calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:
-    """The tool calls of an assistant's message, also in the earlier form ``function_call``."""
+    """The tool calls of an assistant's message: functions and custom tools, also in the earlier ``function_call``."""
     calls = message.get("tool_calls")
-    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    return tuple(
-        ToolCall(name=str(function.get("name") or ""), arguments=_as_text(function.get("arguments")))
-        for function in [*functions, message.get("function_call")]
-        if isinstance(function, dict)
-    )
+    given = calls if isinstance(calls, list) else [calls]
+    return tuple(_tool_call(call) for call in (*given, message.get("function_call")) if isinstance(call, dict) and call)
 
 
-def _as_text(arguments: object) -> str:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+def _tool_call(call: dict[str, Any]) -> ToolCall:
+    tool = next((call[kind] for kind in ("function", "custom") if isinstance(call.get(kind), dict)), call)
+    arguments = next((tool[name] for name in _ARGUMENTS if name in tool), None)
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(name=str(tool.get("name") or ""), arguments=text)
 
 
 def runs_queries(name: str, query_tool: str | None) -> bool:
@@ -41,6 +47,36 @@ def runs_queries(name: str, query_tool: str | None) -> bool:
         return name == query_tool
     words = {word.lower() for word in _WORD.findall(name)}
     return not words.isdisjoint(_OF_QUERIES) and words.isdisjoint(_OF_OTHER_TASKS)
+
+
+def incomplete_call(calls: Iterable[ToolCall], query_tool: str | None, *, cut_off: bool) -> ToolCall | None:
+    """The first call of a tool for queries whose arguments do not end; None if all of them do.
+
+    Arguments that begin as JSON have to be JSON. Other arguments may be the query itself: ``cut_off`` says that the
+    answer ended at its length limit, and the query then needs an end mark.
+    """
+    for call in calls:
+        if not runs_queries(call.name, query_tool):
+            continue
+        begin = _JSON_BEGINS.match(call.arguments)
+        if begin is None:
+            if cut_off and not read_text(call.arguments).complete:
+                return call
+        elif not _ends(call.arguments[begin.end() :]):
+            return call
+    return None
+
+
+def _ends(text: str) -> bool:
+    """Whether a text that begins as JSON consists of complete JSON values, perhaps with other characters after them."""
+    decoder = json.JSONDecoder(strict=False)
+    while _JSON_BEGINS.match(text := text.lstrip()):
+        try:
+            _, end = decoder.raw_decode(text)
+        except (ValueError, RecursionError):
+            return False
+        text = text[end:]
+    return True
 
 
 def queries_of(calls: Iterable[ToolCall], query_tool: str | None) -> Sequence[str]:
@@ -58,11 +94,20 @@ def _queries(arguments: str) -> Iterator[str]:
         yield from (one.query for one in found if not one.draft and not declined)
         return
     try:
-        values = json.loads(arguments)
+        texts: Iterable[str] = _texts(read_json(arguments))
     except (ValueError, RecursionError):
-        values = None
-    # Arguments under names of their own count if exactly one is a statement; a lone text may be the query itself.
-    texts = list(values.values()) if isinstance(values, dict) else [values if isinstance(values, str) else arguments]
-    statements = [query for text in texts if isinstance(text, str) and (query := read_text(text).query) is not None]
-    if len(statements) == 1:
-        yield statements[0]
+        texts = (arguments,)
+    # Arguments under names of their own count, and so does a text that is the query itself.
+    for text in texts:
+        query = read_text(text).query
+        if query is not None and not is_null_word(query):
+            yield query
+
+
+def _texts(value: Any, depth: int = 0) -> Iterator[str]:
+    """The texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)) and depth < _DEEPEST:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item, depth + 1)

@@ -21,6 +21,8 @@ from assay.model.secret import MaskedLog, masked, secret_forms, shown_location
 from assay.systems.address import Address, is_secret_name
 from assay.systems.http.complaint import complaint_of, retry_after_s
 from assay.systems.http.refusals import (
+    NOT_FOUND,
+    OF_THE_ADDRESS,
     OWN_FAILURE,
     Conventions,
     NobodyThere,
@@ -30,6 +32,7 @@ from assay.systems.http.refusals import (
 )
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import NO_TIME, QuestionFailed, UnknownForm, ask_failure, first_line
+from assay.systems.pricing import Pricing
 from assay.systems.retrying import TryAgain, with_retries
 
 if TYPE_CHECKING:
@@ -71,6 +74,7 @@ class Exchange:
 
         self.address = address
         self._options = options
+        self.pricing = Pricing(options)
         self._conventions = conventions or Conventions()
         user = options.user if options.user is not None else address.user
         password = options.password or (address.password if options.user is None else None) or Secret("")
@@ -111,6 +115,7 @@ class Exchange:
         for stream in made:
             stream.close()
         self._log.end()
+        self.pricing.close()
 
     def ask(
         self,
@@ -136,7 +141,7 @@ class Exchange:
             prediction = said
         self.has_answered = True
         if prediction.cost_usd is None:
-            prediction = replace(prediction, cost_usd=self._options.cost_usd(prediction.tokens))
+            prediction = replace(prediction, cost_usd=self.pricing.cost_usd(prediction.tokens))
         return self.scrubbed(prediction)
 
     def scrubbed(self, prediction: Prediction) -> Prediction:
@@ -201,7 +206,10 @@ class Exchange:
             sent = monotonic()
             answer = self._send("POST", self.address.url.reveal(), started, headers=headers, content=content)
             latency_s = monotonic() - sent
-            return (parse or parse_json)(*answer), latency_s
+            try:
+                return (parse or parse_json)(*answer), latency_s
+            except UnknownForm as error:
+                raise UnknownForm(f"{error} ({self._conventions.address_option})", code=error.code or "") from None
 
         try:
             said, latency_s = with_retries(attempt, self._options)
@@ -210,8 +218,9 @@ class Exchange:
                 raise self._unusable(self._nobody_there(error)) from None
             raise self._given_up(error) from None
         if not isinstance(said, dict):
-            what = f"the answer is JSON, but not an object: {first_line(json.dumps(said))}"
-            raise UnknownForm(what, code="not an object")
+            shown = first_line(json.dumps(said))[:_MOST_QUOTED]
+            what = f"the answer is JSON, but not an object: {shown}; check the path of the URL"
+            raise UnknownForm(f"{what} ({self._conventions.address_option})", code="not an object")
         return Reply(said=said, latency_s=latency_s)
 
     def fetch(self, url: str, *, accept: str | None = None) -> bytes:
@@ -368,23 +377,30 @@ class Exchange:
         if status in (401, 403) and not of_question:
             return self._unusable(self._refused(status, quoted))
         # A server that has answered questions is at the right address: this is about the one question.
-        if not (self.has_answered or of_question):
-            if status in (404, 405):
-                return SystemUnusable(f"{self.address.shown} answers {status}{quoted}: {self._conventions.not_found}")
+        if not self.has_answered:
             if response.is_redirect:
                 return SystemUnusable(
                     f"{self.address.shown} answers {status} and sends elsewhere, where credentials are not to follow: "
-                    "name the address that answers itself"
+                    f"name the address that answers itself ({self._conventions.address_option})"
                 )
+            if status in OF_THE_ADDRESS or (status == NOT_FOUND and not of_question):
+                return SystemUnusable(f"{self.address.shown} answers {status}{quoted}: {self._conventions.not_found}")
         short = f": {said[:_MOST_QUOTED]}" if said else ""  # a longer message would lose the hint after it
         if status == 422:
-            message = f"the server does not understand the request (422){short}; {self._conventions.fields}"
+            hint = "" if self.has_answered else f"; {self._fields_hint}"
+            message = f"the server does not understand the request (422){short}{hint}"
             return RequestRefused(message, status=status, content=content)
         if self.has_answered or status not in (400, 401, 403):
             return refused
         rights = f"if every question gets this, give {self._conventions.credentials} with more rights"
-        hint = self._conventions.fields if status == 400 else rights
+        hint = self._fields_hint if status == 400 else rights
         return RequestRefused(f"the server answers {status}{short}; {hint}", status=status, content=content)
+
+    @property
+    def _fields_hint(self) -> str:
+        """What to do about fields that the server does not understand: they may be the user's, or missing."""
+        given = self._options.parameters or self._options.body_template is not None
+        return self._conventions.fields if given else self._conventions.fields_missing
 
     def _is_of_all(self, said: str) -> bool:
         words = self._conventions.of_all_questions
@@ -409,6 +425,8 @@ def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as a
     """Parse JSON, whatever the content type. Raises QuestionFailed for a body without JSON or with too many values."""
     if sum(map(content.count, (b",", b"[", b"{"))) > _MAX_VALUES:
         raise QuestionFailed(f"the answer holds more than {_MAX_VALUES:,} values", code="too large")
+    if not content.strip():
+        raise UnknownForm("the answer is not JSON: it is empty; check the path of the URL", code="an empty answer")
     try:
         return read_json(content)
     except (ValueError, RecursionError):

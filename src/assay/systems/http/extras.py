@@ -9,6 +9,7 @@ from typing import Any
 from assay.model import TokenUsage
 from assay.model.measures import read_count, read_measure
 
+_MOST_SHOWN = 120
 _INPUT = ("inputtokens", "prompttokens", "input", "prompt", "inputtokencount", "prompttokencount")
 _OUTPUT = (
     *("outputtokens", "completiontokens", "output", "completion", "outputtokencount", "completiontokencount"),
@@ -53,6 +54,21 @@ def table_names(said: Any) -> tuple[str, ...]:
 def text_of(said: Any) -> str | None:
     """A text, or None for anything else and for a blank one."""
     return said if isinstance(said, str) and said.strip() else None
+
+
+def json_kind(value: Any) -> str:
+    """What JSON calls a value: ``a list``, ``an object``, ``a number``."""
+    if isinstance(value, bool) or value is None:
+        return shown_json(value)
+    if isinstance(value, (int, float)):
+        return "a number"
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else "a text"
+
+
+def shown_json(value: Any) -> str:
+    """A value as JSON, cut where it is too long to read."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def parameter_value(text: str) -> Any:

@@ -27,6 +27,11 @@ _NOT_OF_A_QUESTION = re.compile(
 """Words about the address or the credentials, which servers use whatever the question."""
 
 
+NOT_FOUND = 404
+OF_THE_ADDRESS = frozenset({405, 410, 415, 501})
+"""Refusals of a way of asking, whatever their body says: another question would be refused, too."""
+
+
 class RequestRefused(QuestionFailed):
     """The server answered with a status that no retry would change. Not raised outside this package."""
 
@@ -53,11 +58,15 @@ class Conventions(Struct, frozen=True, kw_only=True):
     passing: frozenset[int] = _PASSING
     """The statuses after which the request is sent again."""
     not_found: str = "nothing takes questions there; check the path of the URL (--system)"
-    """The hint for a first answer of 404 or 405."""
+    """The hint for a first answer of 404, 405, 410, 415 or 501."""
+    address_option: str = "--system"
+    """The option that gives the address."""
     credentials: str = "a user and password (--user, --password), or a token (--token)"
     """Which credentials to give to a server that asks for them."""
     fields: str = "check the fields of the request (--body, --param)"
-    """The hint for an answer of 422."""
+    """The hint for a first answer of 400 or 422, if the user gave fields."""
+    fields_missing: str = "give the fields that it expects (--body, --param)"
+    """The hint for a first answer of 400 or 422, if the user gave none."""
     of_question: Callable[[int, bytes], bool | None] | None = None
     """Whether a refusal is about the question, by status and body; None: the general rule decides."""
     of_all_questions: re.Pattern[str] | None = None

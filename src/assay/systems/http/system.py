@@ -17,7 +17,7 @@ from assay.model.decision import decision_said, holds_nothing
 from assay.model.measures import read_measure
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Exchange
-from assay.systems.http.extras import parameter_value, text_of, timings, token_usage
+from assay.systems.http.extras import json_kind, parameter_value, shown_json, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled, history_messages
 from assay.systems.predictions import QuestionFailed, UnknownForm, answered, answered_with_rows
@@ -107,7 +107,9 @@ class HttpSystem:
             if with_rows is None:
                 path = self._options.query_path or "the usual names"
                 raise UnknownForm(
-                    f"the answer has no text at {path!r} but {type(given).__name__}: {_NAME_THE_PATH}", code=_NO_QUERY
+                    f"the answer has {json_kind(given)} at {path!r} in place of a query: {shown_json(given)}; "
+                    f"{_NAME_THE_PATH}",
+                    code=_NO_QUERY,
                 )
             prediction = with_rows
         failure = None if decision in _HELD_BACK else prediction.failure
