@@ -22,6 +22,9 @@ CHOOSING = [
     "SELECT COUNT(*) FROM t GROUP BY g HAVING a = 'p'",
     "SELECT a, COUNT(*) FROM t",
     "SELECT a, MAX(x) FROM t",
+    "SELECT a, TOTAL(x) FROM t",
+    "SELECT a, SUM(x) + TOTAL(g) FROM t GROUP BY g",
+    "SELECT (SELECT x + COUNT(x) FILTER (WHERE g > 0) OVER () FROM t)",
     "SELECT g, a, MIN(x) FROM t GROUP BY g",
     "SELECT u.a, COUNT(*) FROM t JOIN t AS u ON u.g >= t.g GROUP BY t.a",
     "SELECT n FROM (SELECT a AS n, COUNT(*) FROM t GROUP BY g) AS grouped WHERE n > 'p'",
@@ -36,7 +39,44 @@ CHOOSING = [
     "SELECT COUNT(*) FROM t WHERE a = (SELECT a FROM t ORDER BY g)",
     "SELECT g FROM t EXCEPT SELECT (SELECT g FROM t WHERE x = 5)",
 ]
+SCALARS = ["(SELECT x FROM t WHERE g = 1)", "((SELECT MAX(x, 4) FROM t))"]
+ENCLOSING = [
+    "SELECT {}",
+    "SELECT ABS({})",
+    "SELECT ABS( /* of */ {})",
+    "SELECT ROUND({}, 1)",
+    "SELECT COALESCE({}, 0)",
+    "SELECT IFNULL({}, 0)",
+    "SELECT NULLIF({}, 6)",
+    "SELECT CAST({} AS REAL)",
+    "SELECT CAST({} AS TEXT) || '!'",
+    "SELECT SUBSTR({}, 1)",
+    "SELECT HEX({})",
+    "SELECT IIF({} > 6, 'more', 'less')",
+    "SELECT MAX({}, 1)",
+    "SELECT PRINTF('%d', {})",
+    "SELECT DATE({})",
+    "SELECT -{}",
+    "SELECT {} COLLATE NOCASE",
+    "SELECT CASE {} WHEN 7 THEN 'more' END",
+    "SELECT SUM({}) FROM t",
+    "SELECT COUNT(*) FILTER (WHERE {} > 6) FROM t",
+    "SELECT UPPER(TRIM(CAST({} AS TEXT)))",
+    "SELECT value FROM JSON_EACH(JSON_ARRAY({}))",
+    "SELECT COUNT(*) FROM t WHERE x = ABS({})",
+    "SELECT COUNT(*) FROM t WHERE x IN ({})",
+    "SELECT COUNT(*) FROM t WHERE x NOT IN (1, {})",
+    "SELECT COUNT(*) FROM t WHERE x BETWEEN ({}) AND 6",
+    "SELECT COUNT(*) FROM t AS u JOIN t ON u.x = ABS({})",
+    "SELECT g FROM t GROUP BY g HAVING COUNT(*) > ABS({}) - 6",
+    "SELECT COUNT(*) FROM (SELECT 1 FROM t WHERE x > ABS({}) - 1)",
+    "WITH r AS (SELECT ABS({}) AS x) SELECT x FROM r",
+]
+AROUND = [place.format(scalar) for place in ENCLOSING for scalar in SCALARS]
 SURE = [
+    "SELECT ABS((SELECT MAX(x) FROM t))",
+    "SELECT ABS((SELECT TOTAL(x) FROM t)), CAST((SELECT COUNT(*) FROM t) AS TEXT)",
+    "SELECT COUNT(*) FROM (SELECT ABS(x) FROM t)",
     "SELECT g, COUNT(*) FROM t GROUP BY g",
     "SELECT g, 2 * g, MAX(x) FROM t GROUP BY g",
     "SELECT a, MAX(x) FROM t GROUP BY a",
@@ -74,7 +114,7 @@ def _written(rows: Rows, columns: int) -> str:
     )
 
 
-@pytest.mark.parametrize("query", [*CHOOSING, *SURE])
+@pytest.mark.parametrize("query", [*CHOOSING, *AROUND, *SURE])
 def test_whatever_the_order_of_stored_rows_changes_is_flagged(
     query: str, make_sqlite: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from assay.sql.bare_terms import bare_terms, extremes, group_keys
+from assay.sql.bare_terms import bare_terms, extremes, group_keys, is_aggregate
 from assay.sql.shape import may_be_cut, parse_query
-from assay.sql.trees import copied, nodes_of, nodes_of_kind, written
+from assay.sql.trees import copied, nodes_of, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -36,8 +36,8 @@ _MOST_LEADING = 3
 """At most this many bare columns are tried as the first to choose a row by."""
 _MOST_CHARACTERS = 20_000
 _WORTH_PARSING = re.compile(
-    r"\bgroup\s+by\b|\bhaving\b|[^\s(]\s*\(\s*(?:select|with|values)\b|\b(?:count|sum|avg|min|max|total|group_concat)\b",
-    re.IGNORECASE,
+    r"\bgroup\s+by\b|\bhaving\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|json\w*_group_\w+)\b",
+    re.IGNORECASE | re.DOTALL,
 )
 _ONE_AGGREGATE = re.compile(
     r"\s*select\s+(?:count|sum|avg|min|max)\s*\([^()]*\)(?:\s+as\s+\w+)?\s+from\b[^()]*;?\s*", re.IGNORECASE
@@ -296,11 +296,11 @@ def is_scalar(query: exp.Query) -> bool:
     while isinstance(inner.parent, exp.Subquery | exp.Paren):
         inner = inner.parent
     above = inner.parent
-    if above is None or isinstance(
+    if isinstance(above, exp.In) and inner.arg_key == "query":
+        return inner is not query.parent  # in a second pair of parentheses it is a list of one value
+    return above is not None and not isinstance(
         above, exp.From | exp.Join | exp.SetOperation | exp.Exists | exp.All | exp.Any | exp.Lateral | exp.CTE
-    ):
-        return False
-    return not (isinstance(above, exp.In) and inner.arg_key == "query")
+    )
 
 
 def gives_one_row(query: exp.Query) -> bool:
@@ -315,10 +315,7 @@ def gives_one_row(query: exp.Query) -> bool:
     if query.args.get("from_") is None:
         return True
     return not query.args.get("group") and any(
-        isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window)
-        for output in query.expressions
-        for node in nodes_of_kind(output, exp.AggFunc)
-        if node.parent_select is query
+        is_aggregate(node) and node.parent_select is query for output in query.expressions for node in nodes_of(output)
     )
 
 
