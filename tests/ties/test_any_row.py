@@ -173,3 +173,54 @@ def test_gold_in_its_own_words_is_ambiguous_too(make_sqlite: Callable[..., Path]
     assert (verdict.outcome, verdict.flags) == ("correct", {"ambiguous_gold"})
     assert verdict.ambiguity is not None
     assert verdict.ambiguity.text.startswith("gold reads one of several rows, as they happen to be stored")
+
+
+COMBINING = [
+    "SELECT g, a FROM t GROUP BY g",
+    "SELECT a FROM t GROUP BY g",
+    "SELECT * FROM t GROUP BY g",
+    "SELECT g, a, x, COUNT(*) FROM t GROUP BY g",
+    "SELECT g, a, MAX(x) FROM t GROUP BY g",
+    "SELECT g, a FROM t GROUP BY g ORDER BY g",
+    "SELECT a, MIN(x), MAX(x) FROM t GROUP BY g",
+    "SELECT COUNT(*) FROM (SELECT a FROM t GROUP BY g) WHERE a = 'p'",
+    "WITH r AS (SELECT g, a FROM t GROUP BY g) SELECT GROUP_CONCAT(a || g, '') FROM r",
+    "SELECT g FROM t GROUP BY g HAVING a <> 'q'",
+    "SELECT (SELECT a FROM t WHERE x = 5), ABS((SELECT x FROM t WHERE a = 'p'))",
+    "SELECT COUNT(*) FROM t WHERE x = (SELECT x FROM t) AND a = UPPER((SELECT a FROM t WHERE g = 1))",
+]
+
+
+@pytest.mark.parametrize("query", COMBINING)
+def test_every_combination_of_rows_is_right(query: str, make_sqlite: Callable[..., Path]) -> None:
+    chance = random.Random(query)
+    for number in range(4):
+        rows = [(g, chance.choice("pqr"), chance.choice([5, 7])) for g in (1, 1, 2, 2, 2)]
+        values = ", ".join(map(repr, rows))
+        path = make_sqlite(f"CREATE TABLE t(g, a, x); INSERT INTO t VALUES {values}", f"{number}.db")
+        url = f"sqlite:///{path.as_posix()}"
+        results = list(_results(rows, query).values())
+        width = max((len(row) for result in results for row in result), default=1)
+        for result in results:
+            verdict = check(_written(result, width), query, database=url)
+            assert verdict.outcome == "correct", (rows, result)
+            assert ("ambiguous_gold" in verdict.flags) >= (len(results) > 1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "rows", "complete"), [(2, 3, True), (4, 4, True), (1, 256, True), (5, 4, False), (9, 2, False)]
+)
+def test_more_combinations_than_are_tried_are_said_to_be_unknown(
+    groups: int, rows: int, complete: bool, make_sqlite: Callable[..., Path]
+) -> None:
+    values = ", ".join(f"({group}, 'n{group}-{row}')" for group in range(groups) for row in range(rows))
+    path = make_sqlite(f"CREATE TABLE t(g, a); INSERT INTO t VALUES {values}")
+    url = f"sqlite:///{path.as_posix()}"
+    gold = "SELECT g, a FROM t GROUP BY g"
+    other = " UNION ALL ".join(f"SELECT {group}, 'n{group}-{(group + 1) % rows}'" for group in range(groups))
+    verdict = check(other, gold, database=url)
+    assert verdict.ambiguity is not None
+    assert verdict.ambiguity.complete == complete
+    assert verdict.outcome == "correct" or not complete
+    mixed = " UNION ALL ".join(f"SELECT {group}, 'n0-0'" for group in range(groups)) + " UNION ALL SELECT 0, 'n0-1'"
+    assert check(mixed, gold, database=url).outcome == "incorrect"
