@@ -187,6 +187,8 @@ COMBINING = [
     "WITH r AS (SELECT g, a FROM t GROUP BY g) SELECT GROUP_CONCAT(a || g, '') FROM r",
     "SELECT g FROM t GROUP BY g HAVING a <> 'q'",
     "SELECT (SELECT a FROM t WHERE x = 5), ABS((SELECT x FROM t WHERE a = 'p'))",
+    "SELECT a FROM t GROUP BY CASE a WHEN 'p' THEN 'P' ELSE a END COLLATE NOCASE",
+    "SELECT (SELECT a FROM t GROUP BY g)",
     "SELECT COUNT(*) FROM t WHERE x = (SELECT x FROM t) AND a = UPPER((SELECT a FROM t WHERE g = 1))",
 ]
 
@@ -222,5 +224,10 @@ def test_more_combinations_than_are_tried_are_said_to_be_unknown(
     assert verdict.ambiguity is not None
     assert verdict.ambiguity.complete == complete
     assert verdict.outcome == "correct" or not complete
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany("INSERT INTO t VALUES (?, 'alone')", [(100 + number,) for number in range(600)])
+    many = check(f"{other} UNION ALL SELECT g, a FROM t WHERE a = 'alone'", gold, database=url)
+    assert many.ambiguity == verdict.ambiguity
+    assert many.outcome == verdict.outcome
     mixed = " UNION ALL ".join(f"SELECT {group}, 'n0-0'" for group in range(groups)) + " UNION ALL SELECT 0, 'n0-1'"
     assert check(mixed, gold, database=url).outcome == "incorrect"

@@ -104,8 +104,8 @@ class AnyRow(Struct, frozen=True):
         return self._alone(self._listed().limit(MOST_LISTED + 1, copy=False))
 
     def candidates(self, columns: Sequence[str] = ()) -> str | None:
-        """A query for the rows that bare columns may be read from: the text of its group, and one of the row, for each
-        of them. ``columns`` are those of the result. None if it is not known what a star stands for.
+        """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
+        for the row. ``columns`` are those of the result. None if it is not known what a star stands for.
         """
         from sqlglot import exp
 
@@ -119,8 +119,15 @@ class AnyRow(Struct, frozen=True):
         if filters:
             copy = copy.where(exp.or_(*filters, copy=False), copy=False)
         copy.set("distinct", exp.Distinct())
-        copy.set("expressions", [_label(group_keys(self.node)), self._row_label(terms)])
-        return self._alone(copy.limit(MOST_CANDIDATES, copy=False))
+        keys = group_keys(self.node)
+        # Keys that a collation takes for equal make one group.
+        group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[copied(key) for key in keys])
+        outputs = (group, "assay_group"), (self._row_label(terms), "assay_row")
+        copy.set("expressions", [exp.alias_(output, name) for output, name in outputs])
+        counted = exp.select("*", "COUNT(*) OVER (PARTITION BY assay_group) AS assay_count")
+        counted = counted.from_(copy.subquery("assay_rows"), copy=False)
+        rows = exp.select("assay_group", "assay_row").from_(counted.subquery("assay_counted"), copy=False)
+        return self._alone(rows.where("assay_count > 1", copy=False).limit(MOST_CANDIDATES, copy=False))
 
     def take(self, node: exp.Expr, row: int) -> None:
         """Have this scalar subquery, in a copy of the tree, give only one of its `distinct_rows`."""

@@ -41,6 +41,8 @@ def reading(choices: Sequence[RowChoice]) -> str:
 def are_apart(places: Sequence[AnyRow]) -> bool:
     """Whether what may be read at each place surely does not depend on what is read at the others."""
     nodes = {id(place.node) for place in places}
+    if len(nodes) < len(places):  # one subquery is two places
+        return False
     if len(nodes) > 1 and places[0].tree.args.get("with_") is not None:
         return False
     for place in places:

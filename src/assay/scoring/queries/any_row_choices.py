@@ -46,7 +46,7 @@ def other_rows(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answe
         else:
             ways = place.ways(own.result.columns, _literals(executor, url, place))
         yield from _found(executor, url, place, ways, own, complete=len(places) == 1 and bool(choices))
-    if len(places) > 1 and prod(map(len, options)) in range(1, MOST_COMBINED + 1) and are_apart(places):
+    if len(places) > 1 and 1 <= prod(map(len, options)) <= MOST_COMBINED and are_apart(places):
         ways = map(reading, product(*options))
         yield from _found(executor, url, places[0], ways, own, complete=True)
 
@@ -55,13 +55,13 @@ def _found(
     executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, ways: Iterable[str], own: Answer, *, complete: bool
 ) -> Iterator[OtherRows]:
     """The ways that change the answer, if there are any and they can be believed."""
-    changed = _changed(executor, url, ways, own)
+    changed, failed = _changed(executor, url, ways, own)
     if not changed:
         return
     # What was written from the tree must return what the text does, or its ways prove nothing.
     again = executor.execute(url, place.again).result
     if again is not None and compare(again, own, _CHECK).equal:
-        yield OtherRows(queries=tuple(changed), results=tuple(changed.values()), complete=complete)
+        yield OtherRows(queries=tuple(changed), results=tuple(changed.values()), complete=complete and not failed)
 
 
 def _options(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, columns: tuple[str, ...]) -> Sequence[RowChoice]:
@@ -77,10 +77,9 @@ def _options(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, columns: 
     groups: dict[object, list[str]] = {}
     for group, label in rows.rows:
         groups.setdefault(group, []).append(str(label))
-    several = [labels for labels in groups.values() if len(labels) > 1]
-    if not several or prod(map(len, several)) > MOST_COMBINED:
+    if not groups or prod(map(len, groups.values())) > MOST_COMBINED:
         return ()
-    return [RowChoice(place, labels=labels, columns=columns) for labels in product(*several)]
+    return [RowChoice(place, labels=labels, columns=columns) for labels in product(*groups.values())]
 
 
 def _literals(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> Sequence[str]:
@@ -90,17 +89,21 @@ def _literals(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> Seque
     return () if rows is None or len(rows.rows) >= MOST_LISTED else [str(row[0]) for row in rows.rows]
 
 
-def _changed(executor: QueryExecutor, url: DatabaseUrl, ways: Iterable[str], own: Answer) -> dict[str, Result]:
-    """The ways whose results differ from the query's own, with these results."""
+def _changed(
+    executor: QueryExecutor, url: DatabaseUrl, ways: Iterable[str], own: Answer
+) -> tuple[dict[str, Result], bool]:
+    """The ways whose results differ from the query's own, with these results; whether any failed or had no time."""
     found: dict[str, Result] = {}
     seen: set[str] = set()
+    failed = False
     for way in ways:
         result = executor.execute(url, way).result
         if result is None:
+            failed = True
             continue
         written = repr(sorted(map(repr, result.rows)))
         if written in seen or compare(result, own, _CHECK).equal:
             continue
         seen.add(written)
         found[way] = result
-    return found
+    return found, failed
