@@ -22,6 +22,9 @@ CHOOSING = [
     "SELECT COUNT(*) FROM t GROUP BY g HAVING a = 'p'",
     "SELECT a, COUNT(*) FROM t",
     "SELECT a, MAX(x) FROM t",
+    "SELECT a, TOTAL(x) FROM t",
+    "SELECT a, SUM(x) + TOTAL(g) FROM t GROUP BY g",
+    "SELECT (SELECT x + COUNT(x) FILTER (WHERE g > 0) OVER () FROM t)",
     "SELECT g, a, MIN(x) FROM t GROUP BY g",
     "SELECT u.a, COUNT(*) FROM t JOIN t AS u ON u.g >= t.g GROUP BY t.a",
     "SELECT n FROM (SELECT a AS n, COUNT(*) FROM t GROUP BY g) AS grouped WHERE n > 'p'",
@@ -36,7 +39,44 @@ CHOOSING = [
     "SELECT COUNT(*) FROM t WHERE a = (SELECT a FROM t ORDER BY g)",
     "SELECT g FROM t EXCEPT SELECT (SELECT g FROM t WHERE x = 5)",
 ]
+SCALARS = ["(SELECT x FROM t WHERE g = 1)", "((SELECT MAX(x, 4) FROM t))"]
+ENCLOSING = [
+    "SELECT {}",
+    "SELECT ABS({})",
+    "SELECT ABS( /* of */ {})",
+    "SELECT ROUND({}, 1)",
+    "SELECT COALESCE({}, 0)",
+    "SELECT IFNULL({}, 0)",
+    "SELECT NULLIF({}, 6)",
+    "SELECT CAST({} AS REAL)",
+    "SELECT CAST({} AS TEXT) || '!'",
+    "SELECT SUBSTR({}, 1)",
+    "SELECT HEX({})",
+    "SELECT IIF({} > 6, 'more', 'less')",
+    "SELECT MAX({}, 1)",
+    "SELECT PRINTF('%d', {})",
+    "SELECT DATE({})",
+    "SELECT -{}",
+    "SELECT {} COLLATE NOCASE",
+    "SELECT CASE {} WHEN 7 THEN 'more' END",
+    "SELECT SUM({}) FROM t",
+    "SELECT COUNT(*) FILTER (WHERE {} > 6) FROM t",
+    "SELECT UPPER(TRIM(CAST({} AS TEXT)))",
+    "SELECT value FROM JSON_EACH(JSON_ARRAY({}))",
+    "SELECT COUNT(*) FROM t WHERE x = ABS({})",
+    "SELECT COUNT(*) FROM t WHERE x IN ({})",
+    "SELECT COUNT(*) FROM t WHERE x NOT IN (1, {})",
+    "SELECT COUNT(*) FROM t WHERE x BETWEEN ({}) AND 6",
+    "SELECT COUNT(*) FROM t AS u JOIN t ON u.x = ABS({})",
+    "SELECT g FROM t GROUP BY g HAVING COUNT(*) > ABS({}) - 6",
+    "SELECT COUNT(*) FROM (SELECT 1 FROM t WHERE x > ABS({}) - 1)",
+    "WITH r AS (SELECT ABS({}) AS x) SELECT x FROM r",
+]
+AROUND = [place.format(scalar) for place in ENCLOSING for scalar in SCALARS]
 SURE = [
+    "SELECT ABS((SELECT MAX(x) FROM t))",
+    "SELECT ABS((SELECT TOTAL(x) FROM t)), CAST((SELECT COUNT(*) FROM t) AS TEXT)",
+    "SELECT COUNT(*) FROM (SELECT ABS(x) FROM t)",
     "SELECT g, COUNT(*) FROM t GROUP BY g",
     "SELECT g, 2 * g, MAX(x) FROM t GROUP BY g",
     "SELECT a, MAX(x) FROM t GROUP BY a",
@@ -74,7 +114,7 @@ def _written(rows: Rows, columns: int) -> str:
     )
 
 
-@pytest.mark.parametrize("query", [*CHOOSING, *SURE])
+@pytest.mark.parametrize("query", [*CHOOSING, *AROUND, *SURE])
 def test_whatever_the_order_of_stored_rows_changes_is_flagged(
     query: str, make_sqlite: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -133,3 +173,61 @@ def test_gold_in_its_own_words_is_ambiguous_too(make_sqlite: Callable[..., Path]
     assert (verdict.outcome, verdict.flags) == ("correct", {"ambiguous_gold"})
     assert verdict.ambiguity is not None
     assert verdict.ambiguity.text.startswith("gold reads one of several rows, as they happen to be stored")
+
+
+COMBINING = [
+    "SELECT g, a FROM t GROUP BY g",
+    "SELECT a FROM t GROUP BY g",
+    "SELECT * FROM t GROUP BY g",
+    "SELECT g, a, x, COUNT(*) FROM t GROUP BY g",
+    "SELECT g, a, MAX(x) FROM t GROUP BY g",
+    "SELECT g, a FROM t GROUP BY g ORDER BY g",
+    "SELECT a, MIN(x), MAX(x) FROM t GROUP BY g",
+    "SELECT COUNT(*) FROM (SELECT a FROM t GROUP BY g) WHERE a = 'p'",
+    "WITH r AS (SELECT g, a FROM t GROUP BY g) SELECT GROUP_CONCAT(a || g, '') FROM r",
+    "SELECT g FROM t GROUP BY g HAVING a <> 'q'",
+    "SELECT (SELECT a FROM t WHERE x = 5), ABS((SELECT x FROM t WHERE a = 'p'))",
+    "SELECT a FROM t GROUP BY CASE a WHEN 'p' THEN 'P' ELSE a END COLLATE NOCASE",
+    "SELECT (SELECT a FROM t GROUP BY g)",
+    "SELECT COUNT(*) FROM t WHERE x = (SELECT x FROM t) AND a = UPPER((SELECT a FROM t WHERE g = 1))",
+]
+
+
+@pytest.mark.parametrize("query", COMBINING)
+def test_every_combination_of_rows_is_right(query: str, make_sqlite: Callable[..., Path]) -> None:
+    chance = random.Random(query)
+    for number in range(4):
+        rows = [(g, chance.choice("pqr"), chance.choice([5, 7])) for g in (1, 1, 2, 2, 2)]
+        values = ", ".join(map(repr, rows))
+        path = make_sqlite(f"CREATE TABLE t(g, a, x); INSERT INTO t VALUES {values}", f"{number}.db")
+        url = f"sqlite:///{path.as_posix()}"
+        results = list(_results(rows, query).values())
+        width = max((len(row) for result in results for row in result), default=1)
+        for result in results:
+            verdict = check(_written(result, width), query, database=url)
+            assert verdict.outcome == "correct", (rows, result)
+            assert ("ambiguous_gold" in verdict.flags) >= (len(results) > 1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "rows", "complete"), [(2, 3, True), (4, 4, True), (1, 256, True), (5, 4, False), (9, 2, False)]
+)
+def test_more_combinations_than_are_tried_are_said_to_be_unknown(
+    groups: int, rows: int, complete: bool, make_sqlite: Callable[..., Path]
+) -> None:
+    values = ", ".join(f"({group}, 'n{group}-{row}')" for group in range(groups) for row in range(rows))
+    path = make_sqlite(f"CREATE TABLE t(g, a); INSERT INTO t VALUES {values}")
+    url = f"sqlite:///{path.as_posix()}"
+    gold = "SELECT g, a FROM t GROUP BY g"
+    other = " UNION ALL ".join(f"SELECT {group}, 'n{group}-{(group + 1) % rows}'" for group in range(groups))
+    verdict = check(other, gold, database=url)
+    assert verdict.ambiguity is not None
+    assert verdict.ambiguity.complete == complete
+    assert verdict.outcome == "correct" or not complete
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany("INSERT INTO t VALUES (?, 'alone')", [(100 + number,) for number in range(600)])
+    many = check(f"{other} UNION ALL SELECT g, a FROM t WHERE a = 'alone'", gold, database=url)
+    assert many.ambiguity == verdict.ambiguity
+    assert many.outcome == verdict.outcome
+    mixed = " UNION ALL ".join(f"SELECT {group}, 'n0-0'" for group in range(groups)) + " UNION ALL SELECT 0, 'n0-1'"
+    assert check(mixed, gold, database=url).outcome == "incorrect"

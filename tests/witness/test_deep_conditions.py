@@ -75,3 +75,31 @@ def test_running_out_of_the_stack_within_the_solver_is_an_answer(monkeypatch: py
         )
         assert isinstance(found, Unproved)
         assert "deep" in found.reason
+
+
+NESTED: dict[str, Callable[[int], str]] = {
+    "parentheses": lambda depth: f"SELECT {'(' * depth}sal{')' * depth} FROM emp",
+    "not": lambda depth: f"SELECT empno FROM emp WHERE {'NOT (' * depth}sal > 1{')' * depth}",
+    "functions": lambda depth: f"SELECT {'ABS(' * depth}sal{')' * depth} FROM emp",
+    "derived tables": lambda depth: f"{'SELECT * FROM (' * depth}SELECT sal FROM emp{')' * depth}",
+    "subqueries": lambda depth: (
+        f"SELECT empno FROM emp WHERE {'sal IN (SELECT sal FROM emp WHERE ' * depth}sal > 1{')' * depth}"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(NESTED))
+@pytest.mark.parametrize("depth", [5, 60, 90])
+def test_a_query_too_deep_to_be_read_is_not_said_to_be_another_statement(name: str, depth: int) -> None:
+    query = NESTED[name](depth)
+    found = look(query, "SELECT sal + 1 FROM emp WHERE sal > 2", DDL, trials=50)
+    assert found.why != "unreadable" or "nested too deeply" in found.reason, found.reason
+    assert depth > 5 or found.why != "unreadable"
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT (sal FROM emp", f"SELECT {'(' * 20}sal{')' * 19} FROM emp", "DELETE FROM emp"]
+)
+def test_a_text_that_is_not_one_query_is_said_to_be_that(text: str) -> None:
+    found = look(text, "SELECT sal FROM emp", DDL, trials=50)
+    assert "cannot be read as one query" in found.reason

@@ -24,20 +24,23 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from assay.sql.bare_terms import bare_terms, extremes, group_keys
+from assay.sql.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.shape import may_be_cut, parse_query
-from assay.sql.trees import copied, nodes_of, nodes_of_kind, written
+from assay.sql.trees import copied, nodes_of, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 MOST_LISTED = 40
 """At most this many rows of a scalar subquery are tried one by one."""
+MOST_CANDIDATES = 512
+"""At most this many rows are listed that bare columns may be read from."""
 _MOST_LEADING = 3
 """At most this many bare columns are tried as the first to choose a row by."""
 _MOST_CHARACTERS = 20_000
 _WORTH_PARSING = re.compile(
-    r"\bgroup\s+by\b|\bhaving\b|[^\s(]\s*\(\s*(?:select|with|values)\b|\b(?:count|sum|avg|min|max|total|group_concat)\b",
-    re.IGNORECASE,
+    r"\bgroup\s+by\b|\bhaving\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|json\w*_group_\w+)\b",
+    re.IGNORECASE | re.DOTALL,
 )
 _ONE_AGGREGATE = re.compile(
     r"\s*select\s+(?:count|sum|avg|min|max)\s*\([^()]*\)(?:\s+as\s+\w+)?\s+from\b[^()]*;?\s*", re.IGNORECASE
@@ -100,9 +103,53 @@ class AnyRow(Struct, frozen=True):
         """The different rows of a scalar subquery, one more than are tried."""
         return self._alone(self._listed().limit(MOST_LISTED + 1, copy=False))
 
-    def taking(self, place: int) -> str:
-        """The whole query, with the scalar subquery giving only this one of `distinct_rows`."""
-        return self._replaced(self._listed().limit(1, copy=False).offset(place, copy=False))
+    def candidates(self, columns: Sequence[str] = ()) -> str | None:
+        """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
+        for the row. ``columns`` are those of the result. None if it is not known what a star stands for.
+        """
+        from sqlglot import exp
+
+        terms = self._labelled(columns)
+        if terms is None:
+            return None
+        copy = copied(self.node)
+        for part in ("order", "limit", "offset", "group", "having"):
+            copy.set(part, None)
+        filters = [only for only in self._filters() if only is not None]
+        if filters:
+            copy = copy.where(exp.or_(*filters, copy=False), copy=False)
+        copy.set("distinct", exp.Distinct())
+        keys = group_keys(self.node)
+        # Keys that a collation takes for equal make one group.
+        group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[copied(key) for key in keys])
+        outputs = (group, "assay_group"), (self._row_label(terms), "assay_row")
+        copy.set("expressions", [exp.alias_(output, name) for output, name in outputs])
+        counted = exp.select("*", "COUNT(*) OVER (PARTITION BY assay_group) AS assay_count")
+        counted = counted.from_(copy.subquery("assay_rows"), copy=False)
+        rows = exp.select("assay_group", "assay_row").from_(counted.subquery("assay_counted"), copy=False)
+        return self._alone(rows.where("assay_count > 1", copy=False).limit(MOST_CANDIDATES, copy=False))
+
+    def take(self, node: exp.Expr, row: int) -> None:
+        """Have this scalar subquery, in a copy of the tree, give only one of its `distinct_rows`."""
+        node.replace(self._listed().limit(1, copy=False).offset(row, copy=False))
+
+    def steer_to(self, node: exp.Expr, labels: Sequence[str], columns: Sequence[str]) -> None:
+        """Have this query, in a copy of the tree, read its bare columns from these `candidates`, one for each group."""
+        from sqlglot import exp
+
+        row = self._row_label(self._labelled(columns) or ())
+        filters = [only for only in self._filters() if only is not None]
+        test = exp.Not(this=exp.In(this=row, expressions=list(map(exp.Literal.string, labels))))
+        self._steer(node, "MIN", [test], exp.or_(*filters, copy=False) if filters else None)
+
+    def _labelled(self, columns: Sequence[str]) -> list[exp.Expr] | None:
+        terms = [term for term in self.terms if not term.is_star]
+        if len(terms) == len(self.terms):
+            return terms
+        return [*terms, *map(_column, columns)] if self.node is self.tree and columns else None
+
+    def _row_label(self, terms: Sequence[exp.Expr]) -> exp.Expr:
+        return _label([*group_keys(self.node), *terms])
 
     def values(self) -> str | None:
         """A query for the literals of what may be read here, `MOST_LISTED` at most; None where a star hides it."""
@@ -202,21 +249,20 @@ class AnyRow(Struct, frozen=True):
         return made
 
     def _steered(self, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> str:
+        whole = copied(self.tree)
+        self._steer(nodes_of(whole)[self.number], name, terms, only)
+        return written(whole, "sqlite")
+
+    def _steer(self, select: exp.Expr, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> None:
         from sqlglot import exp
 
-        whole = copied(self.tree)
-        select = nodes_of(whole)[self.number]
-        key = _quoted(terms[0])
-        for term in terms[1:]:
-            key = exp.DPipe(this=key, expression=_quoted(term), safe=True)
-        steer = _aggregate(name, key, only)
+        steer = _aggregate(name, _label(terms), only)
         always = exp.GTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
         test: exp.Expr = exp.Paren(this=exp.Or(this=exp.Is(this=steer, expression=exp.Null()), expression=always))
         having = select.args.get("having")
         if having is not None:
             test = exp.And(this=exp.Paren(this=having.this), expression=test)
         select.set("having", exp.Having(this=test))
-        return written(whole, "sqlite")
 
     def _filters(self) -> list[exp.Expr | None]:
         """The rows that bare columns may come from, a condition per MIN or MAX; all rows without one."""
@@ -286,42 +332,6 @@ def _found(tree: exp.Query) -> Iterator[AnyRow]:
             yield AnyRow("scalar subquery", tree, number)
 
 
-def is_scalar(query: exp.Query) -> bool:
-    """Whether a query stands where one row is read."""
-    from sqlglot import exp
-
-    if isinstance(query, exp.Subquery) or not isinstance(query.parent, exp.Subquery):
-        return False
-    inner: exp.Expr = query.parent
-    while isinstance(inner.parent, exp.Subquery | exp.Paren):
-        inner = inner.parent
-    above = inner.parent
-    if above is None or isinstance(
-        above, exp.From | exp.Join | exp.SetOperation | exp.Exists | exp.All | exp.Any | exp.Lateral | exp.CTE
-    ):
-        return False
-    return not (isinstance(above, exp.In) and inner.arg_key == "query")
-
-
-def gives_one_row(query: exp.Query) -> bool:
-    """Whether a query surely gives one row at most, whatever the data. A LIMIT of 1 chooses it: see `inner_limits`."""
-    from sqlglot import exp
-
-    limit = query.args.get("limit")
-    if isinstance(limit, exp.Limit) and limit.expression is not None and limit.expression.name in ("0", "1"):
-        return True
-    if not isinstance(query, exp.Select):
-        return isinstance(query, exp.Values) and len(query.expressions) == 1
-    if query.args.get("from_") is None:
-        return True
-    return not query.args.get("group") and any(
-        isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window)
-        for output in query.expressions
-        for node in nodes_of_kind(output, exp.AggFunc)
-        if node.parent_select is query
-    )
-
-
 def _function(name: str, argument: exp.Expr) -> exp.Expr:
     from sqlglot import exp
 
@@ -331,6 +341,18 @@ def _function(name: str, argument: exp.Expr) -> exp.Expr:
 def _quoted(term: exp.Expr) -> exp.Expr:
     """The term as its SQL literal: a text that is never NULL, and that every collation compares by its letters."""
     return _function("QUOTE", copied(term))
+
+
+def _label(terms: Sequence[exp.Expr]) -> exp.Expr:
+    """One text for the values of several terms."""
+    from sqlglot import exp
+
+    if not terms:
+        return exp.Literal.string("")
+    label = _quoted(terms[0])
+    for term in terms[1:]:
+        label = exp.DPipe(this=label, expression=_quoted(term), safe=True)
+    return label
 
 
 def _aggregate(name: str, key: exp.Expr, only: exp.Expr | None) -> exp.Expr:

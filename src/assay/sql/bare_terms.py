@@ -17,7 +17,7 @@ def bare_terms(select: exp.Select) -> list[exp.Expr]:
 
     parts = _parts(select)
     group = select.args.get("group")
-    if group is None and not any(_is_aggregate(node) for part in parts for node in within(part)):
+    if group is None and not any(is_aggregate(node) for part in parts for node in within(part)):
         return []
     keys = {_spelling(key) for key in group_keys(select)}
     columns = [key for key in group_keys(select) if isinstance(key, exp.Column)]
@@ -28,7 +28,7 @@ def bare_terms(select: exp.Select) -> list[exp.Expr]:
         waiting: list[exp.Expr] = [part]
         while waiting:
             node = waiting.pop()
-            if _is_aggregate(node) or _spelling(node) in keys:
+            if is_aggregate(node) or _spelling(node) in keys:
                 continue
             if isinstance(node, exp.Query):
                 if _reads_bare(node, select, columns):
@@ -77,7 +77,7 @@ def extremes(select: exp.Query) -> list[exp.Expr]:
     found: dict[str, exp.Expr] = {}
     for part in _parts(select):
         for node in within(part):
-            if isinstance(node, exp.Min | exp.Max) and _is_aggregate(node):
+            if isinstance(node, exp.Min | exp.Max) and is_aggregate(node):
                 found.setdefault(_spelling(node.parent if isinstance(node.parent, exp.Filter) else node), node)
     return list(found.values())
 
@@ -95,6 +95,27 @@ def within(part: exp.Expr) -> Iterator[exp.Expr]:
         waiting += list(node.iter_expressions())
 
 
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node is a function of a whole group, of no window."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous):
+        known = node.name.lower() in _OTHER_AGGREGATES
+    else:
+        # MIN and MAX of several arguments are functions of one row.
+        known = isinstance(node, exp.AggFunc) and not (isinstance(node, exp.Min | exp.Max) and node.expressions)
+    if not known:
+        return False
+    above = node.parent
+    if isinstance(above, exp.Filter):
+        above = above.parent
+    return not isinstance(above, exp.Window)
+
+
+_OTHER_AGGREGATES = frozenset({"total", "json_group_array", "json_group_object", "jsonb_group_array"})
+"""Aggregates of SQLite that sqlglot may take for functions that it does not know."""
+
+
 def _parts(select: exp.Query) -> list[exp.Expr]:
     """What is computed after grouping."""
     from sqlglot import exp
@@ -109,17 +130,6 @@ def _parts(select: exp.Query) -> list[exp.Expr]:
     return parts
 
 
-def _is_aggregate(node: exp.Expr) -> bool:
-    from sqlglot import exp
-
-    if not isinstance(node, exp.AggFunc) or node.expressions:
-        return False  # MAX of several arguments is a function of one row
-    above = node.parent
-    if isinstance(above, exp.Filter):
-        above = above.parent
-    return not isinstance(above, exp.Window)
-
-
 def _is_whole(node: exp.Expr) -> bool:
     """Whether a node is an expression of its own, and each row has a value of it: nothing in it is an aggregate, a
     window or a subquery.
@@ -128,7 +138,7 @@ def _is_whole(node: exp.Expr) -> bool:
 
     if not isinstance(node, exp.Condition) or (isinstance(node.parent, exp.Case) and isinstance(node, exp.If)):
         return False
-    return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or _is_aggregate(one) for one in nodes_of(node))
+    return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or is_aggregate(one) for one in nodes_of(node))
 
 
 def _reads_bare(query: exp.Query, select: exp.Select, columns: list[exp.Column]) -> bool:

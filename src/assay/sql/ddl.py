@@ -142,7 +142,8 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
         tree = parse_one(plain, read=found.dialect)
     except (SqlglotError, RecursionError, ValueError) as error:
         if _concerns_tables(tokens):
-            found.unread.append(f"{_shown(text)} cannot be read: {_first_line(error)}")
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else _first_line(error)
+            found.unread.append(f"{_shown(text)} cannot be read: {why}")
         return
     match tree:
         case exp.Create(kind="TABLE") | exp.Create(kind="VIEW"):

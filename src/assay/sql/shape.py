@@ -171,19 +171,37 @@ class ParsedQuery(Struct, frozen=True):
 @lru_cache(maxsize=128)
 def parse_query(query: str, dialect: str) -> ParsedQuery | None:
     """Parse one query; None where the text cannot be parsed or is not one query."""
-    from sqlglot import Dialect, exp
     from sqlglot.errors import SqlglotError
 
     try:
-        speaks = Dialect.get_or_raise(dialect)
-        tokens = speaks.tokenize(query)
-        trees = [
-            tree
-            for tree in speaks.parser().parse(tokens, query)
-            if tree is not None and not isinstance(tree, exp.Semicolon)
-        ]
+        return _one_query(query, dialect)
     except (SqlglotError, RecursionError, ValueError):
         return None
+
+
+def is_nested_too_deeply(query: str, dialect: str) -> bool:
+    """Whether a text cannot be parsed because of its depth alone. Some engines execute what is too deep for sqlglot."""
+    from sqlglot.errors import SqlglotError
+
+    try:
+        _one_query(query, dialect)
+    except RecursionError:
+        return True
+    except (SqlglotError, ValueError):
+        return False
+    return False
+
+
+def _one_query(query: str, dialect: str) -> ParsedQuery | None:
+    from sqlglot import Dialect, exp
+
+    speaks = Dialect.get_or_raise(dialect)
+    tokens = speaks.tokenize(query)
+    trees = [
+        tree
+        for tree in speaks.parser().parse(tokens, query)
+        if tree is not None and not isinstance(tree, exp.Semicolon)
+    ]
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     return ParsedQuery(trees[0], tokens)

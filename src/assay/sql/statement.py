@@ -72,6 +72,7 @@ def read_statement(query: str, dialect: str) -> StatementReading:
     from sqlglot import Dialect, TokenType
     from sqlglot.errors import SqlglotError
 
+    from assay.sql.shape import is_nested_too_deeply
     from assay.sql.statement_kind import statement_kind
 
     if len(query) > MOST_CHARACTERS:
@@ -97,7 +98,10 @@ def read_statement(query: str, dialect: str) -> StatementReading:
     if dialect == "tsql" and (word := _first_of(bare, _BATCH_WORDS)):
         return StatementReading(does="refused", detail=word)
     if kind != "query" and (kind != "unreadable" or dialect == "tsql"):
-        return StatementReading(does="refused", detail=f"it cannot be read as one query: {opening}")
+        why = (
+            "is nested too deeply to be read" if is_nested_too_deeply(query, dialect) else "cannot be read as one query"
+        )
+        return StatementReading(does="refused", detail=f"it {why}: {opening}")
     called = [a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN]
     if reaching := next((name for name in called if name in _REACHING), None):
         return StatementReading(does="reaches", detail=f"{reaching}() reaches out of the query")

@@ -2,56 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from math import prod
 
 from msgspec import Struct
 
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, DatabaseUrl, Result
 from assay.ports import QueryExecutor
-from assay.sql.any_row import MOST_LISTED, AnyRow, any_rows
+from assay.sql.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
+from assay.sql.row_choices import MOST_COMBINED, RowChoice, are_apart, reading
 
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
-MOST_CHOICES = MOST_LISTED
 
 
 class OtherRows(Struct, frozen=True, kw_only=True):
-    """What other rows would make of a query at one place."""
+    """What other rows would make of a query at one place, or at several together."""
 
-    place: AnyRow
     queries: tuple[str, ...]
     """The query with other rows read, one text per different result."""
     results: tuple[Result, ...]
     complete: bool
-    """Whether these are all the other results that the place may lead to."""
+    """Whether these are all the other results that the query may give."""
 
 
 def other_rows(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer) -> Iterator[OtherRows]:
-    """The places where reading other rows changes the answer on this data. ``own``: what the query returned."""
+    """What the query returns if other rows are read, where that changes the answer on this data: one place after the
+    other, then all combinations, if they are few. ``own``: what the query returned.
+    """
+    places: list[AnyRow] = []
+    options: list[Sequence[RowChoice]] = []
     for place in any_rows(query, executor.dialect(url)):
         checked = executor.execute(url, place.check())
         if checked.succeeded and not (checked.result and checked.result.rows):
             continue  # the rows agree
-        listed = _listed(executor, url, place) if checked.succeeded else 0
-        if listed:
-            ways = iter([place.taking(row) for row in range(listed)])
+        places.append(place)
+        options.append(_options(executor, url, place, own.result.columns) if checked.succeeded else ())
+    ways: Iterable[str]
+    for place, choices in zip(places, options, strict=True):
+        if choices:
+            ways = (reading([choice]) for choice in choices)
         else:
-            ways = place.ways(own.result.columns, _literals(executor, url, place) if checked.succeeded else ())
-        queries, results = _changed(executor, url, ways, own)
-        if not queries:
-            continue
-        # What was written from the tree must return what the text does, or its ways prove nothing.
-        again = executor.execute(url, place.again).result
-        if again is not None and compare(again, own, _CHECK).equal:
-            yield OtherRows(place=place, queries=queries, results=results, complete=bool(listed))
+            ways = place.ways(own.result.columns, _literals(executor, url, place))
+        yield from _found(executor, url, place, ways, own, complete=len(places) == 1 and bool(choices))
+    if len(places) > 1 and 1 <= prod(map(len, options)) <= MOST_COMBINED and are_apart(places):
+        ways = map(reading, product(*options))
+        yield from _found(executor, url, places[0], ways, own, complete=True)
 
 
-def _listed(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> int:
-    """How many different rows a scalar subquery has, where any of them may be read; 0 where they cannot be listed."""
-    if place.kind != "scalar subquery" or place.is_ordered:
-        return 0
-    rows = executor.execute(url, place.distinct_rows()).result
-    return 0 if rows is None or len(rows.rows) > MOST_LISTED else len(rows.rows)
+def _found(
+    executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, ways: Iterable[str], own: Answer, *, complete: bool
+) -> Iterator[OtherRows]:
+    """The ways that change the answer, if there are any and they can be believed."""
+    changed, failed = _changed(executor, url, ways, own)
+    if not changed:
+        return
+    # What was written from the tree must return what the text does, or its ways prove nothing.
+    again = executor.execute(url, place.again).result
+    if again is not None and compare(again, own, _CHECK).equal:
+        yield OtherRows(queries=tuple(changed), results=tuple(changed.values()), complete=complete and not failed)
+
+
+def _options(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, columns: tuple[str, ...]) -> Sequence[RowChoice]:
+    """All choices at a place; none if they cannot be listed or are too many."""
+    if place.kind == "scalar subquery":
+        rows = None if place.is_ordered else executor.execute(url, place.distinct_rows()).result
+        count = 0 if rows is None or len(rows.rows) > MOST_LISTED else len(rows.rows)
+        return [RowChoice(place, row=row) for row in range(count)]
+    query = place.candidates(columns)
+    rows = executor.execute(url, query).result if query is not None else None
+    if rows is None or len(rows.rows) >= MOST_CANDIDATES:
+        return ()
+    groups: dict[object, list[str]] = {}
+    for group, label in rows.rows:
+        groups.setdefault(group, []).append(str(label))
+    if not groups or prod(map(len, groups.values())) > MOST_COMBINED:
+        return ()
+    return [RowChoice(place, labels=labels, columns=columns) for labels in product(*groups.values())]
 
 
 def _literals(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> Sequence[str]:
@@ -62,20 +90,20 @@ def _literals(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> Seque
 
 
 def _changed(
-    executor: QueryExecutor, url: DatabaseUrl, ways: Iterator[str], own: Answer
-) -> tuple[tuple[str, ...], tuple[Result, ...]]:
-    """The ways whose results differ from the query's own, and these results."""
-    queries: list[str] = []
-    results: list[Result] = []
+    executor: QueryExecutor, url: DatabaseUrl, ways: Iterable[str], own: Answer
+) -> tuple[dict[str, Result], bool]:
+    """The ways whose results differ from the query's own, with these results; whether any failed or had no time."""
+    found: dict[str, Result] = {}
     seen: set[str] = set()
+    failed = False
     for way in ways:
         result = executor.execute(url, way).result
-        if result is None or len(queries) == MOST_CHOICES:
+        if result is None:
+            failed = True
             continue
         written = repr(sorted(map(repr, result.rows)))
         if written in seen or compare(result, own, _CHECK).equal:
             continue
         seen.add(written)
-        queries.append(way)
-        results.append(result)
-    return tuple(queries), tuple(results)
+        found[way] = result
+    return found, failed

@@ -79,9 +79,10 @@ def with_any_rows(
     found = list(other_rows(executor, url, query, own))
     if not found:
         return choices
-    queries = tuple(text for one in found for text in one.queries)[:_MOST_CHOICES]
+    whole = next((one for one in found if one.complete), None)
+    queries = whole.queries if whole is not None else tuple(text for one in found for text in one.queries)
     if choices is None:
-        return InnerChoices(queries=queries, complete=len(found) == 1 and found[0].complete, any_row=True)
+        return InnerChoices(queries=queries, complete=whole is not None, any_row=True)
     return replace(choices, queries=(*choices.queries, *queries), complete=False)
 
 

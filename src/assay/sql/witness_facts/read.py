@@ -11,7 +11,7 @@ from assay.model import DatabaseSchema, TableSchema
 from assay.sql.column_clauses import table_clauses
 from assay.sql.facts import SchemaNames
 from assay.sql.facts.scopes import Scope, Scopes
-from assay.sql.shape import is_nondeterministic, parse_query, read_shape
+from assay.sql.shape import is_nested_too_deeply, is_nondeterministic, parse_query, read_shape
 from assay.sql.witness_facts.constants import bent_columns, constants_of, counted_numbers
 from assay.sql.witness_facts.doubts import doubts_of, takes_any
 from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts, QueryReading
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 50_000
 MOST_LEVELS = 1_500
-"""Of nesting; SQLite and DuckDB themselves refuse an expression of more than 1,000."""
+"""Of nesting: in a deeper tree, looking up from each leaf would take minutes. SQLite and DuckDB themselves refuse an
+expression of more than 1,000."""
+_SURELY_READ = 100
+"""Levels that nothing here is too deep for."""
 
 
 def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | None:
@@ -35,7 +38,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
     readings = []
     for query in (first, second):
         parsed = parse_query(query, dialect)
-        if parsed is None or _is_deep(parsed.tree):
+        if parsed is None or _is_deep(parsed.tree, MOST_LEVELS):
             return None
         try:
             found.read(parsed.tree)
@@ -71,15 +74,16 @@ def obstacle(query: str, dialect: str) -> str:
     if len(query) > MOST_CHARACTERS:
         return f"has more than {MOST_CHARACTERS:,} characters"
     parsed = parse_query(query, dialect)
-    if parsed is not None and _is_deep(parsed.tree):
+    if parsed is not None and _is_deep(parsed.tree, MOST_LEVELS):
         return f"is nested more than {MOST_LEVELS:,} levels deep"
+    if is_nested_too_deeply(query, dialect) or (parsed is not None and _is_deep(parsed.tree, _SURELY_READ)):
+        return "is nested too deeply to be read"
     return f"cannot be read as one query of the dialect {dialect}"
 
 
-def _is_deep(tree: exp.Query) -> bool:
-    """Whether a tree is so deep that looking up from each of its leaves would take minutes."""
+def _is_deep(tree: exp.Query, levels: int) -> bool:
     level: list[exp.Expr] = [tree]
-    for _ in range(MOST_LEVELS):
+    for _ in range(levels):
         level = [child for node in level for child in node.iter_expressions()]
         if not level:
             return False

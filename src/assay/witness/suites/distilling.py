@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Proof, Row
 from assay.model.suite import SuiteAssumption
 from assay.ports import ReadsAnswers, TrialDatabase
-from assay.sql.witness_facts import ColumnKey, PairFacts, read_pair
+from assay.sql.witness_facts import ColumnKey, PairFacts, obstacle, read_pair
 from assay.sql.witness_facts.united import united, widened
 from assay.witness.assumed import Assumed, assume
 from assay.witness.clock import Clock
@@ -111,7 +111,7 @@ class Distiller:
         """At most so many databases, from among ``trials`` of them and a few more for each answer."""
         own = read_pair(self._gold, self._gold, self._schema, self._dialect)
         if own is None:
-            return Distilled(why=f"gold cannot be read as one query of the dialect {self._dialect}")
+            return Distilled(why=f"the gold query {obstacle(self._gold, self._dialect)}")
         if own.unknown:
             return Distilled(why=f"the schema has no table {', '.join(own.unknown)}")
         if own.first.by_luck:

@@ -1,0 +1,54 @@
+"""Write a query so that it reads chosen rows at several places together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from assay.sql.any_row import AnyRow
+from assay.sql.trees import copied, nodes_of, written
+
+MOST_COMBINED = 256
+"""At most this many combinations of rows are tried."""
+
+
+class RowChoice(Struct, frozen=True):
+    """The rows to read at one place."""
+
+    place: AnyRow
+    row: int = 0
+    """Of a scalar subquery: which one of `AnyRow.distinct_rows`."""
+    labels: tuple[str, ...] = ()
+    """Of bare columns: the texts of the rows in `AnyRow.candidates`, one for each group."""
+    columns: tuple[str, ...] = ()
+    """The columns of the result, for what a star stands for."""
+
+
+def reading(choices: Sequence[RowChoice]) -> str:
+    """The whole query with these rows read, at most one choice for each place. No place may enclose another."""
+    whole = copied(choices[0].place.tree)
+    nodes = nodes_of(whole)
+    for choice in choices:
+        node = nodes[choice.place.number]
+        if choice.place.kind == "scalar subquery":
+            choice.place.take(node, choice.row)
+        else:
+            choice.place.steer_to(node, choice.labels, choice.columns)
+    return written(whole, "sqlite")
+
+
+def are_apart(places: Sequence[AnyRow]) -> bool:
+    """Whether what may be read at each place surely does not depend on what is read at the others."""
+    nodes = {id(place.node) for place in places}
+    if len(nodes) < len(places):  # one subquery is two places
+        return False
+    if len(nodes) > 1 and places[0].tree.args.get("with_") is not None:
+        return False
+    for place in places:
+        above = place.node.parent
+        while above is not None:
+            if id(above) in nodes:
+                return False
+            above = above.parent
+    return True
