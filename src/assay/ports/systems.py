@@ -72,7 +72,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     model: str | None = None
     """The model that answered, as it calls itself."""
     finish_reason: str | None = None
-    """``stop``, ``length``, ``content_filter`` …; None where it was not said."""
+    """``stop``, ``length``, ``content_filter``, ``refusal`` …; None where it was not said."""
     refusal: str | None = None
     """What the model said in place of an answer, where it refused."""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -80,6 +80,37 @@ class Completion(Struct, frozen=True, kw_only=True):
     tokens: TokenUsage | None = None
     latency_s: float = 0.0
     """From the request to the end of the answer, without the time between attempts."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model refused to answer: it says so, or its finish reason does."""
+        return bool(self.refusal) or _plain(self.finish_reason) == "refusal"
+
+    @property
+    def withheld(self) -> bool:
+        """Whether a content filter withheld the answer."""
+        return _plain(self.finish_reason) in _FILTER_REASONS
+
+
+_FILTER_REASONS = frozenset(
+    {
+        "content_filter",
+        "content_filtered",
+        "guardrail_intervened",
+        "safety",
+        "prohibited_content",
+        "blocklist",
+        "spii",
+        "recitation",
+        "sensitive",
+        "error_toxic",
+    }
+)
+"""The finish reasons of content filters, as servers and gateways name them."""
+
+
+def _plain(finish_reason: str | None) -> str:
+    return (finish_reason or "").strip().casefold().replace("-", "_")
 
 
 class ChatModel(Protocol):

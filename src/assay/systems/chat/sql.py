@@ -108,10 +108,10 @@ def _of_tools(completion: Completion, options: SystemOptions) -> Said | None:
 
 def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Failure:
     words = said.words
-    if completion.refusal is not None:
-        refusal = first_line(completion.refusal)
+    if completion.refused:
+        refusal = first_line(completion.refusal or words or f"finish reason {completion.finish_reason}")
         return without_query(f'the model refused to answer: "{refusal}"', words=refusal)
-    if completion.finish_reason == "content_filter":
+    if completion.withheld:
         return _unanswered("the answer was kept back by the endpoint's content filter")
     if completion.finish_reason == "length":
         message = "the answer was cut off at its length limit before the query ended: give it more tokens (max_tokens)"
