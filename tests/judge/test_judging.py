@@ -112,6 +112,8 @@ def test_a_vote_in_one_order_alone_is_no_opinion(asking: Asking) -> None:
     [
         (ChatAnswer(refusal="I cannot help."), "the judge refused: I cannot help."),
         (ChatAnswer(content=verdict(True), finish_reason="content_filter"), "a content filter withheld"),
+        (ChatAnswer(content="", finish_reason="refusal"), "the judge refused: finish reason refusal"),
+        (ChatAnswer(content="Not that.", finish_reason="refusal"), "the judge refused: Not that."),
         (ChatAnswer(content=verdict(True)[:-3], finish_reason="length"), "cut off at its length limit"),
         (ChatAnswer(content=verdict(True), finish_reason="length"), "cut off at its length limit"),
         ("They look alike to me.", "holds no verdict: it begins 'They look alike to me.'"),
@@ -319,7 +321,11 @@ def test_what_was_no_verdict_is_asked_again(answer: ChatAnswer, asking: Asking, 
     [
         ChatAnswer(refusal="no"),
         ChatAnswer(content=None, refusal="I must not."),
-        ChatAnswer(content="", finish_reason="content_filter"),
+        *(
+            ChatAnswer(content=content, finish_reason=reason)
+            for content in ("", None, verdict(True))
+            for reason in ("content_filter", "refusal", "Refusal", "SAFETY", "content-filter", "guardrail_intervened")
+        ),
         ChatAnswer(content="I'm sorry, but I can't assist with that request."),
         ChatAnswer(content="I am unable to compare these queries."),
     ],

@@ -386,6 +386,13 @@ def test_refusals_and_cut_answers_are_the_callers_to_see(quick: Quick, given: Ch
     )
 
 
+@pytest.mark.parametrize("choice", [{}, {"message": None}])
+def test_a_filtered_choice_may_have_no_message(choice: dict[str, Any], quick: Quick) -> None:
+    with _server(200, {"choices": [{**choice, "index": 0, "finish_reason": "content_filter"}]}) as (url, _):
+        answer = _completion(url, quick(parameters=MODEL))
+    assert (answer.message.content, answer.finish_reason, answer.withheld) == ("", "content_filter", True)
+
+
 def test_a_prompt_that_azures_filter_refuses_is_an_answer_that_says_so(quick: Quick) -> None:
     error = {"error": {"code": "content_filter", "message": "The response was filtered", "status": 400}}
     with _server(400, error) as (url, seen):

@@ -156,6 +156,7 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
     [
         (ChatAnswer(content=None, refusal="I must not."), "clarification", 'refused to answer: "I must not."'),
         (ChatAnswer(content="", finish_reason="content_filter"), "unanswered", "content filter"),
+        (ChatAnswer(content="", finish_reason="refusal"), "clarification", 'refused to answer: "finish reason refusal"'),
         (ChatAnswer(content="```sql\nSELECT a FROM", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm</think>"), "unanswered", "only its thoughts"),

@@ -132,8 +132,7 @@ def vote_of(
     vote = replace(vote, tokens=answer.tokens, latency_s=answer.latency_s)
     problem = _problem(answer)
     if problem is not None:
-        abstained = bool(answer.refusal) or answer.finish_reason == "content_filter"
-        return replace(vote, failure=unscorable(problem), abstained=abstained)
+        return replace(vote, failure=unscorable(problem), abstained=answer.refused or answer.withheld)
     content = answer.message.content
     found = read_verdict(content, material)
     if isinstance(found, str):
@@ -146,11 +145,11 @@ def vote_of(
 
 
 def _problem(answer: Completion) -> str | None:
-    if answer.finish_reason == "content_filter":
-        said = f": {_line(answer.refusal)}" if answer.refusal else ""
-        return f"a content filter withheld the judge's answer{said}"
-    if answer.refusal:
-        return f"the judge refused: {_line(answer.refusal)}"
+    said = _line(answer.refusal or answer.message.content)
+    if answer.withheld:
+        return f"a content filter withheld the judge's answer{f': {said}' if said else ''}"
+    if answer.refused:
+        return f"the judge refused: {said or f'finish reason {answer.finish_reason}'}"
     if answer.is_cut_off:
         return "the judge's answer was cut off at its length limit"
     return None

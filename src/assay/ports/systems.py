@@ -76,7 +76,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     model: str | None = None
     """The model that answered, as it calls itself."""
     finish_reason: str | None = None
-    """``stop``, ``length``, ``content_filter`` …; None where it was not said."""
+    """``stop``, ``length``, ``content_filter``, ``refusal`` …; None where it was not said."""
     refusal: str | None = None
     """What the model said in place of an answer, where it refused."""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -89,6 +89,37 @@ class Completion(Struct, frozen=True, kw_only=True):
     def is_cut_off(self) -> bool:
         """Whether the answer ended at its length limit, in the words of any of the usual servers."""
         return self.finish_reason is not None and self.finish_reason.lower() in _CUT_OFF
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model refused to answer: it says so, or its finish reason does."""
+        return bool(self.refusal) or _plain(self.finish_reason) == "refusal"
+
+    @property
+    def withheld(self) -> bool:
+        """Whether a content filter withheld the answer."""
+        return _plain(self.finish_reason) in _FILTER_REASONS
+
+
+_FILTER_REASONS = frozenset(
+    {
+        "content_filter",
+        "content_filtered",
+        "guardrail_intervened",
+        "safety",
+        "prohibited_content",
+        "blocklist",
+        "spii",
+        "recitation",
+        "sensitive",
+        "error_toxic",
+    }
+)
+"""The finish reasons of content filters, as servers and gateways name them."""
+
+
+def _plain(finish_reason: str | None) -> str:
+    return (finish_reason or "").strip().casefold().replace("-", "_")
 
 
 class ChatModel(Protocol):

@@ -72,13 +72,13 @@ class _Counting:
         for cube in (*target, *selected):
             for name, codes in cube.items():
                 named.setdefault(name, set()).update(codes)
-        target, selected = _without_absorbed(target, universe), _without_absorbed(selected, universe)
+        target, selected = (_without_absorbed(_in_order(side), universe) for side in (target, selected))
         cubes = (*target, *selected)
         tables = [
             _Table(name, [cube.get(name, ALL) for cube in cubes], universe.get(name), sorted(codes))
             for name, codes in named.items()
         ]
-        self._tables = sorted(tables, key=lambda table: len(table.weights))
+        self._tables = sorted(tables, key=lambda table: (len(table.weights), table.name))
         self._first_selected = len(target)
         self._twins = _twins(self._tables, len(target), len(cubes))
         self._sizes = _sizes(self._tables, len(cubes))
@@ -206,6 +206,11 @@ class _Table:
         return self._sizes[cube]
 
 
+def _in_order(cubes: Iterable[Cube]) -> list[Cube]:
+    """The cubes in an order that depends on their content alone, so that counts and examples do, too."""
+    return sorted(cubes, key=lambda cube: sorted((name, sorted(codes)) for name, codes in cube.items()))
+
+
 def _without_absorbed(cubes: Sequence[Cube], universe: Universe) -> Sequence[Cube]:
     """The cubes without those contained in one of the widest few: they only add steps."""
     names = dict.fromkeys(name for cube in cubes for name in cube)
@@ -250,7 +255,8 @@ def _twins(tables: Sequence[_Table], first_selected: int, cubes: int) -> list[li
 def differ(target: Sequence[Cube], selected: Sequence[Cube], universe: Universe) -> bool:
     """Whether any of a few thousand keys, drawn from either union, is missing in the other: then the unions differ."""
     chance = Random(0)
-    names = dict.fromkeys(name for cube in (*target, *selected) for name in cube)
+    target, selected = _in_order(target), _in_order(selected)
+    names = sorted({name for cube in (*target, *selected) for name in cube})
     every = {name: _named(name, (*target, *selected), universe.get(name)) for name in names}
     sides = [
         [{name: _taken(cube.get(name, ALL), every[name]) for name in names} for cube in side]

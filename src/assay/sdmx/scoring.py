@@ -74,7 +74,8 @@ def _score_one(
         and all(one.state == "exact" for one in scored_time)
     )
     sames = [one.same for one in unions]
-    differing = next((one for one in unions if one.same is False), None) if same_parts else None
+    by_label = sorted(zip(pairs, unions, strict=True), key=lambda each: each[0].label)
+    differing = next((union for _, union in by_label if union.same is False), None) if same_parts else None
     series = _series_counts(pairs, unions)
     recalls = [one.recall for one in dimensions if one.in_target and one.recall is not None]
     return SelectionScore(

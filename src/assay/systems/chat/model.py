@@ -248,6 +248,8 @@ def _completion(reply: Reply) -> Completion:
     choices = reply.said.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
+    if isinstance(choice, dict) and message is None and choice.get("finish_reason"):
+        message = {}  # a content filter may leave nothing of it
     if not isinstance(choice, dict) or not isinstance(message, dict):
         names = ", ".join(map(repr, list(reply.said)[:10]))[:120] or "none"
         raise UnknownForm(

@@ -118,10 +118,10 @@ def _of_tools(completion: Completion, options: SystemOptions) -> Said | None:
 
 def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Failure:
     words = said.words
-    if completion.refusal is not None:
-        refusal = first_line(completion.refusal)
+    if completion.refused:
+        refusal = first_line(completion.refusal or words or f"finish reason {completion.finish_reason}")
         return without_query(f'the model refused to answer: "{refusal}"', words=refusal)
-    if completion.finish_reason == "content_filter":
+    if completion.withheld:
         return _unanswered("the answer was kept back by the endpoint's content filter")
     if completion.is_cut_off or incomplete_call(completion.tool_calls, options.query_tool, cut_off=False) is not None:
         return _unreadable(completion, options)
