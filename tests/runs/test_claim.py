@@ -36,7 +36,7 @@ def test_who_comes_at_any_step_is_told_that_another_writes_there(
     for name in ("replace", "unlink", "ftruncate"):
         real: Callable[..., Any] = getattr(os, name)
 
-        def step(*given: Any, real: Callable[..., Any] = real) -> Any:
+        def step(*given: Any, real: Callable[..., Any] = real, **named: Any) -> Any:
             nonlocal refused
             if isinstance(given[0], int) or Path(given[0]).is_relative_to(folder):
                 with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +44,7 @@ def test_who_comes_at_any_step_is_told_that_another_writes_there(
                     with pytest.raises(RunError, match="another process is writing this run"):
                         ask(folder, System("second"), overwrite=refused % 2 == 0)
                 refused += 1
-            return real(*given)
+            return real(*given, **named)
 
         monkeypatch.setattr(os, name, step)
     NEW[new](folder)

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 import assay
 from assay.model import (
