@@ -33,12 +33,11 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from typer.main import get_command
 
 import blocks

@@ -47,6 +47,30 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "a labelled draft": lambda query: f"Draft:\n```sql\nSELECT z FROM y\n```\nFinal query:\n```sql\n{query}\n```",
     "a corrected draft": lambda query: f"```sql\nSELECT z FROM y\n```\nThe corrected query:\n```sql\n{query}\n```",
     "a draft in a comment": lambda query: f"```sql\n-- draft\nSELECT z FROM y\n```\n```sql\n{query}\n```",
+    "a fence of a draft and the query": lambda query: f"```sql\n-- draft\nSELECT z FROM y;\n\n{query};\n```",
+    "a fence of the final one and a draft": lambda query: f"```sql\n{query}\n; -- final\nSELECT z FROM y;\n```",
+    "comments after semicolons": lambda query: f"```sql\nSELECT z FROM y; -- a draft\n{query};\n```",
+    "a draft that is not final": lambda query: (
+        f"This is not the final query:\n```sql\nSELECT z FROM y\n```\nUse this instead:\n```sql\n{query}\n```"
+    ),
+    "a draft that isn't yet final": lambda query: (
+        f"```sql\n-- isn't the final one yet\nSELECT z FROM y\n```\nso:\n```sql\n{query}\n```"
+    ),
+    "a final one that is not a draft": lambda query: (
+        f"The first attempt:\n```sql\nSELECT z FROM y\n```\nNot a draft any more:\n```sql\n{query}\n```"
+    ),
+    "a sentence about the draft before it": lambda query: (
+        f"Draft:\n```sql\nSELECT z FROM y\n```\nThat was a draft. Now it is right:\n```sql\n{query}\n```"
+    ),
+    "a JSON string": json.dumps,
+    "a JSON list of one": lambda query: json.dumps([query]),
+    "tags": lambda query: f"<sql>{query}</sql>",
+    "words and tags": lambda query: f"I read the table.\n<code>\n{query};\n</code>\nIt has rows.",
+    "tags for the answer": lambda query: f"<answer>\n{query}\n</answer>",
+    "typographic quotes": lambda query: f"The query is “{query}”, which reads t.",
+    "another script": lambda query: f"查询：\n\n{query}\n\n它返回行。",
+    "no-break spaces": lambda query: f"\u00a0{query}\u00a0",
+    "byte order mark": lambda query: f"\ufeff{query}",
 }
 
 
@@ -125,6 +149,11 @@ def test_what_stands_beside_a_refusal_is_not_made_a_query(decision: str) -> None
         "SELECT a FROM t;\n\nAlternatively you can write this:\n\nSELECT b FROM t;",
         '[{"sql": "SELECT a FROM t"}, {"sql": "SELECT b FROM t"}]',
         "The SQL: SELECT a FROM t; SELECT b FROM t",
+        "```sql\nSELECT a FROM t;\nSELECT b FROM t;\n```",
+        "```sql\nSELECT a FROM t; -- one\nSELECT b FROM t; -- two\n```",
+        '["SELECT a FROM t", "SELECT b FROM t"]',
+        "<sql>SELECT a FROM t</sql> or <sql>SELECT b FROM t</sql>",
+        "Not the final one:\n```sql\nSELECT a FROM t\n```\nNot final either:\n```sql\nSELECT b FROM t\n```",
     ],
 )
 def test_of_several_statements_none_counts_unless_one_is_the_final_one(text: str) -> None:
@@ -147,6 +176,43 @@ def test_a_draft_is_named_beside_the_query_that_counts() -> None:
         found = read_text(text)
         assert found.query == "SELECT b FROM t"
         assert found.others == ("SELECT a FROM t",), text
+
+
+IN_A_SENTENCE = {
+    "quotes": 'The query "{}" reads the table "t".',
+    "quotes alone": '"{}" is what you need.',
+    "backticks": "Use `{}` for it, and `t` has it.",
+    "parentheses": "The query ({}) returns the rows.",
+    "full-width": "查询：{}。",
+    "full-width parentheses": "这个查询（{}）返回行。",
+    "corner brackets": "查询是「{}」，它返回行。",
+}
+
+
+@pytest.mark.parametrize("sentence", IN_A_SENTENCE)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a FROM t",
+        "SELECT count(*) FROM t WHERE b = 'it''s (so'",
+        'SELECT "a" FROM t WHERE "b" = 1',
+        "WITH x AS (SELECT a FROM t) SELECT a FROM x",
+    ],
+)
+def test_a_statement_within_a_sentence_is_found(sentence: str, query: str) -> None:
+    assert read_text(IN_A_SENTENCE[sentence].format(query)).query == query
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The unknown FILTERED JOIN u USING WEIRD (SELECT a FROM t) reads it.",
+        "Add WHERE b IN (SELECT a FROM t) to your query.",
+        "It would select (of all) the best.",
+    ],
+)
+def test_a_part_of_a_statement_is_not_taken_for_one(text: str) -> None:
+    assert read_text(text).query is None
 
 
 _WORDS = st.lists(st.sampled_from(["we", "read", "the", "table", "and", "count", "its", "rows"]), min_size=2)

@@ -9,6 +9,12 @@ from msgspec import Struct
 
 _FINAL = re.compile(r"\b(?:final(?:ly|i[sz]ed)?|corrected|revised)\b", re.IGNORECASE)
 _DRAFT = re.compile(r"\b(?:draft|first (?:attempt|try|version)|initial|preliminary)\b", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"\b(?:not|never|no longer|\w+n['’]t)\s+(?:[\w'’]+\s+){0,3}?"
+    rf"(?:(?P<final>{_FINAL.pattern})|{_DRAFT.pattern})",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _COMMENT = re.compile(r"\s*(?:--(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/)", re.DOTALL)
 _MOST_LABEL = 200
 
@@ -22,27 +28,31 @@ class Candidate(Struct, frozen=True, kw_only=True):
     complete: bool = True
     """False if the statement goes to the end of the text and nothing marks its end."""
     draft: bool = False
+    label: str = ""
+    """The comments beside it, in which its author may call it the draft or the final one."""
 
 
 def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
     """The statement that counts; None if the text contains several different ones and marks none as the final one.
 
-    A statement that occurs twice is one. What precedes a statement, or its first comment, may call it the draft or the
-    final one.
+    A statement that occurs twice is one. Its author may call it the draft or the final one in a comment beside it, or
+    else in the sentence before it; what precedes a code fence holds for each statement in it.
     """
     first: dict[str, Candidate] = {}
     finals: dict[str, Candidate] = {}
     others: dict[str, Candidate] = {}
-    place = 0
-    for candidate in found:
-        label = _label(text[place : candidate.start], candidate.query)
+    place, before = 0, ""
+    for number, candidate in enumerate(found):
+        if number == 0 or candidate.start != found[number - 1].start:
+            before = _sentence_before(text[place : candidate.start])
         place = candidate.end
-        is_draft = candidate.draft or _DRAFT.search(label) is not None
+        beside = _marks(f"{_first_comment(candidate.query)} {candidate.label}")
+        is_draft, is_final = beside if any(beside) else _marks(before)
         key = " ".join(candidate.query.split()).rstrip("; ")
         first.setdefault(key, candidate)
-        if not is_draft:
+        if not (is_draft or candidate.draft):
             others.setdefault(key, candidate)
-            if _FINAL.search(label):
+            if is_final:
                 finals.setdefault(key, candidate)
     for group in (first, finals, others):
         if len(group) == 1:
@@ -50,8 +60,20 @@ def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
     return None
 
 
-def _label(before: str, query: str) -> str:
-    """The line before a statement, and the statement's first comment."""
-    lines = [line for line in before[-_MOST_LABEL:].splitlines() if line.strip()]
+def _marks(label: str) -> tuple[bool, bool]:
+    """Whether a label calls a statement a draft, and whether it calls it the final one. Not the final one: a draft."""
+    denied = any(found["final"] for found in _NEGATED.finditer(label))
+    said = _NEGATED.sub(" ", label)
+    is_final = _FINAL.search(said) is not None
+    return _DRAFT.search(said) is not None or (denied and not is_final), is_final
+
+
+def _sentence_before(text: str) -> str:
+    """The last sentence of the line before a statement."""
+    lines = [line for line in text[-_MOST_LABEL:].splitlines() if line.strip()]
+    return _SENTENCE_END.split(lines[-1].strip())[-1] if lines else ""
+
+
+def _first_comment(query: str) -> str:
     comment = _COMMENT.match(query)
-    return f"{lines[-1] if lines else ''} {(comment['line'] or comment['block'] or '') if comment else ''}"
+    return (comment["line"] or comment["block"] or "") if comment else ""

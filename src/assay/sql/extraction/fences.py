@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from assay.model.decision import holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
-from assay.sql.extraction.statements import opening_of
+from assay.sql.extraction.statements import opening_of, pieces_of
 
 _SQL_LANGUAGES = (
     "postgresql",
@@ -33,6 +33,10 @@ _CLEANED_FENCE = re.compile(
 FENCE = re.compile(
     rf"(?P<mark>`{{3,}}+|~{{3,}}+)(?:[ \t]*(?P<language>[\w+-]*)[ \t]*\r?\n|(?P<beside>{_LANGUAGE})\b)?"
     r"(?P<body>.*?)(?P<end>(?P=mark)|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_TAG = re.compile(
+    rf"<(?P<tag>(?:final_?)?(?:code|query|answer|(?:{_LANGUAGE})(?:_?query)?))>(?P<body>.*?)(?P<end></(?P=tag)>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 # A comment after the last semicolon is removed with it, unless a quote shows that it may be part of a text.
@@ -89,15 +93,30 @@ def is_one_fence(text: str) -> bool:
 
 def without_fences(text: str) -> str:
     """The words of a text, with blanks in place of its code fences: positions stay the same."""
-    return FENCE.sub(lambda fence: "".join("\n" if character == "\n" else " " for character in fence[0]), text)
+    text = FENCE.sub(_blank, text)
+    return _TAG.sub(lambda tag: tag[0] if opening_of(tag["body"]) is None else _blank(tag), text)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "".join("\n" if character == "\n" else " " for character in found[0])
 
 
 def fenced(text: str) -> Iterator[Candidate]:
-    """The code fences that hold SQL: those that say so, and any others whose content begins like SQL."""
+    """The statements in code fences that say that they are SQL, or whose content begins like SQL, or else in tags."""
+    found = False
     for fence in FENCE.finditer(text):
         language = (fence["language"] or fence["beside"] or "").lower()
-        body = fence["body"]
-        query = clean_query(body)
-        if query is None or not (language in _SQL_LANGUAGES or opening_of(body) is not None or is_null_word(query)):
-            continue
-        yield Candidate(query=query, start=fence.start(), end=fence.end(), complete=bool(fence["end"]))
+        for candidate in _within(fence, is_sql=language in _SQL_LANGUAGES):
+            found = True
+            yield candidate
+    if not found:
+        for tag in _TAG.finditer(text):
+            yield from _within(tag, is_sql=False)
+
+
+def _within(fence: re.Match[str], *, is_sql: bool) -> Iterator[Candidate]:
+    for piece in pieces_of(fence["body"]):
+        query = clean_query(piece)
+        if query is not None and (is_sql or opening_of(piece) is not None or is_null_word(query)):
+            label = piece.rpartition(";")[2]
+            yield Candidate(query=query, start=fence.start(), end=fence.end(), complete=bool(fence["end"]), label=label)

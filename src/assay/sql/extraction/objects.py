@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from assay.embedded_json import json_objects
 from assay.model.decision import decision_said, is_null_word
 from assay.sql.extraction.candidate import Candidate
 from assay.sql.extraction.fences import clean_query
-from assay.sql.extraction.statements import opening_of
+from assay.sql.extraction.statements import is_statement, opening_of
 
 _NAMES = frozenset({"sql", "sqlquery", "generatedsql", "predictedsql", "finalsql", "vql", "vqlquery", "sqlstatement"})
 _LOOSE_NAMES = frozenset({"query", "finalquery", "statement", "answer", "code"})
@@ -22,8 +23,15 @@ _DEEPEST = 5
 
 
 def queries_in_json(text: str) -> tuple[list[Candidate], bool]:
-    """The queries in the JSON objects of a text, and whether one of the objects declines to give one."""
-    found: list[Candidate] = []
+    """The queries in the JSON of a text, and whether one of its objects declines to give one.
+
+    JSON: objects in the text, or a text that is one string, or a list of strings.
+    """
+    found = [
+        Candidate(query=query, start=0, end=len(text))
+        for item in _strings(text)
+        if (query := clean_query(item)) is not None and is_statement(query)
+    ]
     declined = False
     for start, end, value in json_objects(text, starts=_MOST_STARTS):
         if _declines(value):
@@ -34,6 +42,16 @@ def queries_in_json(text: str) -> tuple[list[Candidate], bool]:
             else:
                 found.append(Candidate(query=query, start=start, end=end, draft=is_draft))
     return found, declined
+
+
+def _strings(text: str) -> list[str]:
+    if not text.lstrip().startswith(('"', "[")):
+        return []
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
 
 
 def beside_json(text: str) -> str:

@@ -37,6 +37,9 @@ _REFUSES = re.compile(
 )
 _THINKING_MARK = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
 _EMPTY_FENCE = re.compile(r"```\w*\s*```")
+_BLANKS = " \t\r\n\f\v"
+_UNREADABLE = _BLANKS + "".join(filter(str.isspace, map(chr, range(0x80, 0x3001)))) + "\u200b\u2060\ufeff"
+"""Blanks around a statement that engines do not read, such as no-break spaces."""
 _MOST_OTHERS = 5
 
 
@@ -83,8 +86,10 @@ def read_text(text: str) -> Reading:
     """
     if holds_nothing(text):
         return Reading(query=None)
-    if is_null_word(text) or is_statement(text):
-        return Reading(query=without_end(text), bare=True, complete=text.rstrip().endswith(";"))
+    whole = text.strip(_UNREADABLE)
+    if is_null_word(whole) or is_statement(whole):
+        place: ExtractionPlace | None = None if whole == text.strip(_BLANKS) else "words"
+        return Reading(query=without_end(whole), place=place, bare=True, complete=whole.endswith(";"))
     answer = without_thinking(text)
     drafts = _drafts(text) if answer != text else ()
     if holds_nothing(answer):
@@ -120,7 +125,7 @@ def read_text(text: str) -> Reading:
 def _found(answer: str) -> tuple[ExtractionPlace, Sequence[Candidate]]:
     """The statements in a text that is not one, and where they are."""
     whole = answer.strip()
-    as_json = whole.startswith(("{", "["))
+    as_json = whole.startswith(("{", "[", '"'))
     if not as_json and (found := list(fenced(answer))):
         return "fence", found
     found, declined = queries_in_json(answer)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from assay.model.decision import holds_nothing
 from assay.sql.extraction.candidate import Candidate
 from assay.sql.statement_kind import statement_kind
 
@@ -37,22 +38,37 @@ _DOUBTFUL = re.compile(
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
 _TITLE_LINE = re.compile(r"\n[ \t>]*[A-Z][a-z'’]+\b")
+_NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
 _SENTENCE = re.compile(
     r"[\W_]*+(?:\d+[\W_]*+)?(?:[A-Z][A-Za-z'’]*+(?:[*_]*:|[ \t]*[.!*_]*+[ \t]*(?:\r?\n|\Z)|,?(?>[ ][a-z'’]++)++[^\w=(])"
-    r"|(?:[a-z'’]++[ ,]++){3}[a-z])"
+    r"|(?:[a-z'’]++[ ,]++){3}[a-z]|[^\W\d_a-zA-Z\u00aa-\u024f])"
 )
 """The beginning of a sentence or a heading. SQL that no parser can read must not be taken for one."""
 
 _AT_LINE_START = re.compile(rf"^[ \t>*-]*(?P<query>\(*(?:{_WITH}|SELECT\b))", re.MULTILINE | re.IGNORECASE)
-_AFTER_A_MARK = re.compile(rf"[:`\"“.!?][ \t*]*(?P<query>\(*(?:{_WITH}|SELECT\b))", re.IGNORECASE)
+_AFTER_A_MARK = re.compile(
+    rf"[:`\"'“‘„«「『.!?：。！？；，][ \t\u3000*]*(?P<query>\(*(?:{_WITH}|SELECT\b))",
+    re.IGNORECASE,
+)
 _WITHIN_A_LINE = re.compile(r"(?P<before>\w*)[ \t]+(?P<query>SELECT\b)")
+_OPERATOR = r"(?i:IN|EXISTS|ANY|ALL|SOME|AND|OR|AS|NOT|LIKE|FROM|JOIN|ON|WHEN|THEN|ELSE|BY|UNION)"
+_IN_PARENTHESES = re.compile(
+    rf"(?:\A|(?!{_OPERATOR}\b)\b\w+[ \t]+|[^\x00-\x7f])(?P<open>[(（])[ \t]*(?P<query>{_WITH}|SELECT\b)"
+)
+_OTHER_SQL = re.compile(
+    r"\b(?:SELECT|FROM|WHERE|JOIN|UNION|EXCEPT|INTERSECT|WITH|ORDER|LIMIT|INSERT|UPDATE|DELETE)\b|[=<>]"
+)
+_CLOSED_BY = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "„": "“”", "«": "»", "「": "」", "『": "』"}
 _HAS_FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
-_AFTER_END = ' \t\r\n;`"”*.'
+_AFTER_END = " \t\r\n\u3000;`\"'”’»」』)）*.。！？；"
+_STOP = re.compile("[;。；]")
 
 _MOST_STARTS = 50
 """Places in one text at which a statement is looked for."""
+_MOST_CLOSES = 8
+"""Closing quotation marks at which a quoted statement may end."""
 _MOST_CUTS = 12
 """Line ends at which a statement in prose may end."""
 _MOST_PARSED = 24
@@ -98,6 +114,26 @@ def _after_semicolons(text: str) -> Iterator[str]:
         yield text[semicolon.end() :]
 
 
+def pieces_of(text: str) -> list[str]:
+    """Each of several queries that semicolons separate, with the comments beside it; the text itself otherwise.
+
+    A comment in the line of a semicolon belongs to the query before it.
+    """
+    pieces = []
+    place = 0
+    for rest in _after_semicolons(text):
+        semicolon = len(text) - len(rest)
+        note = _NOTE_IN_LINE.match(rest)
+        end = semicolon + (note.end() if note else 0)
+        pieces.append(text[place:end])
+        place = end
+    pieces.append(text[place:])
+    queries = [piece for piece in pieces if not holds_nothing(piece)]
+    return (
+        queries if len(queries) > 1 and all(opening_of(piece) in ("query", "perhaps") for piece in queries) else [text]
+    )
+
+
 def statements_in_words(text: str) -> list[Candidate]:
     """As `statements_in`, unless the text begins with SQL that the parser cannot read: then none of it is prose."""
     found = statements_in(text)
@@ -113,6 +149,8 @@ def statements_in(text: str) -> list[Candidate]:
     letters if it has a FROM. It ends with its semicolon or backtick, or where prose follows on a new line.
     """
     parser = _Parser()
+    if (within := _in_parentheses(text, parser)) is not None:
+        return [within]
     marked = (match for pattern in (_AT_LINE_START, _AFTER_A_MARK) for match in _first(pattern, text))
     starts = {match.start("query"): True for match in marked}
     for match in _first(_WITHIN_A_LINE, text):
@@ -137,6 +175,26 @@ def statements_in(text: str) -> list[Candidate]:
     return []
 
 
+def _in_parentheses(text: str, parser: _Parser) -> Candidate | None:
+    """The statement in parentheses, if nothing else in the text looks like SQL: it is no part of another statement."""
+    match = _IN_PARENTHESES.search(text)
+    if match is None:
+        return None
+    start = match.start("query")
+    plain = _QUOTED.sub(lambda found: "x" * len(found[0]), text[start:])
+    depth = 1
+    for mark in re.finditer(r"[()（）]", plain):
+        depth += 1 if mark[0] in "(（" else -1
+        if depth == 0:
+            query = text[start : start + mark.start()].rstrip(" \t\r\n;")
+            end = start + mark.end()
+            around = f"{text[: match.start('open')]} {text[end:]}"
+            if _HAS_FROM.search(query) and not _OTHER_SQL.search(around) and parser.reads(query):
+                return Candidate(query=query, start=match.start("open"), end=end)
+            break
+    return None
+
+
 def _first(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     for _, match in zip(range(_MOST_STARTS), pattern.finditer(text), strict=False):
         yield match
@@ -158,6 +216,8 @@ class _Parser:
 
 def _statement_at(text: str, start: int, parser: _Parser, *, marked: bool) -> Candidate | None:
     """The statement that begins there; None if that is prose, or if another kind of statement follows it."""
+    if (quoted := _in_quotes(text, start, parser)) is not None:
+        return quoted
     end, complete = _end_of(text, start)
     body = text[start:end]
     in_capitals = body.lstrip("(")[:4].isupper()
@@ -179,11 +239,23 @@ def _statement_at(text: str, start: int, parser: _Parser, *, marked: bool) -> Ca
     return None
 
 
+def _in_quotes(text: str, start: int, parser: _Parser) -> Candidate | None:
+    """The statement between the quotation mark before it and the first one at which the parser can read it."""
+    closes = _CLOSED_BY.get(text[start - 1], "") if start > 0 else ""
+    if not closes:
+        return None
+    for _, close in zip(range(_MOST_CLOSES), re.finditer(rf"[{closes}](?!\w)", text[start:]), strict=False):
+        query = text[start : start + close.start()].rstrip(" \t\r\n;")
+        if (" " in query or "\n" in query) and parser.reads(query):
+            return Candidate(query=query, start=start, end=start + close.start())
+    return None
+
+
 def _cuts(body: str) -> Iterator[str]:
     """The statement as it may be meant: all of the text, or without its full stop, or without lines of prose."""
     whole = body.rstrip()
     yield whole
-    if whole.endswith("."):
+    if whole.endswith((".", "。")):
         yield whole[:-1]
     cut = len(whole)
     for _ in range(_MOST_CUTS):
@@ -206,15 +278,10 @@ def _is_prose(tail: str) -> bool:
 
 def _end_of(text: str, start: int) -> tuple[int, bool]:
     """The end of the statement that begins there, and whether a mark ends it."""
-    if start > 0 and text[start - 1] == "`":
-        line_end = text.find("\n", start)
-        close = text.rfind("`", start, len(text) if line_end < 0 else line_end)
-        if close > start:
-            return close, True
     # Quotes and comments keep their length, so that positions in the text stay the same.
     plain = _QUOTED.sub(lambda found: "x" * len(found[0]), text[start:])
-    semicolon = plain.find(";")
-    stop = len(plain) if semicolon < 0 else semicolon
+    mark = _STOP.search(plain)
+    stop = mark.start() if mark else len(plain)
     place = depth = 0
     for blank in _BLANK_LINE.finditer(plain, 0, stop):
         paragraph = plain[place : blank.start()]
@@ -223,4 +290,4 @@ def _end_of(text: str, start: int) -> tuple[int, bool]:
         is_open = depth > 0 or paragraph.rstrip().endswith(",")
         if not is_open and blank.end() < stop and not _GOES_ON.match(plain, blank.end()):
             return start + blank.start(), True
-    return start + stop, semicolon >= 0
+    return start + stop, mark is not None
