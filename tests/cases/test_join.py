@@ -120,6 +120,22 @@ def test_positions_that_are_plainly_ids_are_an_error():
         join(cases("a"), predictions("1", by_position=True))
 
 
+@given(st.permutations(range(1, 13)))
+def test_positions_that_are_all_numbers_from_1_count_from_1(numbers):
+    names = [f"q{number}" for number in range(1, 13)]
+    joined = join(cases(*names), predictions(*(str(number) for number in numbers), by_position=True))
+    answered = {one.case_id: one.query for one in joined.predictions}
+    assert answered == {f"q{number}": f"SELECT {number}" for number in numbers}
+
+
+def test_positions_from_1_that_are_the_ids_of_other_cases_are_an_error():
+    own = ("1", "2", "3")
+    joined = join(cases(*own), predictions(*own, by_position=True))
+    assert [one.case_id for one in joined.predictions] == list(own)
+    with pytest.raises(InputError, match="their keys are the cases' ids"):
+        join(cases("2", "1", "3"), predictions(*own, by_position=True))
+
+
 def test_no_predictions_at_all_leave_every_case_unanswered():
     joined = join(cases("a"), LoadedPredictions(predictions=()))
     assert joined.predictions[0].failure.kind == "unanswered"

@@ -53,11 +53,16 @@ _COUNT = st.none() | st.integers(0, 10**9)
 
 
 @given(st.lists(st.builds(TokenUsage, input=_COUNT, output=_COUNT, total=_COUNT), max_size=6))
-def test_the_tokens_in_all_are_never_fewer_than_those_in_and_out(tokens: list[TokenUsage]) -> None:
+def test_the_tokens_in_all_are_those_of_answers_that_tell_them_and_never_fewer_than_in_and_out(
+    tokens: list[TokenUsage],
+) -> None:
     usage = usage_of([Prediction(case_id=str(n), query="q", tokens=one) for n, one in enumerate(tokens)])
+    telling = [one for one in tokens if one.total is not None or None not in (one.input, one.output)]
+    assert (0 if usage is None else usage.answers_with_total) == len(telling)
     if usage is not None:
-        assert (usage.total or 0) >= (usage.input or 0) + (usage.output or 0)
-        assert usage.answers_with_total >= max(usage.answers_with_input, usage.answers_with_output)
+        assert (usage.total is None) == (not telling)
+        assert (usage.total or 0) >= sum((one.input or 0) + (one.output or 0) for one in telling)
+        assert (usage.total or 0) >= sum(one.total or 0 for one in telling)
 
 
 def _text(case: Case) -> str:

@@ -78,12 +78,13 @@ def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wante
         _check_count(questions, loaded, wanted)
         return _positions(questions, loaded)
     numbers = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
+    first = _first_number(numbers, len(questions.cases))
     ids = {case.id: place for place, case in enumerate(parts_of(questions.cases, "id"))}
     whole = set(numbers) == {str(number) for number in range(len(questions.cases))}
     if not questions.by_position and not whole and ids.keys() >= set(numbers):
-        other = next((number for number in numbers if ids[number] != int(number)), None)
+        other = next((number for number in numbers if ids[number] != int(number) - first), None)
         if other is not None:
-            beyond = int(other) >= len(questions.cases)
+            beyond = int(other) - first >= len(questions.cases)
             raise InputError(
                 f"the predictions are read by position, but their keys are the cases' ids: {other} is "
                 + (
@@ -93,7 +94,7 @@ def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wante
                 )
                 + ". Name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
             )
-    if "0" not in numbers and len(numbers) < len(questions.cases):
+    if first == 0 and "0" not in numbers and len(numbers) < len(questions.cases):
         raise InputError(
             f"the predictions are keyed by positions, {listed(numbers[:MOST_IDS])} …, and none is 0: they may count "
             "from 1, or be ids. Give the first question an answer, too, be it null, so that it is plain; or "
@@ -112,8 +113,15 @@ def _names_positions(loaded: LoadedPredictions) -> bool:
 
 def _positions(questions: LoadedCases, loaded: LoadedPredictions) -> Way:
     count = len(questions.cases)
-    numbers = [int(one.case_id) for one in parts_of(loaded.predictions, "case_id")]
-    return Way(by="position", places=[number if number < count else None for number in numbers])
+    numbers = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
+    first = _first_number(numbers, count)
+    places = [int(number) - first for number in numbers]
+    return Way(by="position", places=[place if place < count else None for place in places])
+
+
+def _first_number(numbers: Sequence[str], count: int) -> int:
+    """The number of the first case: 1 if the numbers are 1 to the number of several cases, each once, otherwise 0."""
+    return int(1 < count == len(numbers) and set(numbers) == {str(number) for number in range(1, count + 1)})
 
 
 def _check_count(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> None:

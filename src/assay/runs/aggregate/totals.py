@@ -209,7 +209,8 @@ def _time(seconds: Values) -> TimeSummary | None:
 def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
     """Tokens and cost over the answers that report them.
 
-    The tokens in all of an answer without a total, or with too small a one, are those of its input and output.
+    The tokens in all of an answer without a total, or with too small a one, are those of its input and output; without a
+    total they are known only if both are.
     """
     saying = [one for one in summaries if one.tokens is not None or one.cost_usd is not None]
     if not saying:
@@ -239,10 +240,9 @@ def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
 
 
 def _tokens_in_all(tokens: TokenUsage) -> int | None:
-    parts = [count for count in (tokens.input, tokens.output) if count is not None]
     if tokens.total is None:
-        return sum(parts) if parts else None
-    return max(tokens.total, sum(parts))
+        return None if tokens.input is None or tokens.output is None else tokens.input + tokens.output
+    return max(tokens.total, (tokens.input or 0) + (tokens.output or 0))
 
 
 def _partition(
