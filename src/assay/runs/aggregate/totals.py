@@ -209,8 +209,8 @@ def _time(seconds: Values) -> TimeSummary | None:
 def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
     """Tokens and cost over the answers that report them.
 
-    The tokens in all of an answer without a total, or with too small a one, are those of its input and output; without a
-    total they are known only if both are.
+    The tokens in all of an answer without a total, or with too small a one, are those of its input and output; without
+    a total they are known only if both are.
     """
     saying = [one for one in summaries if one.tokens is not None or one.cost_usd is not None]
     if not saying:
