@@ -70,7 +70,6 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "typographic quotes": lambda query: f"The query is “{query}”, which reads t.",
     "another script": lambda query: f"查询：\n\n{query}\n\n它返回行。",
     "no-break spaces": lambda query: f"\u00a0{query}\u00a0",
-    "byte order mark": lambda query: f"\ufeff{query}",
 }
 
 

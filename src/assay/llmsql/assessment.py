@@ -34,7 +34,7 @@ HEAD_ROWS = 5
 """How many rows of a result are kept in a run's folder."""
 SHOWN_ROWS = 1_000
 """How many rows of a result a mismatch in the package's report shows."""
-_ONE_QUERY, _NULL = b'"candidates":[]', b'"head":[[null]]'
+_CANDIDATES, _NULL = b'"candidates":[{', b'"head":[[null]]'
 """In a line of evidence. Texts cannot match: their quotes are escaped."""
 _WORTH_A_WORKER = 2_000
 """Fewer outputs than this are judged before a second worker has started."""
@@ -176,7 +176,7 @@ def _is_mere_match(run: Run, place: int) -> bool:
     if not isinstance(evidence, LazyEvidence) or evidence.line is None or score is None or score.value != 1.0:
         return False
     line = evidence.line(place)
-    return _ONE_QUERY in line and _NULL not in line
+    return _CANDIDATES not in line and _NULL not in line
 
 
 def assess(

@@ -28,6 +28,8 @@ from uuid import UUID
 from assay.errors import RunError
 from assay.model.result import Cell
 
+PACKED = (b'"type":"', b'"$":"')
+"""What compact JSON contains of each cell that JSON cannot hold as it is, in today's and in the earlier form."""
 _SAFE_INTEGER = 2**53 - 1
 
 

@@ -20,7 +20,7 @@ class PairTiming(Struct, frozen=True, kw_only=True):
     predicted_s: float
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
+class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything known about one case: what a run stores and a report shows.
 
     The executions carry no rows; the comparison carries a sample of them.

@@ -105,7 +105,7 @@ class Ambiguity(Struct, frozen=True, kw_only=True):
         return f"{self.choices:,} choices are right"
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether one answer is right, why, and how sure that is."""
 
     outcome: Outcome
@@ -133,7 +133,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return block(f"{self.outcome}: {self.reason}", told, mood=moods.get(self.outcome, "open"))
 
 
-class Score(Struct, frozen=True, kw_only=True):
+class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One metric's value for one case.
 
     ``value`` is None where there is no score, and ``failure`` says why: an absent value must not enter a mean.

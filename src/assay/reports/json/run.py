@@ -142,7 +142,7 @@ def _case(item: Evidence) -> dict[str, object]:
         "case": item.case,
         "prediction": item.prediction,
         "verdict": _verdict(item),
-        "scores": item.scores,
+        "scores": [_moved(score, "failure", score.failure) for score in item.scores],
         "comparison": comparison and _moved(comparison, "aligned", [_row(row) for row in comparison.aligned]),
         "gold_executions": [_execution(execution) for execution in item.gold_executions],
         "predicted_execution": predicted and _execution(predicted),
@@ -157,7 +157,7 @@ def _selection_case(item: Evidence) -> dict[str, object]:
         "case": item.case,
         "prediction": item.prediction,
         "verdict": _verdict(item),
-        "scores": item.scores,
+        "scores": [_moved(score, "failure", score.failure) for score in item.scores],
         "turns": item.turns,
         "cause": item.cause,
         "diagnosis": item.diagnosis and _builtins(item.diagnosis),
@@ -166,7 +166,9 @@ def _selection_case(item: Evidence) -> dict[str, object]:
 
 def _verdict(item: Evidence) -> dict[str, object]:
     # A frozenset has no order: sort it, so that reports of the same run are the same bytes.
-    return {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)}
+    verdict = item.verdict
+    fields = {name: getattr(verdict, name) for name in verdict.__struct_fields__}
+    return {**fields, "flags": sorted(verdict.flags)}
 
 
 def _execution(execution: Execution) -> object:

@@ -22,7 +22,7 @@ from assay.model import (
     Prediction,
     Row,
 )
-from assay.model.cell_json import cell_from_json, cell_to_json
+from assay.model.cell_json import PACKED, cell_from_json, cell_to_json
 from assay.model.witness import Witness
 
 _Value = TypeVar("_Value")
@@ -62,7 +62,7 @@ def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
 
 def encode_evidence(evidence: Evidence) -> bytes:
     """One line of JSON, without the line's end."""
-    if _plain(evidence, _as_they_are):
+    if _as_they_are(_cells(evidence)):
         try:
             return _encoder().encode(evidence)
         except (UnicodeEncodeError, OverflowError):  # text that is not valid Unicode, an integer beyond 64 bits
@@ -76,13 +76,8 @@ def _as_they_are(cells: list[Cell]) -> bool:
     return kinds <= _PLAIN or (kinds <= _NUMERIC and all(isfinite(cell) for cell in cells if type(cell) is float))
 
 
-def _as_they_were(cells: list[Cell]) -> bool:
-    """Whether no cell was packed."""
-    return dict not in set(map(type, cells))
-
-
-def _plain(evidence: Evidence, test: Callable[[list[Cell]], bool]) -> bool:
-    """Whether all cells of the sample pass the test."""
+def _cells(evidence: Evidence) -> list[Cell]:
+    """All cells of the sample."""
     cells: list[Cell] = []
     for line in evidence.comparison.aligned if evidence.comparison is not None else ():
         cells += line.gold or ()
@@ -94,7 +89,7 @@ def _plain(evidence: Evidence, test: Callable[[list[Cell]], bool]) -> bool:
         for rows in _witness_rows(evidence.refutation.witness):
             for row in rows:
                 cells += row
-    return test(cells)
+    return cells
 
 
 def _witness_rows(witness: Witness | None) -> Iterable[Iterable[Row]]:
@@ -111,12 +106,12 @@ def _executions(evidence: Evidence) -> tuple[Execution, ...]:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
-    return _unpacked(decode_value(of_today(line), Evidence))
+    return _unpacked(line, decode_value(of_today(line), Evidence))
 
 
-def _unpacked(evidence: Evidence) -> Evidence:
+def _unpacked(line: bytes, evidence: Evidence) -> Evidence:
     """With the cells as they were: most lines have none that JSON could not hold."""
-    if _plain(evidence, _as_they_were):
+    if not any(mark in line for mark in PACKED):
         return evidence
     return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
 
@@ -143,7 +138,7 @@ def _findings() -> type[msgspec.Struct]:
 def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
     """As `decode_evidence`, with the case and the prediction given: not reading them saves half the work."""
     found = decode_value(of_today(line), _findings())
-    return _unpacked(Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found)))
+    return _unpacked(line, Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found)))
 
 
 def encode_value(value: object) -> bytes:
