@@ -8,6 +8,7 @@ and cells that JSON cannot hold, selections of SDMX data, and LLMSQL.
 from __future__ import annotations
 
 import shutil
+from hashlib import blake2b
 from pathlib import Path
 
 import duckdb
@@ -20,7 +21,7 @@ from assay.runs.aggregate.selections import selection_totals
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.metric_infos import info_of
 from assay.runs.querying import answered, named_runs
-from assay.runs.store.codec import decode_evidence, encode_evidence
+from assay.runs.store.codec import decode_evidence, encode_evidence, identity_without_origin
 
 FOLDER = Path(__file__).parent / "written_by_0_1_0"
 RUNS = sorted(path.name for path in FOLDER.iterdir())
@@ -55,6 +56,25 @@ def test_the_numbers_of_an_earlier_run_follow_from_its_cases(name: str) -> None:
 def test_the_evidence_of_an_earlier_run_is_written_and_read_again(name: str) -> None:
     for evidence in assay.load_run(FOLDER / name).evidence:
         assert decode_evidence(encode_evidence(evidence)) == evidence
+
+
+IDENTITIES = {
+    "llmsql": "ac50c398bf298abc21494151",
+    "queries": "4436453bd9db17479dcaaa85",
+    "repeats": "badddb30950ff4cd7326b06e",
+    "selections": "0765cf45b6a1907697fa3c04",
+    "turns": "5c73272eea5fa66ec38ed1cb",
+}
+"""A hash of what identifies the cases and answers of each run, as the version computed it that wrote the run."""
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_case_and_its_answer_are_identified_as_before(name: str) -> None:
+    """Otherwise the same command would judge every case of an earlier run once more."""
+    found = blake2b(digest_size=12)
+    for item in assay.load_run(FOLDER / name).evidence:
+        found.update(identity_without_origin(item.case) + identity_without_origin(item.prediction))
+    assert found.hexdigest() == IDENTITIES[name]
 
 
 @pytest.mark.parametrize("name", RUNS)
