@@ -38,7 +38,7 @@ _REFUSES = re.compile(
 _THINKING_MARK = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
 _EMPTY_FENCE = re.compile(r"```\w*\s*```")
 _BLANKS = " \t\r\n\f\v"
-_UNREADABLE = _BLANKS + "".join(filter(str.isspace, map(chr, range(0x80, 0x3001)))) + "\u200b\u2060"
+_UNREADABLE = f"{_BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u2060\u3000"
 """Blanks around a statement that engines do not read, such as no-break spaces."""
 _MOST_OTHERS = 5
 
