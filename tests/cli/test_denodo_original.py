@@ -266,5 +266,5 @@ def test_a_newer_server_is_judged_question_by_question(workbook: Path, tmp_path:
     failures = {row["Question"]: row["Failure"] for row in sheet(tmp_path / "out.xlsx", "Details")}
     assert "No relevant tables were found" in failures[QUESTIONS[0]]
     assert "403: Access denied" in failures[QUESTIONS[1]]
-    assert "no JSON" in failures[QUESTIONS[3]]
+    assert "not JSON" in failures[QUESTIONS[3]]
     assert "Highest in which currency" in failures[QUESTIONS[7]]

@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from assay.errors import RunError
 from assay.kept import read_at
@@ -33,6 +35,7 @@ REPEAT_COLUMN = "repeat"
 """The column with the number of a row's answer, from 1; in results.parquet only if the run asked more than once."""
 MOST_CHARACTERS = 500_000
 """The limit for a text in a table: longer texts are cut there, and say so. The journal has the whole text."""
+_CUT_END = f" characters, all of them in {journal.NAME}]"
 _LEAST_READ_BYTES = 1024 * 1024
 """DuckDB reads JSON in portions of twice its longest line, or of twice this."""
 _PORTION_BYTES = 4 * 1024 * 1024
@@ -62,9 +65,9 @@ _EVIDENCE: Final = f"""STRUCT(
 
 def _text(value: str) -> str:
     """A text as a table has it: cut, and without the zero character, which few readers of Parquet expect."""
-    cut = f"""left({value}, {MOST_CHARACTERS}) || '… [cut: ' || format('{{:,}}', length({value}))
-        || ' characters, all of them in {journal.NAME}]'"""
-    return f"replace(CASE WHEN length({value}) > {MOST_CHARACTERS} THEN {cut} ELSE {value} END, chr(0), chr(65533))"
+    cut = f"left({value}, {MOST_CHARACTERS}) || '… [cut: ' || format('{{:,}}', length({value})) || '{_CUT_END}'"
+    is_long = f"length({value}) > {MOST_CHARACTERS} AND NOT ends_with({value}, '{_CUT_END}')"
+    return f"replace(CASE WHEN {is_long} THEN {cut} ELSE {value} END, chr(0), chr(65533))"
 
 
 def _time(name: str) -> str:
@@ -183,7 +186,6 @@ def _portions(path: Path, order: Sequence[str] | None, folder: Path) -> tuple[li
             if line.endswith(b"\n"):
                 digest = journal.digest_of_line(line)
                 starts[digest], lengths[digest] = start, len(line)
-                longest = max(longest, len(line))
             start += len(line)
         wanted = iter(starts if order is None else [digest for digest in order if digest in starts])
         for number in count():
@@ -191,8 +193,12 @@ def _portions(path: Path, order: Sequence[str] | None, folder: Path) -> tuple[li
             size = 0
             with portion.open("wb") as copy:
                 for digest in wanted:
-                    copy.write(read_at(file.fileno(), starts[digest], lengths[digest]))
-                    size += lengths[digest]
+                    line = read_at(file.fileno(), starts[digest], lengths[digest])
+                    if len(line) > _PORTION_BYTES:
+                        with suppress(msgspec.DecodeError):  # DuckDB will say that it is damaged
+                            line = msgspec.json.encode(_with_cut_texts(msgspec.json.decode(line))) + b"\n"
+                    longest = max(longest, len(line))
+                    size += copy.write(line)
                     if size >= _PORTION_BYTES:
                         break
             if size or not number:
@@ -200,6 +206,17 @@ def _portions(path: Path, order: Sequence[str] | None, folder: Path) -> tuple[li
             if size < _PORTION_BYTES:
                 return [_quoted(str(portion)) for portion in portions], longest
     raise AssertionError("the loop ends with the last portion")
+
+
+def _with_cut_texts(value: Any) -> Any:
+    """A value from JSON, its texts cut as in the table: DuckDB takes many times the memory of its longest line."""
+    if isinstance(value, dict):
+        return {name: _with_cut_texts(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return list(map(_with_cut_texts, value))
+    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+        return f"{value[:MOST_CHARACTERS]}… [cut: {len(value):,}{_CUT_END}"
+    return value
 
 
 def _find_damage(path: Path) -> None:
