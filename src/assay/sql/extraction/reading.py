@@ -21,7 +21,7 @@ from assay.sql.extraction.fences import (
     without_thinking,
 )
 from assay.sql.extraction.objects import beside_json, queries_in_json
-from assay.sql.extraction.statements import is_statement, opening_of, statements_in, statements_in_words
+from assay.sql.extraction.statements import is_statement, opening_of
 
 _REFUSES = re.compile(
     r"\b(?:I|we)(?: am|'m|’m| are|'re|’re)?(?: sorry[,.]?(?: but)? I)? ?"
@@ -110,7 +110,7 @@ def read_text(text: str) -> Reading:
     words = _EMPTY_FENCE.sub("", f"{answer[: chosen.start].strip().rstrip('`')}\n{after}").strip()
     if not is_null_word(chosen.query) and refuses(without_fences(words)):
         return Reading(query=None, words=answer.strip())
-    rest = statements_in(without_fences(answer)) if place == "fence" else ()
+    rest = _in_words(without_fences(answer)) if place == "fence" else ()
     others = (*drafts, *(candidate.query for candidate in (*found, *rest)))
     return Reading(
         query=clean_query(chosen.query) if place != "words" else without_end(chosen.query),
@@ -136,13 +136,21 @@ def _found(answer: str) -> tuple[ExtractionPlace, Sequence[Candidate]]:
     bare = whole.strip("`").strip().removeprefix("sql").strip()
     if is_null_word(bare):
         return "fence" if bare != whole else "words", [Candidate(query=bare, start=0, end=len(answer))]
+    from assay.sql.extraction.prose import statements_in_words
+
     return "words", statements_in_words(without_fences(answer))
+
+
+def _in_words(text: str) -> Sequence[Candidate]:
+    from assay.sql.extraction.prose import statements_in  # most texts are statements: its patterns take long to compile
+
+    return statements_in(text)
 
 
 def _drafts(text: str) -> tuple[str, ...]:
     """The statements in a model's thinking."""
     thoughts = _THINKING_MARK.sub(" ", thinking_in(text))
-    found = list(fenced(thoughts)) or statements_in(thoughts)
+    found = list(fenced(thoughts)) or _in_words(thoughts)
     return tuple(dict.fromkeys(candidate.query for candidate in found))[:_MOST_OTHERS]
 
 

@@ -1,0 +1,187 @@
+"""Find statements in prose: where one begins, and where it ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.sql.extraction.candidate import Candidate
+from assay.sql.extraction.statements import GOES_ON, NOTES, QUOTED, WITH, Parser, opening_of
+
+_TITLE_LINE = re.compile(r"\n[ \t>]*[A-Z][a-z'’]+\b")
+_SENTENCE = re.compile(
+    r"[\W_]*+(?:\d+[\W_]*+)?(?:[A-Z][A-Za-z'’]*+(?:[*_]*:|[ \t]*[.!*_]*+[ \t]*(?:\r?\n|\Z)|,?(?>[ ][a-z'’]++)++[^\w=(])"
+    r"|(?:[a-z'’]++[ ,]++){3}[a-z]|[^\W\d_a-zA-Z\u00aa-\u024f])"
+)
+"""The beginning of a sentence or a heading. SQL that no parser can read must not be taken for one."""
+
+_AT_LINE_START = re.compile(rf"^[ \t>*-]*(?P<query>\(*(?:{WITH}|SELECT\b))", re.MULTILINE | re.IGNORECASE)
+_AFTER_A_MARK = re.compile(
+    rf"[:`\"'“‘„«「『.!?：。！？；，][ \t\u3000*]*(?P<query>\(*(?:{WITH}|SELECT\b))",
+    re.IGNORECASE,
+)
+_WITHIN_A_LINE = re.compile(r"(?P<before>\w*)[ \t]+(?P<query>SELECT\b)")
+_OPERATOR = r"(?i:IN|EXISTS|ANY|ALL|SOME|AND|OR|AS|NOT|LIKE|FROM|JOIN|ON|WHEN|THEN|ELSE|BY|UNION)"
+_IN_PARENTHESES = re.compile(
+    rf"(?:\A|(?!{_OPERATOR}\b)\b\w+[ \t]+|[^\x00-\x7f])(?P<open>[(（])[ \t]*(?P<query>{WITH}|SELECT\b)"
+)
+_OTHER_SQL = re.compile(
+    r"\b(?:SELECT|FROM|WHERE|JOIN|UNION|EXCEPT|INTERSECT|WITH|ORDER|LIMIT|INSERT|UPDATE|DELETE)\b|[=<>]"
+)
+_CLOSED_BY = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "„": "“”", "«": "»", "「": "」", "『": "』"}
+_HAS_FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
+_BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
+_AFTER_END = " \t\r\n\u3000;`\"'”’»」』)）*.。！？；"
+_STOP = re.compile("[;。；]")
+
+_MOST_STARTS = 50
+"""Places in one text at which a statement is looked for."""
+_MOST_CLOSES = 8
+"""Closing quotation marks at which a quoted statement may end."""
+_MOST_CUTS = 12
+"""Line ends at which a statement in prose may end."""
+
+
+def statements_in_words(text: str) -> list[Candidate]:
+    """As `statements_in`, unless the text begins with SQL that the parser cannot read: then none of it is prose."""
+    found = statements_in(text)
+    opening = opening_of(text)
+    begins_elsewhere = bool(found) and NOTES.sub("", text[: found[0].start]).strip(" (") != ""
+    return [] if opening == "command" or (opening == "query" and begins_elsewhere) else found
+
+
+def statements_in(text: str) -> list[Candidate]:
+    """The statements in prose, in their order.
+
+    One begins at the start of a line, after a colon, a quotation mark or the end of a sentence, or anywhere in capital
+    letters if it has a FROM. It ends with its semicolon or backtick, or where prose follows on a new line.
+    """
+    parser = Parser()
+    if (within := _in_parentheses(text, parser)) is not None:
+        return [within]
+    marked = (match for pattern in (_AT_LINE_START, _AFTER_A_MARK) for match in _first(pattern, text))
+    starts = {match.start("query"): True for match in marked}
+    for match in _first(_WITHIN_A_LINE, text):
+        if opening_of(f"{match['before']} ") is None:
+            starts.setdefault(match.start("query"), False)
+    ordered = sorted(starts)[:_MOST_STARTS]
+    # "Select the customers …" is usually advice in prose; "SELECT 1" and "select 1" are queries.
+    for title_case in (False, True):
+        found: list[Candidate] = []
+        for start in ordered:
+            word = text[start : start + 8].lstrip("(")
+            if (word[:1].isupper() and word[1:2].islower()) is not title_case or (found and start < found[-1].end):
+                continue
+            before = text[found[-1].end if found else 0 : start].strip()
+            if before.endswith(";") and not (found and before == ";"):
+                continue  # what precedes it is another kind of statement
+            candidate = _statement_at(text, start, parser, marked=starts[start])
+            if candidate is not None:
+                found.append(candidate)
+        if found:
+            return found
+    return []
+
+
+def _in_parentheses(text: str, parser: Parser) -> Candidate | None:
+    """The statement in parentheses, if nothing else in the text looks like SQL: it is no part of another statement."""
+    match = _IN_PARENTHESES.search(text)
+    if match is None:
+        return None
+    start = match.start("query")
+    plain = QUOTED.sub(lambda found: "x" * len(found[0]), text[start:])
+    depth = 1
+    for mark in re.finditer(r"[()（）]", plain):
+        depth += 1 if mark[0] in "(（" else -1
+        if depth == 0:
+            query = text[start : start + mark.start()].rstrip(" \t\r\n;")
+            end = start + mark.end()
+            around = f"{text[: match.start('open')]} {text[end:]}"
+            if _HAS_FROM.search(query) and not _OTHER_SQL.search(around) and parser.reads(query):
+                return Candidate(query=query, start=match.start("open"), end=end)
+            break
+    return None
+
+
+def _first(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    for _, match in zip(range(_MOST_STARTS), pattern.finditer(text), strict=False):
+        yield match
+
+
+def _statement_at(text: str, start: int, parser: Parser, *, marked: bool) -> Candidate | None:
+    """The statement that begins there; None if that is prose, or if another kind of statement follows it."""
+    if (quoted := _in_quotes(text, start, parser)) is not None:
+        return quoted
+    end, complete = _end_of(text, start)
+    body = text[start:end]
+    in_capitals = body.lstrip("(")[:4].isupper()
+    for place, query in enumerate(_cuts(body)):
+        if not (_HAS_FROM.search(query) or (marked and in_capitals)):
+            return None
+        # The parser may not know what an engine does: capital letters in one paragraph are SQL, too.
+        known = (
+            place == 0 and marked and in_capitals and query[-1] != "." and " FROM " in f" {' '.join(query.split())} "
+        )
+        if not parser.reads(query) and not (known and not _TITLE_LINE.search(query)):
+            continue
+        stop = start + len(query)
+        return (
+            Candidate(query=query, start=start, end=stop, complete=complete or stop < end)
+            if _is_prose(text[stop:])
+            else None
+        )
+    return None
+
+
+def _in_quotes(text: str, start: int, parser: Parser) -> Candidate | None:
+    """The statement between the quotation mark before it and the first one at which the parser can read it."""
+    closes = _CLOSED_BY.get(text[start - 1], "") if start > 0 else ""
+    if not closes:
+        return None
+    for _, close in zip(range(_MOST_CLOSES), re.finditer(rf"[{closes}](?!\w)", text[start:]), strict=False):
+        query = text[start : start + close.start()].rstrip(" \t\r\n;")
+        if (" " in query or "\n" in query) and parser.reads(query):
+            return Candidate(query=query, start=start, end=start + close.start())
+    return None
+
+
+def _cuts(body: str) -> Iterator[str]:
+    """The statement as it may be meant: all of the text, or without its full stop, or without lines of prose."""
+    whole = body.rstrip()
+    yield whole
+    if whole.endswith((".", "。")):
+        yield whole[:-1]
+    cut = len(whole)
+    for _ in range(_MOST_CUTS):
+        cut = whole.rfind("\n", 0, cut)
+        if cut < 0:
+            return
+        if _is_prose(whole[cut:]):
+            yield whole[:cut].rstrip()
+
+
+def _is_prose(tail: str) -> bool:
+    """Whether what follows a statement is no part of it and no further statement."""
+    tail = tail.lstrip(_AFTER_END)
+    if (notes := NOTES.match(tail)) is not None:
+        tail = tail[notes.end() :]
+    if not re.search(r"\w", tail) or opening_of(tail) == "query":  # a further query is a candidate of its own
+        return True
+    return not GOES_ON.match(tail) and opening_of(tail) != "command" and _SENTENCE.match(tail) is not None
+
+
+def _end_of(text: str, start: int) -> tuple[int, bool]:
+    """The end of the statement that begins there, and whether a mark ends it."""
+    # Quotes and comments keep their length, so that positions in the text stay the same.
+    plain = QUOTED.sub(lambda found: "x" * len(found[0]), text[start:])
+    mark = _STOP.search(plain)
+    stop = mark.start() if mark else len(plain)
+    place = depth = 0
+    for blank in _BLANK_LINE.finditer(plain, 0, stop):
+        paragraph = plain[place : blank.start()]
+        depth += paragraph.count("(") - paragraph.count(")")
+        place = blank.end()
+        is_open = depth > 0 or paragraph.rstrip().endswith(",")
+        if not is_open and blank.end() < stop and not GOES_ON.match(plain, blank.end()):
+            return start + blank.start(), True
+    return start + stop, mark is not None
