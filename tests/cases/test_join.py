@@ -128,6 +128,11 @@ def test_positions_that_are_all_numbers_from_1_count_from_1(numbers):
     assert answered == {f"q{number}": f"SELECT {number}" for number in numbers}
 
 
+def test_positions_without_0_that_go_beyond_the_cases_are_an_error():
+    with pytest.raises(InputError, match="they may count from 1"):
+        join(cases("a", "b", "c"), predictions("1", "2", "3", "4", by_position=True))
+
+
 def test_positions_from_1_that_are_the_ids_of_other_cases_are_an_error():
     own = ("1", "2", "3")
     joined = join(cases(*own), predictions(*own, by_position=True))

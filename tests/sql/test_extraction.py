@@ -69,6 +69,11 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "tags for the answer": lambda query: f"<answer>\n{query}\n</answer>",
     "typographic quotes": lambda query: f"The query is “{query}”, which reads t.",
     "another script": lambda query: f"查询：\n\n{query}\n\n它返回行。",
+    "bold": lambda query: f"The query is **{query}**",
+    "tokens at the end": lambda query: f"{query}<|im_end|></s>",
+    "tags in brackets": lambda query: f"[SQL]{query}[/SQL]",
+    "a block of Python": lambda query: f"```python\nimport sqlite3\n```\n```sql\n{query}\n```",
+    "output": lambda query: f"```sql\n{query}\n```\nwhich prints\n```\nShow | 5\n```",
     "no-break spaces": lambda query: f"\u00a0{query}\u00a0",
 }
 
@@ -134,6 +139,73 @@ def test_a_statement_and_an_answer_without_one_stay_as_they_are(text: str) -> No
     assert extracted(prediction) is prediction
 
 
+NASTY = (
+    "$$it's;$$",
+    "';'",
+    "'```'",
+    '\'{"sql": "SELECT 1;"}\'',
+    "';\nThis is it'",
+    "'<sql>SELECT 1</sql>'",
+    r"E'\'; SELECT 1; --'",
+)
+UNKNOWN = ("{}", "CAST(b AS BIG INT) = 1 AND c <> {}", "x AND NOT ARRAY[{}] @> ARRAY['c']", "[it's;] <> {}", "b !~ {}")
+"""Conditions, some of which no parser knows."""
+
+
+@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("condition", UNKNOWN)
+@pytest.mark.parametrize("around", ["SELECT a FROM t WHERE {}", 'SELECT a -- {{"sql": "SELECT 1"}};\nFROM t WHERE {}'])
+def test_what_stands_in_texts_names_and_comments_of_a_statement_changes_nothing(
+    text: str, condition: str, around: str
+) -> None:
+    prediction = Prediction(case_id="1", query=around.format(condition.format(text)))
+    assert extracted(prediction) is prediction
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "title FROM u UNION SELECT a FROM t",
+        "a FROM t\nEXCEPT\nSELECT a FROM t",
+        "WIHT x AS (SELECT a FROM t) SELECT a FROM x",
+        "INSRT INTO x SELECT a FROM t",
+        "CRATE VIEW x AS SELECT a FROM t",
+        "SUMMARIZE SELECT a FROM t",
+        "HELP 'SELECT a FROM t'",
+        "Here: UPDATE t SET a = 1; then SELECT a FROM t",
+        "I must decline. `SELECT a FROM t`",
+        "No query can answer this. The nearest is:\n```sql\nSELECT a FROM t\n```",
+        "I do not know the answer. SELECT a FROM t",
+        '{"error": "cannot answer", "sql": "SELECT a FROM t"}',
+        "Could you tell me whether you want `SELECT a FROM t`?",
+        "```python\nimport sqlite3\ncursor.execute('SELECT a FROM t')\n```",
+    ],
+)
+def test_no_query_is_made_of_a_part_of_another_statement_a_refusal_or_a_question(text: str) -> None:
+    found = read_text(text)
+    assert found.query in (None, text)
+    assert found.place is None
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Neither of these is the final query:",
+        "There is no final query yet:",
+        "Almost final:",
+        "Unlike the final query below, this lacks a condition:",
+        "To list players of the final:",
+        "The final column is the name:",
+        "Finally, we add the filter:",
+        "Query of the draft table:",
+        "Players of the NBA draft:",
+    ],
+)
+def test_words_that_only_mention_a_final_or_a_draft_do_not_mark_one(label: str) -> None:
+    text = f"{label}\n```sql\nSELECT a FROM t\n```\nAnd:\n```sql\nSELECT b FROM t\n```"
+    assert read_text(text).query != "SELECT a FROM t"
+
+
 @pytest.mark.parametrize("decision", ["decline", "clarify"])
 def test_what_stands_beside_a_refusal_is_not_made_a_query(decision: str) -> None:
     prediction = Prediction(case_id="1", query="```sql\nSELECT a FROM t\n```", decision=decision)  # type: ignore[arg-type]
@@ -184,7 +256,7 @@ IN_A_SENTENCE = {
     "parentheses": "The query ({}) returns the rows.",
     "full-width": "查询：{}。",
     "full-width parentheses": "这个查询（{}）返回行。",
-    "corner brackets": "查询是「{}」，它返回行。",
+    "corner brackets": "クエリは「{}」です。",
 }
 
 

@@ -94,7 +94,7 @@ def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wante
                 )
                 + ". Name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
             )
-    if first == 0 and "0" not in numbers and len(numbers) < len(questions.cases):
+    if first == 0 and "0" not in numbers and len(questions.cases) > 1:
         raise InputError(
             f"the predictions are keyed by positions, {listed(numbers[:MOST_IDS])} …, and none is 0: they may count "
             "from 1, or be ids. Give the first question an answer, too, be it null, so that it is plain; or "

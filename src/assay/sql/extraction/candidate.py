@@ -7,11 +7,20 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-_FINAL = re.compile(r"\b(?:final(?:ly|i[sz]ed)?|corrected|revised)\b", re.IGNORECASE)
-_DRAFT = re.compile(r"\b(?:draft|first (?:attempt|try|version)|initial|preliminary)\b", re.IGNORECASE)
+_THING = r"(?:\s+(?:SQL|VQL|query|statement|answer|version|code|one|solution|result|form|attempt|try))+"
+_FINAL = re.compile(
+    rf"\b(?:final|finali[sz]ed|corrected|revised){_THING}\b"
+    r"|\A\W*(?:(?:so|and|now|then|the)\s+)*(?:final(?:ly|i[sz]ed)?|corrected|revised)\W*\Z",
+    re.IGNORECASE,
+)
+_DRAFT = re.compile(
+    rf"\b(?:draft|first|initial|preliminary){_THING}\b|\b(?:a|my|first|rough|initial)\s+draft\b"
+    r"|\A\W*(?:(?:the|so)\s+)*(?:draft|initial|preliminary)\W*\Z",
+    re.IGNORECASE,
+)
 _NEGATED = re.compile(
-    r"\b(?:not|never|no longer|\w+n['’]t)\s+(?:[\w'’]+\s+){0,3}?"
-    rf"(?:(?P<final>{_FINAL.pattern})|{_DRAFT.pattern})",
+    r"\b(?:not|never|no|neither|nor|nearly|almost|far\s+from|unlike|before|until|to|ne|nicht|keine?|\w+n['’]t)\s+"
+    rf"(?:[\w'’]+\s+){{0,4}}?(?:(?P<final>{_FINAL.pattern}|final\b)|{_DRAFT.pattern})",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -46,8 +55,8 @@ def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
         if number == 0 or candidate.start != found[number - 1].start:
             before = _sentence_before(text[place : candidate.start])
         place = candidate.end
-        beside = _marks(f"{_first_comment(candidate.query)} {candidate.label}")
-        is_draft, is_final = beside if any(beside) else _marks(before)
+        labels = map(_marks, (_first_comment(candidate.query), candidate.label, before))
+        is_draft, is_final = next(filter(any, labels), (False, False))
         key = " ".join(candidate.query.split()).rstrip("; ")
         first.setdefault(key, candidate)
         if not (is_draft or candidate.draft):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from assay.model.decision import holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
-from assay.sql.extraction.statements import opening_of, pieces_of
+from assay.sql.extraction.statements import Parser, opening_of, pieces_of
 
 _SQL_LANGUAGES = (
     "postgresql",
@@ -26,9 +26,28 @@ _SQL_LANGUAGES = (
     "vql",
     "sql",
 )
+_OTHER_LANGUAGES = frozenset(
+    {
+        "python",
+        "py",
+        "bash",
+        "sh",
+        "shell",
+        "zsh",
+        "powershell",
+        "javascript",
+        "js",
+        "typescript",
+        "ts",
+        "java",
+        "scala",
+    }
+    | {"kotlin", "r", "go", "rust", "c", "cpp", "csharp", "ruby", "php", "html", "xml", "yaml", "toml", "ini", "csv"}
+    | {"diff", "markdown", "md", "mermaid", "output"}
+)
 _LANGUAGE = "|".join(_SQL_LANGUAGES)
 _CLEANED_FENCE = re.compile(
-    r"```(?:[ \t]*(?:\w+[ \t]*)?\r?\n|(?:sql|vql)\b)?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE
+    r"```(?:[ \t]*(?:(?P<language>\w+)[ \t]*)?\r?\n|(?:sql|vql)\b)?(?P<body>.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE
 )
 FENCE = re.compile(
     rf"(?P<mark>`{{3,}}+|~{{3,}}+)(?:[ \t]*(?P<language>[\w+-]*)[ \t]*\r?\n|(?P<beside>{_LANGUAGE})\b)?"
@@ -36,7 +55,8 @@ FENCE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _TAG = re.compile(
-    rf"<(?P<tag>(?:final_?)?(?:code|query|answer|(?:{_LANGUAGE})(?:_?query)?))>(?P<body>.*?)(?P<end></(?P=tag)>|\Z)",
+    rf"[<\[](?P<tag>(?:final_?)?(?:code|query|answer|(?:{_LANGUAGE})(?:_?query)?))[>\]]"
+    r"(?P<body>.*?)(?P<end>[<\[]/(?P=tag)[>\]]|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 # A comment after the last semicolon is removed with it, unless a quote shows that it may be part of a text.
@@ -54,7 +74,9 @@ def clean_query(text: str | None) -> str | None:
     if text is None:
         return None
     if "```" in text:
-        text = next((body for body in _CLEANED_FENCE.findall(text) if body.strip()), "")
+        fences = [fence for fence in _CLEANED_FENCE.finditer(text) if fence["body"].strip()]
+        queries = [fence["body"] for fence in fences if (fence["language"] or "").lower() not in _OTHER_LANGUAGES]
+        text = queries[0] if queries else text if fences else ""
     if holds_nothing(text):
         return None
     return without_end(text) or None
@@ -106,7 +128,7 @@ def fenced(text: str) -> Iterator[Candidate]:
     found = False
     for fence in FENCE.finditer(text):
         language = (fence["language"] or fence["beside"] or "").lower()
-        for candidate in _within(fence, is_sql=language in _SQL_LANGUAGES):
+        for candidate in _within(fence, is_sql=language in _SQL_LANGUAGES) if language not in _OTHER_LANGUAGES else ():
             found = True
             yield candidate
     if not found:
@@ -117,6 +139,11 @@ def fenced(text: str) -> Iterator[Candidate]:
 def _within(fence: re.Match[str], *, is_sql: bool) -> Iterator[Candidate]:
     for piece in pieces_of(fence["body"]):
         query = clean_query(piece)
-        if query is not None and (is_sql or opening_of(piece) is not None or is_null_word(query)):
-            label = piece.rpartition(";")[2]
+        if query is not None and (is_sql or is_null_word(query) or _begins_like_sql(query)):
+            label = piece.rpartition(";")[2] if ";" in piece else ""
             yield Candidate(query=query, start=fence.start(), end=fence.end(), complete=bool(fence["end"]), label=label)
+
+
+def _begins_like_sql(query: str) -> bool:
+    opening = opening_of(query)
+    return opening in ("query", "command") or (opening is not None and Parser().reads(query))

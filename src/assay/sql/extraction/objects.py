@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.embedded_json import json_objects
-from assay.model.decision import decision_said, is_null_word
+from assay.model.decision import decision_said, holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
 from assay.sql.extraction.fences import clean_query
 from assay.sql.extraction.statements import is_statement, opening_of
@@ -18,6 +18,7 @@ _LOOSE_NAMES = frozenset({"query", "finalquery", "statement", "answer", "code"})
 _DRAFT_NAMES = frozenset({"draftsql", "draftquery", "draft", "initialsql", "initialquery"})
 _ANSWERABLE = frozenset({"answerable", "isanswerable", "feasible", "isfeasible"})
 _DECISIONS = frozenset({"decision", "action", "abstain", "abstained", "decline", "declined", "refuse", "refused"})
+_ERRORS = frozenset({"error", "errormessage"})
 _MOST_STARTS = 50
 _DEEPEST = 5
 
@@ -64,6 +65,8 @@ def beside_json(text: str) -> str:
 def _declines(value: Mapping[str, Any]) -> bool:
     for name, item in value.items():
         key = _plain(name)
+        if key in _ERRORS and isinstance(item, str) and not (holds_nothing(item) or is_null_word(item)):
+            return True
         if key in _ANSWERABLE and (str(item).lower() in ("no", "false") or decision_said(str(item)) == "decline"):
             return True
         if key in _DECISIONS and decision_said(item) in ("decline", "clarify"):

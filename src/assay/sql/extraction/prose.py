@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from assay.sql.extraction.candidate import Candidate
-from assay.sql.extraction.statements import GOES_ON, NOTES, QUOTED, WITH, Parser, opening_of
+from assay.sql.extraction.statements import GOES_ON, NOTES, WITH, Parser, masked, opening_of
 
 _TITLE_LINE = re.compile(r"\n[ \t>]*[A-Z][a-z'’]+\b")
 _SENTENCE = re.compile(
@@ -17,7 +17,7 @@ _SENTENCE = re.compile(
 
 _AT_LINE_START = re.compile(rf"^[ \t>*-]*(?P<query>\(*(?:{WITH}|SELECT\b))", re.MULTILINE | re.IGNORECASE)
 _AFTER_A_MARK = re.compile(
-    rf"[:`\"'“‘„«「『.!?：。！？；，][ \t\u3000*]*(?P<query>\(*(?:{WITH}|SELECT\b))",
+    rf"(?:[:`\"'“‘„«「『.!?：。！？；，]|\*\*)[ \t\u3000*]*(?P<query>\(*(?:{WITH}|SELECT\b))",
     re.IGNORECASE,
 )
 _WITHIN_A_LINE = re.compile(r"(?P<before>\w*)[ \t]+(?P<query>SELECT\b)")
@@ -28,8 +28,22 @@ _IN_PARENTHESES = re.compile(
 _OTHER_SQL = re.compile(
     r"\b(?:SELECT|FROM|WHERE|JOIN|UNION|EXCEPT|INTERSECT|WITH|ORDER|LIMIT|INSERT|UPDATE|DELETE)\b|[=<>]"
 )
-_CLOSED_BY = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "„": "“”", "«": "»", "「": "」", "『": "』"}
+_COMMAND_WITHIN = re.compile(
+    r"\b(?:INSERT\s+INTO|UPDATE\s+\S+\s+SET|DELETE\s+FROM|ALTER\s+TABLE|(?:DROP|CREATE)\s+(?:\w+\s+)*?(?:TABLE|VIEW))\b"
+)
+_DANGLING = re.compile(
+    r"(?:\b(?:UNION|ALL|EXCEPT|INTERSECT|MINUS|AS|IN|EXISTS|INTO\s+\S+|VIEW\s+\S+)|\bSELECT\b[^.:;!?]*[(,=])\s*\Z"
+)
+"""The end of a statement that goes on."""
+_SQL_WORD = re.compile(r"\b(?:SELECT|FROM|WHERE|JOIN|UNION|EXCEPT|INTERSECT|INTO|TABLE|VIEW|VALUES|SET|AS|ON|HAVING)\b")
+_SENTENCE_BREAK = re.compile(r"[.:!?`：。！？](?:\s|\Z)|[\"“”]|\n[ \t]*\n")
+_ASKED = re.compile(r"[`\"'”’»」)*]*\s?[?？]")
+"""What follows a statement that is asked about."""
+_CLOSED_BY = {"`": r"`(?!\w)", '"': r"\"(?!\w)", "'": r"'(?!\w)", "**": r"\*\*", "“": "”", "‘": "’", "„": "[“”]"}
+_CLOSED_BY |= {"«": "»", "「": "」", "『": "』"}
+"""Marks round a statement, with the patterns of the marks that close them."""
 _HAS_FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
+_FULL_STOP = re.compile(r"\.(?=[ \t]+[A-Z][a-z'’]*\b)")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 _AFTER_END = " \t\r\n\u3000;`\"'”’»」』)）*.。！？；"
 _STOP = re.compile("[;。；]")
@@ -72,15 +86,27 @@ def statements_in(text: str) -> list[Candidate]:
             word = text[start : start + 8].lstrip("(")
             if (word[:1].isupper() and word[1:2].islower()) is not title_case or (found and start < found[-1].end):
                 continue
-            before = text[found[-1].end if found else 0 : start].strip()
-            if before.endswith(";") and not (found and before == ";"):
-                continue  # what precedes it is another kind of statement
+            before = text[found[-1].end if found else 0 : start]
+            if _belongs_to_other_sql(before, alone=bool(found), marked=starts[start]):
+                continue
             candidate = _statement_at(text, start, parser, marked=starts[start])
-            if candidate is not None:
+            if candidate is not None and not _ASKED.match(text, candidate.end):
                 found.append(candidate)
         if found:
             return found
     return []
+
+
+def _belongs_to_other_sql(before: str, *, alone: bool, marked: bool) -> bool:
+    """Whether the text before a SELECT is another statement, or the beginning of the one that it ends.
+
+    ``alone``: a statement ends where the text begins. ``marked``: the SELECT follows a line break or another mark.
+    """
+    if before.strip().endswith(";") and not (alone and before.strip() == ";"):
+        return True
+    if _COMMAND_WITHIN.search(before) or _DANGLING.search(before):
+        return True
+    return not marked and _SQL_WORD.search(_SENTENCE_BREAK.split(before)[-1]) is not None
 
 
 def _in_parentheses(text: str, parser: Parser) -> Candidate | None:
@@ -89,7 +115,7 @@ def _in_parentheses(text: str, parser: Parser) -> Candidate | None:
     if match is None:
         return None
     start = match.start("query")
-    plain = QUOTED.sub(lambda found: "x" * len(found[0]), text[start:])
+    plain = masked(text[start:])
     depth = 1
     for mark in re.finditer(r"[()（）]", plain):
         depth += 1 if mark[0] in "(（" else -1
@@ -135,10 +161,11 @@ def _statement_at(text: str, start: int, parser: Parser, *, marked: bool) -> Can
 
 def _in_quotes(text: str, start: int, parser: Parser) -> Candidate | None:
     """The statement between the quotation mark before it and the first one at which the parser can read it."""
-    closes = _CLOSED_BY.get(text[start - 1], "") if start > 0 else ""
-    if not closes:
+    opening = text[start - 1 : start] if text[max(start - 2, 0) : start] != "**" else "**"
+    closing = _CLOSED_BY.get(opening)
+    if closing is None:
         return None
-    for _, close in zip(range(_MOST_CLOSES), re.finditer(rf"[{closes}](?!\w)", text[start:]), strict=False):
+    for _, close in zip(range(_MOST_CLOSES), re.finditer(closing, text[start:]), strict=False):
         query = text[start : start + close.start()].rstrip(" \t\r\n;")
         if (" " in query or "\n" in query) and parser.reads(query):
             return Candidate(query=query, start=start, end=start + close.start())
@@ -151,6 +178,8 @@ def _cuts(body: str) -> Iterator[str]:
     yield whole
     if whole.endswith((".", "。")):
         yield whole[:-1]
+    for _, stop in zip(range(_MOST_CUTS), _FULL_STOP.finditer(masked(whole)), strict=False):
+        yield whole[: stop.start()]
     cut = len(whole)
     for _ in range(_MOST_CUTS):
         cut = whole.rfind("\n", 0, cut)
@@ -172,8 +201,7 @@ def _is_prose(tail: str) -> bool:
 
 def _end_of(text: str, start: int) -> tuple[int, bool]:
     """The end of the statement that begins there, and whether a mark ends it."""
-    # Quotes and comments keep their length, so that positions in the text stay the same.
-    plain = QUOTED.sub(lambda found: "x" * len(found[0]), text[start:])
+    plain = masked(text[start:])
     mark = _STOP.search(plain)
     stop = mark.start() if mark else len(plain)
     place = depth = 0

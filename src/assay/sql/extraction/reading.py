@@ -31,11 +31,16 @@ _REFUSES = re.compile(
     r"|\b(?:question|request|it|this|that)(?: \w+){0,2} (?:cannot|can ?not|can't|can’t|could not|couldn't) be "
     r"(?:\w+ )?(?:answered|determined|expressed)(?! (?:by|from|in|using|with|without) (?:a single|just|one|only)\b)"
     r"|\b(?:unanswerable|not answerable)\b"
+    r"|\b(?:I|we) (?:must |have to )?decline\b|\bno (?:SQL )?(?:query|statement) (?:can|could) answer\b"
+    r"|\b(?:I|we) (?:do not|don't|don’t) know\b"
+    r"|\bje ne (?:peux|puis) pas\b|\bno (?:puedo|es posible)\b|\bnon posso\b|\bnão posso\b"
     r"|\b(?:is|it's) (?:not possible|impossible) to (?:\w+ ){0,2}?(?:answer|write|generate|provide|determine)"
     r"|^\W*(?:(?:sql|query|answer|final answer)\W+)?null\W*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _THINKING_MARK = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
+_END_MARK = re.compile(r"(?:\s*(?:<\|\w+\|>|</s>))+\s*\Z")
+"""Tokens with which models end a text."""
 _EMPTY_FENCE = re.compile(r"```\w*\s*```")
 _BLANKS = " \t\r\n\f\v"
 _UNREADABLE = f"{_BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u2060\u3000"
@@ -86,7 +91,7 @@ def read_text(text: str) -> Reading:
     """
     if holds_nothing(text):
         return Reading(query=None)
-    whole = text.strip(_UNREADABLE)
+    whole = _END_MARK.sub("", text).strip(_UNREADABLE)
     if is_null_word(whole) or is_statement(whole):
         place: ExtractionPlace | None = None if whole == text.strip(_BLANKS) else "words"
         return Reading(query=without_end(whole), place=place, bare=True, complete=whole.endswith(";"))
@@ -97,6 +102,7 @@ def read_text(text: str) -> Reading:
     if answer != text and is_statement(answer):
         complete = answer.rstrip().endswith(";")
         return Reading(query=without_end(answer), place="words", complete=complete, others=drafts)
+    answer = _END_MARK.sub("", answer)
     place, found = _found(answer)
     chosen = choose(answer, found)
     if not found and opening_of(answer) in ("query", "command"):
@@ -106,6 +112,8 @@ def read_text(text: str) -> Reading:
         others = tuple(dict.fromkeys(candidate.query for candidate in found))
         words = (beside_json(answer) if place == "json" else answer).strip()
         return Reading(query=None, words=words, others=others[:_MOST_OTHERS])
+    if chosen.query == without_end(text):
+        return Reading(query=chosen.query, bare=True, complete=text.rstrip().endswith(";"))
     after = answer[chosen.end :].strip().lstrip(";`")
     words = _EMPTY_FENCE.sub("", f"{answer[: chosen.start].strip().rstrip('`')}\n{after}").strip()
     if not is_null_word(chosen.query) and refuses(without_fences(words)):
@@ -129,7 +137,7 @@ def _found(answer: str) -> tuple[ExtractionPlace, Sequence[Candidate]]:
     if not as_json and (found := list(fenced(answer))):
         return "fence", found
     found, declined = queries_in_json(answer)
-    if found or declined:
+    if (found or declined) and opening_of(answer) != "query":
         return "json", () if declined else found
     if as_json and (found := list(fenced(answer))):
         return "fence", found
@@ -169,7 +177,8 @@ def extracted(prediction: Prediction, *, live: bool = False) -> Prediction:
         return replace(prediction, extraction=Extraction(place=None, others=reading.others, live=live))
     if reading.place is None:
         return prediction
-    how = None if live and reading.bare else Extraction(place=reading.place, others=reading.others, live=live)
+    plain = is_null_word(reading.query) or (live and reading.bare)
+    how = None if plain else Extraction(place=reading.place, others=reading.others, live=live)
     return replace(prediction, query=reading.query, raw=prediction.raw or text, extraction=how)
 
 

@@ -17,7 +17,7 @@ _QUERY = rf"{WITH}|(?-i:WITH)\s|SELECT\b|VALUES\s*\(|FROM\s+\S+(?!\s+import\b)\s
 _COMMAND = (
     "INSERT|UPDATE|DELETE|MERGE|REPLACE|CREATE|ALTER|DROP|TRUNCATE|EXPLAIN|PRAGMA|PIVOT|UNPIVOT|ATTACH|DETACH|VACUUM|"
     "GRANT|REVOKE|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|DECLARE|EXECUTE|EXEC|ANALYZE|REINDEX|TABLE|DESCRIBE|DESC|"
-    "SHOW|CALL|SET|USE|DO|COPY|LOAD|INSTALL|PREPARE|UPSERT|IMPORT|EXPORT"
+    "SHOW|CALL|SET|USE|DO|COPY|LOAD|INSTALL|PREPARE|UPSERT|IMPORT|EXPORT|SUMMARIZE|HELP|CACHE|REFRESH|RESET|OPTIMIZE"
 )
 _OPENING = re.compile(rf"[(\s]*(?:(?P<query>{_QUERY})|(?P<command>{_COMMAND})\b)", re.IGNORECASE)
 _ALSO_IN_SMALL = frozenset(
@@ -37,7 +37,13 @@ _DOUBTFUL = re.compile(
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
 _NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
-QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
+_STYLES = (
+    re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"),
+    re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`[^`\n]+`|(?<=\S)[ \t]+#[^\n]*", re.DOTALL),
+    re.compile(r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|\[[^\]\n]*\]|'(?:[^']|'')*'|`[^`\n]+`", re.DOTALL),
+)
+"""What engines read as texts, names in quotes and comments: each in its own way."""
+QUOTED = _STYLES[0]
 _MOST_PARSED = 24
 """Texts that are parsed to find the statements in one text."""
 _LONGEST_PARSED = 20_000
@@ -69,15 +75,24 @@ def is_statement(text: str) -> bool:
     opening = opening_of(text)
     if opening in (None, "command"):
         return opening == "command" and "\n```" not in text
-    if opening == "query" and not _DOUBTFUL.search(text):
+    if opening == "query" and not (_DOUBTFUL.search(text) and _DOUBTFUL.search(masked(text))):
         return True
     return Parser().reads(text) and all(map(opening_of, _after_semicolons(text)))
 
 
+def masked(text: str) -> str:
+    """The text with ``x`` in place of what any engine may read as a text, a name in quotes or a comment."""
+    spans = sorted(found.span() for style in _STYLES for found in style.finditer(text))
+    parts, place = [], 0
+    for start, end in spans:
+        parts += text[place:start], "x" * (end - max(start, place))
+        place = max(place, end)
+    return "".join((*parts, text[place:]))
+
+
 def _after_semicolons(text: str) -> Iterator[str]:
     """What follows each semicolon outside quotes and comments, if anything follows it."""
-    plain = QUOTED.sub(lambda found: " " * len(found[0]), text)
-    for semicolon in re.finditer(r";(?=\s*[^\s;])", plain):
+    for semicolon in re.finditer(r";(?=\s*[^\s;])", masked(text)):
         yield text[semicolon.end() :]
 
 

@@ -15,7 +15,8 @@ from assay.sql.extraction import queries_in_json, read_text
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _OF_QUERIES = frozenset({"sql", "query", "queries", "vql"})
 _OF_OTHER_TASKS = frozenset(
-    {"check", "checker", "describe", "explain", "list", "schema", "schemas", "table", "tables", "validate", "validator"}
+    {"check", "checker", "delete", "describe", "explain", "format", "list", "log", "parse", "remove", "rewrite", "save"}
+    | {"schema", "schemas", "store", "table", "tables", "update", "validate", "validator"}
 )
 
 
