@@ -83,7 +83,8 @@ def is_statement(text: str) -> bool:
 def masked(text: str) -> str:
     """The text with ``x`` in place of what any engine may read as a text, a name in quotes or a comment."""
     spans = sorted(found.span() for style in _STYLES for found in style.finditer(text))
-    parts, place = [], 0
+    parts: list[str] = []
+    place = 0
     for start, end in spans:
         parts += text[place:start], "x" * (end - max(start, place))
         place = max(place, end)
