@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import AssayError, RunError
 from assay.model import Prediction, Provenance, RunSettings
 from assay.model.blame import has_no_answer
+from assay.protections import has_locks
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_value
 from assay.runs.store.folder import (
@@ -24,7 +25,8 @@ from assay.runs.store.folder import (
     unwritable,
 )
 
-_RUN_FILE_LAST = (*(name for name in RUN_FILES if name != RUN_FILE), RUN_FILE)
+_RUN_FILE_LAST = RUN_FILES[::-1]
+_ASIDE = tuple(map(aside, _RUN_FILE_LAST))
 _TRIES = 100
 """How often a folder is made anew that another process removes; some file systems say for ever that it is gone."""
 
@@ -56,7 +58,7 @@ def hold_folder(
                 _settle(folder, fresh=fresh or forget)
             raise
         with suppress(OSError):  # who comes next goes on with it
-            _drop_aside(folder)
+            _remove_files(folder, _ASIDE)
     finally:
         # Another process may have replaced the folder: then neither it nor its content is ours to remove.
         held = _is_held(descriptor, folder)
@@ -133,12 +135,13 @@ def _settle(folder: Path, *, fresh: bool = False) -> None:
     """
     try:
         if not (folder / aside(RUN_FILE)).exists():
-            _return_rest(folder)
+            _bring_back(folder)
             if fresh and not _anything_finished(folder):
                 _remove_files(folder)
         elif _anything_finished(folder):
-            _drop_aside(folder)
+            _remove_files(folder, _ASIDE)
         else:
+            _remove_files(folder, [name for name in _RUN_FILE_LAST if not (folder / aside(name)).exists()])
             _bring_back(folder)
     except OSError as error:
         raise unwritable(folder, error) from error
@@ -161,47 +164,31 @@ def _set_aside(folder: Path) -> None:
 
 
 def _bring_back(folder: Path) -> None:
-    """Put the run that was set aside in the place of the present one."""
-    for name in _RUN_FILE_LAST:
-        if not (folder / aside(name)).exists():
-            (folder / name).unlink(missing_ok=True)
-    os.replace(folder / aside(RUN_FILE), folder / RUN_FILE)
-    _return_rest(folder)
-
-
-def _return_rest(folder: Path) -> None:
+    """Put the files that were set aside in the place of the present ones."""
     for name in RUN_FILES:
         with suppress(FileNotFoundError):
             os.replace(folder / aside(name), folder / name)
 
 
-def _drop_aside(folder: Path) -> None:
-    for name in _RUN_FILE_LAST:
-        (folder / aside(name)).unlink(missing_ok=True)
-
-
-def _remove_files(folder: Path) -> None:
-    for name in _RUN_FILE_LAST:
+def _remove_files(folder: Path, names: Iterable[str] = _RUN_FILE_LAST) -> None:
+    for name in names:
         (folder / name).unlink(missing_ok=True)
 
 
 def _anything_finished(folder: Path) -> bool:
     """Whether the folder holds a whole run, a judged case, or an answer that would not be asked for again."""
-    if _has_status(folder, "finished"):
+
+    def any_line(name: str, counts: Callable[[bytes], bool]) -> bool:
+        try:
+            return any(counts(line.content) for line in journal.read_lines(folder / name))
+        except FileNotFoundError:
+            return False
+        except (OSError, RunError):
+            return True  # damaged or unreadable: not ours to delete
+
+    if _has_status(folder, "finished") or any_line(journal.NAME, bool):
         return True
-    try:
-        if any(True for _ in journal.read_lines(folder / journal.NAME)):
-            return True
-    except FileNotFoundError:
-        pass
-    except (OSError, RunError):
-        return True  # damaged or unreadable: not ours to delete
-    try:
-        return any(_is_answer(line.content) for line in journal.read_lines(folder / journal.ANSWERS))
-    except FileNotFoundError:
-        return False
-    except (OSError, RunError):
-        return True
+    return any_line(journal.ANSWERS, _is_answer)
 
 
 def _is_answer(content: bytes) -> bool:
@@ -213,9 +200,7 @@ def _lock(folder: Path) -> tuple[int | None, bool]:
 
     Raises RunError where it is held, and FileNotFoundError where the folder is gone.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows has no flock: there two runs in one folder are not noticed
+    if not has_locks():
         return None, False
     path = folder / LOCK
     while True:
@@ -226,11 +211,7 @@ def _lock(folder: Path) -> tuple[int | None, bool]:
             raise
         except OSError as error:
             raise unwritable(folder, error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            raise journal.written_by_another(folder) from error
+        journal.lock(descriptor, folder)
         # The previous holder removed the file with its lock: a lock on a removed file keeps no other process out.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):

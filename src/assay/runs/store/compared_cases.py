@@ -30,7 +30,7 @@ from assay.model import (
 from assay.model.summary import given_of
 from assay.runs.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_evidence, encode_value
-from assay.runs.store.folder import FinishedRunFile, read_evidence, read_finished
+from assay.runs.store.folder import FinishedRunFile, read_cases, read_finished
 
 Way: TypeAlias = tuple[object, ...]
 """How an answer is wrong: two wrong answers with equal ways are wrong alike."""
@@ -166,7 +166,7 @@ def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> Run
         answers = [reader.record(evidence) for evidence in head.evidence]
     else:
         assert isinstance(run, Path)
-        answers = read_evidence(run, head, lambda line: reader.record(decode_evidence(line)))
+        answers = read_cases(run, head, lambda line: reader.record(decode_evidence(line.content)))
     cases = tuple(_merged(answers) if reader.repeated else answers)
     return RunRecords(
         folder=str(run) if isinstance(run, Path) else None,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from assay.errors import InputError, RunError
-from assay.model import Aggregates, CaseSummary, DatabaseUrl, Evidence, GateResult, Limits, Provenance, Run, RunSettings
+from assay.model import Aggregates, CaseSummary, DatabaseUrl, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
 from assay.runs.plan import Work, digest_of
@@ -53,14 +53,10 @@ class RunFile(Struct, frozen=True, kw_only=True):
     """What was last demanded of the run when it was made, and whether it was reached."""
 
 
-class FinishedRunFile(Struct, frozen=True, kw_only=True):
+class FinishedRunFile(RunFile, frozen=True, kw_only=True):
     """What run.json holds for a finished run."""
 
-    settings: RunSettings
-    provenance: Provenance
-    order: tuple[str, ...]
     aggregates: Aggregates
-    gates: tuple[GateResult, ...] = ()
 
 
 def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
@@ -238,17 +234,15 @@ def save_run(run: Run, folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise RunError(f"{folder} is no empty folder: choose another")
     make_folder(folder)
-    works = [_work_of(index, evidence) for index, evidence in enumerate(run.evidence)]
-    digests = [digest_of(work, {work.url.text: "saved"}) for work in works]
+    digests = []
+    for index, evidence in enumerate(run.evidence):
+        url = DatabaseUrl(text=f"saved:{evidence.case.database}")
+        work = Work(index=index, case=evidence.case, prediction=evidence.prediction, url=url)
+        digests.append(digest_of(work, {url.text: "saved"}))
     begin_folder(folder, run.settings, run.provenance, lint=run.lint)
     journal.write_whole(folder / journal.NAME, map(encode_evidence, run.evidence), digests)
     finish_folder(folder, run, digests)
     store_gates(folder, run.gates)
-
-
-def _work_of(index: int, evidence: Evidence) -> Work:
-    url = DatabaseUrl(text=f"saved:{evidence.case.database}")
-    return Work(index=index, case=evidence.case, prediction=evidence.prediction, url=url)
 
 
 def load_run(folder: Path) -> Run:
@@ -277,7 +271,7 @@ def _stored_cases(folder: Path, stored: FinishedRunFile) -> tuple[list[CaseSumma
     def summarized(line: journal.JournalLine) -> tuple[CaseSummary, int]:
         return summary(decode_evidence(line.content)), places.add(line.start, line.content)
 
-    cases = _in_order(folder, stored, summarized)
+    cases = read_cases(folder, stored, summarized)
     lines = JournalLines(folder / journal.NAME, places.ordered([place for _, place in cases]))
     evidence = LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line)
     return [case for case, _ in cases], evidence
@@ -288,24 +282,14 @@ def read_finished(folder: Path) -> FinishedRunFile:
     stored = read_run_file(folder)
     if stored.status != "finished" or stored.aggregates is None:
         raise RunError(f"{folder} is not finished: run the command that made it again, and it goes on from there")
-    return FinishedRunFile(
-        settings=stored.settings,
-        provenance=stored.provenance,
-        order=stored.order,
-        aggregates=stored.aggregates,
-        gates=stored.gates,
-    )
+    return FinishedRunFile(**asdict(stored))
 
 
-def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes], _Kept]) -> list[_Kept]:
-    """Each answer's evidence, decoded by ``decode``, in the run's order; the lines themselves are not kept.
+def read_cases(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.JournalLine], _Kept]) -> list[_Kept]:
+    """What ``keep`` makes of each answer's line, in the run's order; the lines themselves are not kept.
 
-    ``decode`` raises RunError for a line that it cannot read. Raises RunError where the journal is absent or damaged.
+    ``keep`` raises RunError for a line that it cannot read. Raises RunError where the journal is absent or damaged.
     """
-    return _in_order(folder, stored, lambda line: decode(line.content))
-
-
-def _in_order(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.JournalLine], _Kept]) -> list[_Kept]:
     path = folder / journal.NAME
     if not path.exists():
         raise RunError(
