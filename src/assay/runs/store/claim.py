@@ -100,11 +100,7 @@ def _enter(folder: Path) -> tuple[list[Path], int | None, bool]:
 
 def _make(folder: Path) -> list[Path]:
     """Make the folder, and return all folders that were made for it, the deepest first."""
-    made = []
-    for path in (folder, *folder.parents):
-        if path.exists():
-            break
-        made.append(path)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

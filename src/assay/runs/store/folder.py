@@ -11,10 +11,9 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from assay.errors import InputError, RunError
-from assay.model import Aggregates, CaseSummary, DatabaseUrl, GateResult, Limits, Provenance, Run, RunSettings
+from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
-from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
 from assay.runs.store.journal_lines import JournalLines, LinePlaces
@@ -36,7 +35,6 @@ LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness", "penalties")
 """Settings that change nothing in the evidence."""
-_LABELS = ("name", "tags")
 
 
 class RunFile(Struct, frozen=True, kw_only=True):
@@ -64,14 +62,21 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
 
     Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
     """
-    if (folder / RUN_FILE).exists():
-        if overwrite:
-            return None
-        stored = read_run_file(folder)
-        _check_same(folder, stored.settings, settings)
-        return stored
-    check_place(folder)
-    return None
+    if not (folder / RUN_FILE).exists():
+        check_place(folder)
+        return None
+    if overwrite:
+        return None
+    stored = read_run_file(folder)
+    if not _same_work(stored.settings, settings):
+        shown = "; ".join(_differences(stored.settings, settings))
+        kept = ""
+        if stored.settings.metrics != settings.metrics or (folder / journal.ANSWERS).exists():
+            kept = ", or --rescore to judge its answers anew"
+        raise RunError(
+            f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
+        )
+    return stored
 
 
 def check_place(folder: Path, *, locked: bool = True) -> None:
@@ -141,18 +146,6 @@ def read_lint(folder: Path) -> LintReport | None:
         return None
 
 
-def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
-    if _same_work(stored, wanted):
-        return
-    shown = "; ".join(_differences(stored, wanted))
-    kept = ""
-    if stored.metrics != wanted.metrics or (folder / journal.ANSWERS).exists():
-        kept = ", or --rescore to judge its answers anew"
-    raise RunError(
-        f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
-    )
-
-
 def _same_work(stored: RunSettings, wanted: RunSettings) -> bool:
     """Whether both give the same verdicts. Witnesses may be looked for later, and bring a metric of their own."""
     neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
@@ -203,8 +196,7 @@ def finished_file(run: Run) -> bytes:
 
 def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
     """Give a finished run the name and tags of ``settings``; its provenance stays unchanged."""
-    labels = {name: getattr(settings, name) for name in _LABELS}
-    labelled = replace(stored.settings, **labels)
+    labelled = replace(stored.settings, name=settings.name, tags=settings.tags)
     if labelled != stored.settings:
         write_value(folder / RUN_FILE, replace(stored, settings=labelled))
 
@@ -222,7 +214,6 @@ def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, 
     now = replace(provenance, started_at=then.started_at, wall_time_s=then.wall_time_s, cache=then.cache)
     return (
         stored.status == "finished"
-        and stored.aggregates is not None
         and stored.order == tuple(digests)
         and _same_work(stored.settings, settings)
         and stored.provenance == now
@@ -234,47 +225,35 @@ def save_run(run: Run, folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise RunError(f"{folder} is no empty folder: choose another")
     make_folder(folder)
-    digests = []
-    for index, evidence in enumerate(run.evidence):
-        url = DatabaseUrl(text=f"saved:{evidence.case.database}")
-        work = Work(index=index, case=evidence.case, prediction=evidence.prediction, url=url)
-        digests.append(digest_of(work, {url.text: "saved"}))
     begin_folder(folder, run.settings, run.provenance, lint=run.lint)
-    journal.write_whole(folder / journal.NAME, map(encode_evidence, run.evidence), digests)
+    digests = journal.write_whole(folder / journal.NAME, map(encode_evidence, run.evidence))
     finish_folder(folder, run, digests)
     store_gates(folder, run.gates)
 
 
 def load_run(folder: Path) -> Run:
-    """Read a finished run. Raises InputError where there is none, RunError where it is unfinished or damaged."""
-    stored = read_finished(folder)
-    summaries, evidence = _stored_cases(folder, stored)
-    return Run(
-        settings=stored.settings,
-        provenance=stored.provenance,
-        summaries=summaries,
-        evidence=evidence,
-        aggregates=stored.aggregates,
-        gates=stored.gates,
-        lint=read_lint(folder),
-    )
+    """Read a finished run. Raises InputError where there is none, RunError where it is unfinished or damaged.
 
-
-def _stored_cases(folder: Path, stored: FinishedRunFile) -> tuple[list[CaseSummary], LazyEvidence]:
-    """The summaries, and the evidence, to be decoded when it is read.
-
-    Each line is decoded once now, for its summary, and so that damage is reported at once.
+    Each line is decoded once now, for its summary, and so that damage is reported at once; the evidence is decoded
+    again when it is read.
     """
-    places = LinePlaces()
-    summary = Summarizer().summary
+    stored = read_finished(folder)
+    places, summary = LinePlaces(), Summarizer().summary
 
     def summarized(line: journal.JournalLine) -> tuple[CaseSummary, int]:
         return summary(decode_evidence(line.content)), places.add(line.start, line.content)
 
     cases = read_cases(folder, stored, summarized)
     lines = JournalLines(folder / journal.NAME, places.ordered([place for _, place in cases]))
-    evidence = LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line)
-    return [case for case, _ in cases], evidence
+    return Run(
+        settings=stored.settings,
+        provenance=stored.provenance,
+        summaries=[case for case, _ in cases],
+        evidence=LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line),
+        aggregates=stored.aggregates,
+        gates=stored.gates,
+        lint=read_lint(folder),
+    )
 
 
 def read_finished(folder: Path) -> FinishedRunFile:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from zlib import crc32
 
 from msgspec import Struct
@@ -164,9 +163,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _read(self) -> dict[str, Finished]:
@@ -208,14 +205,14 @@ def line_of(digest: str, content: bytes, kind: bytes = _CONTENTS[NAME]) -> bytes
     return b'{"digest":"%s","%s":%s}\n' % (digest.encode("ascii"), kind, content)
 
 
-def write_whole(path: Path, contents: Iterable[bytes], digests: Sequence[str] | None = None) -> list[str]:
-    """Write a journal at once, and return its digests: those given, or the numbers of the lines in their form."""
-    made: list[str] = []
+def write_whole(path: Path, contents: Iterable[bytes]) -> list[str]:
+    """Write a journal at once, and return its digests: the numbers of the lines in the form of digests."""
+    digests: list[str] = []
     with path.open("wb") as file:
         for number, content in enumerate(contents):
-            made.append(f"{number:024x}" if digests is None else digests[number])
-            file.write(line_of(made[-1], content))
-    return made
+            digests.append(f"{number:024x}")
+            file.write(line_of(digests[-1], content))
+    return digests
 
 
 def damaged(path: Path, number: int) -> RunError:
