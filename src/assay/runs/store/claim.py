@@ -62,7 +62,11 @@ def hold_folder(
     finally:
         # Another process may have replaced the folder: then neither it nor its content is ours to remove.
         held = _is_held(descriptor, folder)
-        _unlock(descriptor, folder if held and ours else None)
+        if held and ours:
+            with suppress(OSError):
+                (folder / LOCK).unlink(missing_ok=True)
+        if descriptor is not None:
+            os.close(descriptor)
         if held:
             _remove(made)
 
@@ -88,13 +92,11 @@ def _enter(folder: Path) -> tuple[list[Path], int | None, bool]:
         try:
             made = _make(folder)
             return made, *_lock(folder)
-        except FileNotFoundError as error:
-            # The process that had made the folder removed it again, with its run that came to nothing.
+        except BaseException as error:
             _remove(made)
-            gone = error
-        except BaseException:
-            _remove(made)
-            raise
+            if not isinstance(error, FileNotFoundError):
+                raise
+            gone = error  # the process that had made the folder removed it again, with its run that came to nothing
     raise unwritable(folder, gone) from gone
 
 
@@ -223,13 +225,3 @@ def _is_held(descriptor: int | None, folder: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
     except OSError:
         return False
-
-
-def _unlock(descriptor: int | None, folder: Path | None) -> None:
-    """Release the lock, and remove its file from ``folder``."""
-    if descriptor is None:
-        return
-    if folder is not None:
-        with suppress(OSError):
-            (folder / LOCK).unlink(missing_ok=True)
-    os.close(descriptor)

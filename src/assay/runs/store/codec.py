@@ -37,9 +37,7 @@ _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
 """The old and the new name of Assay's own failures in stored runs. Texts cannot match: their quotes are escaped."""
 
 
-@lru_cache(maxsize=1)
-def _encoder() -> msgspec.json.Encoder:
-    return msgspec.json.Encoder(order="deterministic")
+_ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 @lru_cache(maxsize=8)
@@ -50,7 +48,7 @@ def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
 def encode_evidence(evidence: Evidence) -> bytes:
     """One line of JSON, without the line's end."""
     try:
-        return _encoder().encode(_with_rows(evidence, _plain_or_packed))
+        return _ENCODER.encode(_with_rows(evidence, _plain_or_packed))
     except (UnicodeEncodeError, OverflowError):  # text that is not valid Unicode, an integer beyond 64 bits
         return encode_value(_with_rows(evidence, _packed))
 
@@ -134,9 +132,9 @@ def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence
 def encode_value(value: object) -> bytes:
     """Any value of the model as JSON; invalid Unicode in text is escaped."""
     try:
-        return _encoder().encode(value)
+        return _ENCODER.encode(value)
     except UnicodeEncodeError:
-        return _encoder().encode(_valid_text(msgspec.to_builtins(value)))
+        return _ENCODER.encode(_valid_text(msgspec.to_builtins(value)))
 
 
 def identity_of(value: object) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -189,8 +190,6 @@ def _finished(run: Run, digests: Iterable[str] = ()) -> RunFile:
 
 def finished_file(run: Run) -> bytes:
     """The run.json of a finished run without the order of its journal: its settings, provenance and numbers."""
-    import msgspec
-
     return msgspec.json.format(encode_value(_finished(run)), indent=2)
 
 

@@ -115,11 +115,10 @@ class Journal:
         """Write what was put. Raises RunError where the disk is full."""
         if not self._waiting:
             return
-        data, self._waiting = b"".join(self._waiting), []
+        left, self._waiting = memoryview(b"".join(self._waiting)), []
         try:
-            written = os.write(self._descriptor, data)
-            while written < len(data):
-                written += os.write(self._descriptor, data[written:])
+            while left:
+                left = left[os.write(self._descriptor, left) :]
         except OSError as error:
             raise RunError(
                 f"{self.path}: cannot write the finished case ({error.strerror}); what was finished before is kept: "
