@@ -105,8 +105,8 @@ def write_suite(folder: Path, suite: Suite) -> Suite:
     except OSError as error:
         raise _unwritable(folder, error) from None
     finally:
-        for left in folder.glob(f".{FILE}.*"):  # also of a build that was killed while it wrote
-            with suppress(OSError):
+        with suppress(OSError):
+            for left in folder.glob(f".{FILE}.*"):  # also of a build that was killed while it wrote
                 left.unlink()
     return replace(suite, name=str(folder), digest=digest)
 
