@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.model import ChangedCase
+from assay.model import CaseOptions, ChangedCase
 from assay.runs.compare.same_cases import Pairing, pair_cases
 from assay.runs.store.compared_cases import CaseRecord, Content
 
@@ -20,7 +20,7 @@ def case(
 ) -> CaseRecord:
     return CaseRecord(
         case_id=name,
-        content=Content(question, (gold,), database, context, (None, ordered, (), True)),
+        content=Content(question, (gold,), database, context, CaseOptions(ordered=ordered)),
         difficulty=difficulty,
         tags=(),
         right=1,

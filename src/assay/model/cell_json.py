@@ -39,7 +39,9 @@ def cell_to_json(cell: Cell) -> object:  # one branch per type
         case None | bool():
             return cell
         case str():
-            return cell if _is_well_formed(cell) else _tagged_text(cell)
+            if is_well_formed(cell):
+                return cell
+            return {"type": "text", "utf8_surrogatepass_hex": cell.encode("utf-8", "surrogatepass").hex()}
         case int():
             return cell if abs(cell) <= _SAFE_INTEGER else {"type": "integer", "text": _digits(cell)}
         case float():
@@ -78,42 +80,37 @@ def cell_from_json(written: Any) -> Cell:
     try:
         if "$" in written:
             return _EARLIER[written["$"]](written["v"])
-        read = _READERS.get(written["type"])
-        return str(written["text"]) if read is None else read(written)
+        kind = written["type"]
+        if kind == "interval":
+            return timedelta(written["days"], written["seconds"], written["microseconds"])
+        return _READERS.get(kind, str)(written[_KEYS.get(kind, "text")])
     except (KeyError, ValueError, TypeError, ArithmeticError) as error:
         raise RunError(f"{str(written)[:60]} is no stored cell: {type(error).__name__}") from error
 
 
-_READERS: Mapping[str, Callable[[Mapping[str, Any]], Cell]] = {
-    "integer": lambda cell: int(cell["text"], 0),
-    "decimal": lambda cell: Decimal(cell["text"]),
-    "float": lambda cell: float(cell["text"]),
-    "bytes": lambda cell: bytes.fromhex(cell["hex"]),
-    "timestamp": lambda cell: datetime.fromisoformat(cell["text"]),
-    "date": lambda cell: date.fromisoformat(cell["text"]),
-    "time": lambda cell: time.fromisoformat(cell["text"]),
-    "interval": lambda cell: timedelta(cell["days"], cell["seconds"], cell["microseconds"]),
-    "UUID": lambda cell: UUID(cell["text"]),
-    "text": lambda cell: bytes.fromhex(cell["utf8_surrogatepass_hex"]).decode("utf-8", "surrogatepass"),
-    "list": lambda cell: [cell_from_json(item) for item in cell["items"]],
-    "tuple": lambda cell: tuple(cell_from_json(item) for item in cell["items"]),
-    "map": lambda cell: {cell_from_json(name): cell_from_json(value) for name, value in cell["entries"]},
-}
-
-_EARLIER: Mapping[str, Callable[[Any], Cell]] = {
-    "int": int,
-    "float": float,
+_KEYS = {"bytes": "hex", "text": "utf8_surrogatepass_hex", "list": "items", "tuple": "items", "map": "entries"}
+"""Where the content of a cell is, if it is not in ``text``."""
+_READERS: Mapping[str, Callable[[Any], Cell]] = {
+    "integer": lambda text: int(text, 0),
     "decimal": Decimal,
-    "bytes": b64decode,
-    "text": lambda value: b64decode(value).decode("utf-8", "surrogatepass"),
+    "float": float,
+    "bytes": bytes.fromhex,
     "timestamp": datetime.fromisoformat,
     "date": date.fromisoformat,
     "time": time.fromisoformat,
-    "interval": lambda value: timedelta(microseconds=value),
+    "UUID": UUID,
+    "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
+    "list": lambda items: list(map(cell_from_json, items)),
+    "tuple": lambda items: tuple(map(cell_from_json, items)),
+    "map": lambda entries: {cell_from_json(name): cell_from_json(value) for name, value in entries},
+}
+_EARLIER: Mapping[str, Callable[[Any], Cell]] = {
+    **_READERS,
+    "int": int,
+    "bytes": b64decode,
+    "text": lambda text: b64decode(text).decode("utf-8", "surrogatepass"),
+    "interval": lambda microseconds: timedelta(microseconds=microseconds),
     "uuid": UUID,
-    "list": lambda value: [cell_from_json(cell) for cell in value],
-    "tuple": lambda value: tuple(cell_from_json(cell) for cell in value),
-    "map": lambda value: {cell_from_json(name): cell_from_json(cell) for name, cell in value},
     "other": str,
 }
 """The form in older stored runs: ``{"$": "decimal", "v": "1.10"}``."""
@@ -127,7 +124,8 @@ def _digits(value: int) -> str:
         return hex(value)
 
 
-def _is_well_formed(text: str) -> bool:
+def is_well_formed(text: str) -> bool:
+    """Whether the text has no lone surrogate."""
     if text.isascii():
         return True
     try:
@@ -135,7 +133,3 @@ def _is_well_formed(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _tagged_text(text: str) -> dict[str, str]:
-    return {"type": "text", "utf8_surrogatepass_hex": text.encode("utf-8", "surrogatepass").hex()}

@@ -19,15 +19,15 @@ class FrozenMap(dict[Any, Any]):
 
 def frozen_rows(rows: Iterable[Row]) -> list[Row]:
     """The rows with cells that have a hash; most have, and these rows stay as they are."""
-    return [row if _is_plain(row) else tuple(map(_frozen, row)) for row in rows]
+    return list(map(_frozen_row, rows))
 
 
-def _is_plain(row: Row) -> bool:
+def _frozen_row(row: Row) -> Row:
     try:
         hash(row)
     except TypeError:
-        return False
-    return True
+        return tuple(map(_frozen, row))
+    return row
 
 
 def _frozen(cell: Cell) -> Cell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
@@ -50,10 +51,10 @@ class Result(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, rows: Iterable[Sequence[Cell]], *, columns: Sequence[str] | None = None) -> Result:
         """A Result from any rows; columns are named ``c0``, ``c1``, ... where no names are given."""
-        kept = tuple(row if type(row) is tuple else tuple(row) for row in rows)
+        tuples = tuple(map(tuple, rows))
         if columns is None:
-            columns = tuple(f"c{i}" for i in range(len(kept[0]))) if kept else ()
-        return cls(columns=tuple(columns), rows=kept)
+            columns = [f"c{index}" for index in range(len(tuples[0]) if tuples else 0)]
+        return cls(columns=tuple(columns), rows=tuples)
 
     @property
     def column_count(self) -> int:
@@ -63,9 +64,8 @@ class Result(Struct, frozen=True, kw_only=True):
     def fingerprint(self) -> str:
         """A short hash of names, types, values and row order: equal results have equal fingerprints."""
         digest = hashlib.blake2b(digest_size=12)
-        digest.update(repr(self.columns).encode("utf-8", "surrogatepass"))
-        for row in self.rows:
-            digest.update(repr(row).encode("utf-8", "surrogatepass"))
+        for part in chain([self.columns], self.rows):
+            digest.update(repr(part).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import AssayError, RunError
 from assay.model import Prediction, Provenance, RunSettings
 from assay.model.blame import has_no_answer
+from assay.protections import has_locks
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_value
 from assay.runs.store.folder import (
@@ -24,7 +25,8 @@ from assay.runs.store.folder import (
     unwritable,
 )
 
-_RUN_FILE_LAST = (*(name for name in RUN_FILES if name != RUN_FILE), RUN_FILE)
+_RUN_FILE_LAST = RUN_FILES[::-1]
+_ASIDE = tuple(map(aside, _RUN_FILE_LAST))
 _TRIES = 100
 """How often a folder is made anew that another process removes; some file systems say for ever that it is gone."""
 
@@ -56,11 +58,15 @@ def hold_folder(
                 _settle(folder, fresh=fresh or forget)
             raise
         with suppress(OSError):  # who comes next goes on with it
-            _drop_aside(folder)
+            _remove_files(folder, _ASIDE)
     finally:
         # Another process may have replaced the folder: then neither it nor its content is ours to remove.
         held = _is_held(descriptor, folder)
-        _unlock(descriptor, folder if held and ours else None)
+        if held and ours:
+            with suppress(OSError):
+                (folder / LOCK).unlink(missing_ok=True)
+        if descriptor is not None:
+            os.close(descriptor)
         if held:
             _remove(made)
 
@@ -86,23 +92,17 @@ def _enter(folder: Path) -> tuple[list[Path], int | None, bool]:
         try:
             made = _make(folder)
             return made, *_lock(folder)
-        except FileNotFoundError as error:
-            # The process that had made the folder removed it again, with its run that came to nothing.
+        except BaseException as error:
             _remove(made)
-            gone = error
-        except BaseException:
-            _remove(made)
-            raise
+            if not isinstance(error, FileNotFoundError):
+                raise
+            gone = error  # the process that had made the folder removed it again, with its run that came to nothing
     raise unwritable(folder, gone) from gone
 
 
 def _make(folder: Path) -> list[Path]:
     """Make the folder, and return all folders that were made for it, the deepest first."""
-    made = []
-    for path in (folder, *folder.parents):
-        if path.exists():
-            break
-        made.append(path)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -133,12 +133,13 @@ def _settle(folder: Path, *, fresh: bool = False) -> None:
     """
     try:
         if not (folder / aside(RUN_FILE)).exists():
-            _return_rest(folder)
+            _bring_back(folder)
             if fresh and not _anything_finished(folder):
                 _remove_files(folder)
         elif _anything_finished(folder):
-            _drop_aside(folder)
+            _remove_files(folder, _ASIDE)
         else:
+            _remove_files(folder, [name for name in _RUN_FILE_LAST if not (folder / aside(name)).exists()])
             _bring_back(folder)
     except OSError as error:
         raise unwritable(folder, error) from error
@@ -161,47 +162,31 @@ def _set_aside(folder: Path) -> None:
 
 
 def _bring_back(folder: Path) -> None:
-    """Put the run that was set aside in the place of the present one."""
-    for name in _RUN_FILE_LAST:
-        if not (folder / aside(name)).exists():
-            (folder / name).unlink(missing_ok=True)
-    os.replace(folder / aside(RUN_FILE), folder / RUN_FILE)
-    _return_rest(folder)
-
-
-def _return_rest(folder: Path) -> None:
+    """Put the files that were set aside in the place of the present ones."""
     for name in RUN_FILES:
         with suppress(FileNotFoundError):
             os.replace(folder / aside(name), folder / name)
 
 
-def _drop_aside(folder: Path) -> None:
-    for name in _RUN_FILE_LAST:
-        (folder / aside(name)).unlink(missing_ok=True)
-
-
-def _remove_files(folder: Path) -> None:
-    for name in _RUN_FILE_LAST:
+def _remove_files(folder: Path, names: Iterable[str] = _RUN_FILE_LAST) -> None:
+    for name in names:
         (folder / name).unlink(missing_ok=True)
 
 
 def _anything_finished(folder: Path) -> bool:
     """Whether the folder holds a whole run, a judged case, or an answer that would not be asked for again."""
-    if _has_status(folder, "finished"):
+
+    def any_line(name: str, counts: Callable[[bytes], bool]) -> bool:
+        try:
+            return any(counts(line.content) for line in journal.read_lines(folder / name))
+        except FileNotFoundError:
+            return False
+        except (OSError, RunError):
+            return True  # damaged or unreadable: not ours to delete
+
+    if _has_status(folder, "finished") or any_line(journal.NAME, bool):
         return True
-    try:
-        if any(True for _ in journal.read_lines(folder / journal.NAME)):
-            return True
-    except FileNotFoundError:
-        pass
-    except (OSError, RunError):
-        return True  # damaged or unreadable: not ours to delete
-    try:
-        return any(_is_answer(line.content) for line in journal.read_lines(folder / journal.ANSWERS))
-    except FileNotFoundError:
-        return False
-    except (OSError, RunError):
-        return True
+    return any_line(journal.ANSWERS, _is_answer)
 
 
 def _is_answer(content: bytes) -> bool:
@@ -213,9 +198,7 @@ def _lock(folder: Path) -> tuple[int | None, bool]:
 
     Raises RunError where it is held, and FileNotFoundError where the folder is gone.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows has no flock: there two runs in one folder are not noticed
+    if not has_locks():
         return None, False
     path = folder / LOCK
     while True:
@@ -226,11 +209,7 @@ def _lock(folder: Path) -> tuple[int | None, bool]:
             raise
         except OSError as error:
             raise unwritable(folder, error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            raise journal.written_by_another(folder) from error
+        journal.lock(descriptor, folder)
         # The previous holder removed the file with its lock: a lock on a removed file keeps no other process out.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
@@ -246,13 +225,3 @@ def _is_held(descriptor: int | None, folder: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
     except OSError:
         return False
-
-
-def _unlock(descriptor: int | None, folder: Path | None) -> None:
-    """Release the lock, and remove its file from ``folder``."""
-    if descriptor is None:
-        return
-    if folder is not None:
-        with suppress(OSError):
-            (folder / LOCK).unlink(missing_ok=True)
-    os.close(descriptor)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
-from math import isfinite
 from types import NoneType
 from typing import Any, TypeVar, cast
 
@@ -12,33 +11,22 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.errors import RunError
-from assay.model import (
-    AlignedRow,
-    Case,
-    Cell,
-    DatabaseUrl,
-    Evidence,
-    Execution,
-    Prediction,
-    Row,
-)
+from assay.model import Case, DatabaseUrl, Evidence, Execution, Prediction, Result, Row
 from assay.model.cell_json import PACKED, cell_from_json, cell_to_json
-from assay.model.witness import Witness
+from assay.model.witness import WitnessTable
 
 _Value = TypeVar("_Value")
+_Table = TypeVar("_Table", Result, WitnessTable)
 _PLAIN = frozenset({NoneType, bool, int, str})
-_ORIGIN = b'"origin":'
 _NOT_USED = (
-    *(
-        b'"table":null,',
-        b'"results":[],',
-        b'"result":null,',
-        b'"shape":null,',
-        b'"expects":"answer",',
-        b'"conversation":null,',
-        b'"turn":null,',
-        b'"history":[],',
-    ),
+    b'"table":null,',
+    b'"results":[],',
+    b'"result":null,',
+    b'"shape":null,',
+    b'"expects":"answer",',
+    b'"conversation":null,',
+    b'"turn":null,',
+    b'"history":[],',
     b'"decision":null,"confidence":null,',
     b',"code":null',
     b'"query_source":null,',
@@ -47,12 +35,9 @@ _NOT_USED = (
 """Fields of cases and answers that were added later, as they are where nothing uses them."""
 _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
 """The old and the new name of Assay's own failures in stored runs. Texts cannot match: their quotes are escaped."""
-_NUMERIC = _PLAIN | {float}
 
 
-@lru_cache(maxsize=1)
-def _encoder() -> msgspec.json.Encoder:
-    return msgspec.json.Encoder(order="deterministic")
+_ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 @lru_cache(maxsize=8)
@@ -62,46 +47,49 @@ def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
 
 def encode_evidence(evidence: Evidence) -> bytes:
     """One line of JSON, without the line's end."""
-    if _as_they_are(_cells(evidence)):
-        try:
-            return _encoder().encode(evidence)
-        except (UnicodeEncodeError, OverflowError):  # text that is not valid Unicode, an integer beyond 64 bits
-            pass
-    return encode_value(_with_rows(evidence, lambda row: tuple(map(cell_to_json, row))))
+    try:
+        return _ENCODER.encode(_with_rows(evidence, _plain_or_packed))
+    except (UnicodeEncodeError, OverflowError):  # text that is not valid Unicode, an integer beyond 64 bits
+        return encode_value(_with_rows(evidence, _packed))
 
 
-def _as_they_are(cells: list[Cell]) -> bool:
-    """Whether JSON can hold the cells unchanged, judging by their types."""
-    kinds = set(map(type, cells))
-    return kinds <= _PLAIN or (kinds <= _NUMERIC and all(isfinite(cell) for cell in cells if type(cell) is float))
+def _packed(row: Row) -> Row:
+    return tuple(map(cell_to_json, row))
 
 
-def _cells(evidence: Evidence) -> list[Cell]:
-    """All cells of the sample."""
-    cells: list[Cell] = []
-    for line in evidence.comparison.aligned if evidence.comparison is not None else ():
-        cells += line.gold or ()
-        cells += line.predicted or ()
-    for execution in _executions(evidence):
-        for row in execution.head:
-            cells += row
-    if evidence.refutation is not None:
-        for rows in _witness_rows(evidence.refutation.witness):
-            for row in rows:
-                cells += row
-    return cells
+def _plain_or_packed(row: Row) -> Row:
+    """The row unchanged if JSON can hold it, judging by the types of its cells."""
+    return row if _PLAIN.issuperset(map(type, row)) else _packed(row)
 
 
-def _witness_rows(witness: Witness | None) -> Iterable[Iterable[Row]]:
-    if witness is None:
-        return ()
-    return (*(table.rows for table in witness.tables), witness.first.rows, witness.second.rows)
+def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
+    """The evidence with each row of the samples in it changed."""
 
+    def head(execution: Execution) -> Execution:
+        return replace(execution, head=tuple(map(change, execution.head)))
 
-def _executions(evidence: Evidence) -> tuple[Execution, ...]:
-    predicted = evidence.predicted_execution
-    golds = evidence.gold_executions
-    return golds if predicted is None else (*golds, predicted, *evidence.candidates)
+    def rows(table: _Table) -> _Table:
+        return replace(table, rows=tuple(map(change, table.rows)))
+
+    predicted, refutation, comparison = evidence.predicted_execution, evidence.refutation, evidence.comparison
+    if refutation is not None and (witness := refutation.witness) is not None:
+        tables = tuple(map(rows, witness.tables))
+        witness = replace(witness, tables=tables, first=rows(witness.first), second=rows(witness.second))
+        refutation = replace(refutation, witness=witness)
+    if comparison is not None and comparison.aligned:
+        aligned = tuple(
+            replace(line, gold=line.gold and change(line.gold), predicted=line.predicted and change(line.predicted))
+            for line in comparison.aligned
+        )
+        comparison = replace(comparison, aligned=aligned)
+    return replace(
+        evidence,
+        gold_executions=tuple(map(head, evidence.gold_executions)),
+        predicted_execution=predicted and head(predicted),
+        candidates=tuple(map(head, evidence.candidates)),
+        refutation=refutation,
+        comparison=comparison,
+    )
 
 
 def decode_evidence(line: bytes) -> Evidence:
@@ -144,9 +132,9 @@ def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence
 def encode_value(value: object) -> bytes:
     """Any value of the model as JSON; invalid Unicode in text is escaped."""
     try:
-        return _encoder().encode(value)
+        return _ENCODER.encode(value)
     except UnicodeEncodeError:
-        return _encoder().encode(_valid_text(msgspec.to_builtins(value)))
+        return _ENCODER.encode(_valid_text(msgspec.to_builtins(value)))
 
 
 def identity_of(value: object) -> bytes:
@@ -162,12 +150,7 @@ def identity_of(value: object) -> bytes:
 
 def identity_without_origin(value: Case | Prediction) -> bytes:
     """As `identity_of`, of a case or an answer without its place in its file."""
-    encoded = identity_of(value)
-    if value.origin is None:
-        return encoded
-    # No text can match, as the quotes within texts are escaped; no other value of a case or an answer has that name.
-    before, _, rest = encoded.partition(_ORIGIN)
-    return before + _ORIGIN + b"null" + rest[len(_encoder().encode(value.origin)) :]
+    return identity_of(replace(value, origin=None))
 
 
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:
@@ -200,44 +183,6 @@ def pack_parts(
 def unpack_task(packed: object, kind: type[_Value]) -> _Value:
     """The task that `pack_task` packed."""
     return msgspec.msgpack.decode(packed, type=kind) if isinstance(packed, bytes) else cast("_Value", packed)
-
-
-def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
-    if any(execution.head for execution in _executions(evidence)):
-        predicted = evidence.predicted_execution
-        evidence = replace(
-            evidence,
-            gold_executions=tuple(_with_head(gold, change) for gold in evidence.gold_executions),
-            predicted_execution=predicted and _with_head(predicted, change),
-            candidates=tuple(_with_head(candidate, change) for candidate in evidence.candidates),
-        )
-    found = evidence.refutation
-    if found is not None and found.witness is not None:
-        evidence = replace(evidence, refutation=replace(found, witness=_with_cells(found.witness, change)))
-    comparison = evidence.comparison
-    if comparison is None or not comparison.aligned:
-        return evidence
-    aligned = tuple(
-        AlignedRow(
-            state=line.state,
-            gold=None if line.gold is None else change(line.gold),
-            predicted=None if line.predicted is None else change(line.predicted),
-        )
-        for line in comparison.aligned
-    )
-    return replace(evidence, comparison=replace(comparison, aligned=aligned))
-
-
-def _with_cells(witness: Witness, change: Callable[[Row], Row]) -> Witness:
-    first, second = (
-        replace(result, rows=tuple(map(change, result.rows))) for result in (witness.first, witness.second)
-    )
-    tables = tuple(replace(table, rows=tuple(map(change, table.rows))) for table in witness.tables)
-    return replace(witness, tables=tables, first=first, second=second)
-
-
-def _with_head(execution: Execution, change: Callable[[Row], Row]) -> Execution:
-    return replace(execution, head=tuple(map(change, execution.head))) if execution.head else execution
 
 
 def _valid_text(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The parts of each case that a comparison needs: reading only these takes a fraction of the time."""
+"""What a comparison of runs needs of each case."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from hashlib import blake2b
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import AssayError, InputError, RunError
 from assay.model import (
@@ -30,12 +30,10 @@ from assay.model import (
 from assay.model.summary import given_of
 from assay.runs.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_evidence, encode_value
-from assay.runs.store.folder import FinishedRunFile, read_evidence, read_finished
+from assay.runs.store.folder import FinishedRunFile, read_cases, read_finished
 
 Way: TypeAlias = tuple[object, ...]
 """How an answer is wrong: two wrong answers with equal ways are wrong alike."""
-
-_OPTIONS: Callable[[CaseOptions], tuple[Any, ...]] = attrgetter(*CaseOptions.__struct_fields__)
 
 
 class Content(NamedTuple):
@@ -46,12 +44,12 @@ class Content(NamedTuple):
     """The gold queries; for SDMX a hash of each question's targets."""
     database: str | None
     context: str | None
-    options: tuple[Any, ...]
+    options: CaseOptions
     asked: tuple[str, ...] = ()
     """Whether the question is to be answered, and what was asked before it; empty of a plain question."""
 
 
-class CaseRecord(msgspec.Struct, frozen=True, kw_only=True):
+class CaseRecord(Struct, frozen=True, kw_only=True):
     """One case and the results of its answers, several where the system was asked repeatedly."""
 
     case_id: str
@@ -161,13 +159,16 @@ def _leaving_out(run: Run | Path, spared: Callable[[Path, AssayError], None] | N
 
 def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> RunRecords:
     infos = infos_of(head.settings)
-    reader = _Reader(infos, headline)
     if isinstance(head, Run):
-        answers = [reader.record(evidence) for evidence in head.evidence]
+        answers = [_record(evidence, infos, headline) for evidence in head.evidence]
     else:
         assert isinstance(run, Path)
-        answers = read_evidence(run, head, lambda line: reader.record(decode_evidence(line)))
-    cases = tuple(_merged(answers) if reader.repeated else answers)
+        answers = read_cases(run, head, lambda line: _record(decode_evidence(line.content), infos, headline))
+    graded = {name for name, info in infos.items() if not info.binary}
+    for answer in answers:
+        if not _YES_NO.issuperset(answer.values):
+            graded.update(name for name, value in zip(infos, answer.values, strict=True) if value not in _YES_NO)
+    cases = tuple(_merged(answers))
     return RunRecords(
         folder=str(run) if isinstance(run, Path) else None,
         settings=head.settings,
@@ -175,7 +176,7 @@ def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> Run
         aggregates=head.aggregates,
         headline_metric=headline,
         repeats=max((case.right + case.wrong + case.unscored for case in cases), default=1),
-        graded=frozenset(reader.graded),
+        graded=frozenset(graded),
         infos=infos,
         cases=cases,
     )
@@ -185,8 +186,11 @@ def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
     """One record per case from the consecutive records of its answers."""
     for _, group in groupby(answers, key=lambda answer: answer.case_id):
         several = list(group)
+        if len(several) == 1:
+            yield several[0]
+            continue
         shown = next((one for one in several if not one.right), several[0])
-        yield msgspec.structs.replace(
+        yield replace(
             shown,
             right=sum(one.right for one in several),
             wrong=sum(one.wrong for one in several),
@@ -198,53 +202,29 @@ def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
         )
 
 
-class _Reader:
-    """Makes a record of each answer of one run, and notes what the answers share."""
-
-    def __init__(self, infos: Mapping[str, MetricInfo], headline: str) -> None:
-        self.metrics = tuple(infos)
-        self.place = self.metrics.index(headline)
-        self.higher_is_better = infos[headline].higher_is_better
-        self.graded = {name for name, info in infos.items() if not info.binary}
-        self.repeated = False
-        """Whether some case has several answers."""
-
-    def record(self, answer: Evidence) -> CaseRecord:
-        """The record of one answer."""
-        case, values, query = answer.case, self.values(answer), _query(answer)
-        value = values[self.place]
-        wrong = value is not None and (value < 1.0 if self.higher_is_better else value > 0.0)
-        if answer.prediction.repeat:
-            self.repeated = True
-        answered = None if value is None else float(given_of(answer) == "answer")
-        return CaseRecord(
-            case_id=case.id,
-            content=content_of(case),
-            difficulty=case.difficulty,
-            tags=case.tags,
-            right=int(value is not None and not wrong),
-            wrong=int(wrong),
-            unscored=int(value is None),
-            values=values,
-            query=query,
-            reason=answer.verdict.reason,
-            failing=((query, _way(answer)),) if wrong else (),
-            cause=answer.cause if wrong else None,
-            strength="none" if wrong or value is None else answer.verdict.strength,
-            answered=answered,
-            bad=None if answered is None else answered * wrong,
-        )
-
-    def values(self, answer: Evidence) -> tuple[float | None, ...]:
-        """In the metrics' order; None where the answer has no such score."""
-        names = tuple([score.metric for score in answer.scores])
-        values = tuple([score.value for score in answer.scores])
-        if names != self.metrics:
-            known = dict(zip(names, values, strict=True))
-            values = tuple(known.get(metric) for metric in self.metrics)
-        if not _YES_NO.issuperset(values):
-            self.graded.update(name for name, value in zip(self.metrics, values, strict=True) if value not in _YES_NO)
-        return values
+def _record(answer: Evidence, infos: Mapping[str, MetricInfo], headline: str) -> CaseRecord:
+    """The record of one answer."""
+    case, query, scores = answer.case, _query(answer), {score.metric: score.value for score in answer.scores}
+    value = scores.get(headline)
+    wrong = value is not None and (value < 1.0 if infos[headline].higher_is_better else value > 0.0)
+    answered = None if value is None else float(given_of(answer) == "answer")
+    return CaseRecord(
+        case_id=case.id,
+        content=content_of(case),
+        difficulty=case.difficulty,
+        tags=case.tags,
+        right=int(value is not None and not wrong),
+        wrong=int(wrong),
+        unscored=int(value is None),
+        values=tuple(map(scores.get, infos)),
+        query=query,
+        reason=answer.verdict.reason,
+        failing=((query, _way(answer)),) if wrong else (),
+        cause=answer.cause if wrong else None,
+        strength="none" if wrong or value is None else answer.verdict.strength,
+        answered=answered,
+        bad=None if answered is None else answered * wrong,
+    )
 
 
 _MOST_OF_ROWS = 2_000
@@ -259,16 +239,13 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 def content_of(case: Case) -> Content:
     """The content that identifies the case, whatever its id."""
-    golds = case.golds
-    if case.turns:
-        # A hash, since targets may name hundreds of terms.
-        golds = (*golds, *(blake2b(encode_value(turn.targets), digest_size=12).hexdigest() for turn in case.turns))
-    if case.results:
-        golds = (*golds, *(blake2b(encode_value(one.content), digest_size=12).hexdigest() for one in case.results))
+    # Hashes, since targets may name hundreds of terms and results have thousands of rows.
+    hashed = (*(turn.targets for turn in case.turns), *(result.content for result in case.results))
+    golds = (*case.golds, *(blake2b(encode_value(value), digest_size=12).hexdigest() for value in hashed))
     asked: tuple[str, ...] = ()
     if case.history or case.expects != "answer":
         asked = case.expects, *(one.question for one in case.history)
-    return Content(case.question, golds, case.database, case.context, _OPTIONS(case.options), asked)
+    return Content(case.question, golds, case.database, case.context, case.options, asked)
 
 
 def _query(answer: Evidence) -> str | None:

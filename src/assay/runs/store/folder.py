@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from assay.errors import InputError, RunError
-from assay.model import Aggregates, CaseSummary, DatabaseUrl, Evidence, GateResult, Limits, Provenance, Run, RunSettings
+from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
-from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
 from assay.runs.store.journal_lines import JournalLines, LinePlaces
@@ -36,7 +36,6 @@ LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness", "penalties")
 """Settings that change nothing in the evidence."""
-_LABELS = ("name", "tags")
 
 
 class RunFile(Struct, frozen=True, kw_only=True):
@@ -53,14 +52,10 @@ class RunFile(Struct, frozen=True, kw_only=True):
     """What was last demanded of the run when it was made, and whether it was reached."""
 
 
-class FinishedRunFile(Struct, frozen=True, kw_only=True):
+class FinishedRunFile(RunFile, frozen=True, kw_only=True):
     """What run.json holds for a finished run."""
 
-    settings: RunSettings
-    provenance: Provenance
-    order: tuple[str, ...]
     aggregates: Aggregates
-    gates: tuple[GateResult, ...] = ()
 
 
 def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
@@ -68,14 +63,21 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
 
     Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
     """
-    if (folder / RUN_FILE).exists():
-        if overwrite:
-            return None
-        stored = read_run_file(folder)
-        _check_same(folder, stored.settings, settings)
-        return stored
-    check_place(folder)
-    return None
+    if not (folder / RUN_FILE).exists():
+        check_place(folder)
+        return None
+    if overwrite:
+        return None
+    stored = read_run_file(folder)
+    if not _same_work(stored.settings, settings):
+        shown = "; ".join(_differences(stored.settings, settings))
+        kept = ""
+        if stored.settings.metrics != settings.metrics or (folder / journal.ANSWERS).exists():
+            kept = ", or --rescore to judge its answers anew"
+        raise RunError(
+            f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
+        )
+    return stored
 
 
 def check_place(folder: Path, *, locked: bool = True) -> None:
@@ -145,18 +147,6 @@ def read_lint(folder: Path) -> LintReport | None:
         return None
 
 
-def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
-    if _same_work(stored, wanted):
-        return
-    shown = "; ".join(_differences(stored, wanted))
-    kept = ""
-    if stored.metrics != wanted.metrics or (folder / journal.ANSWERS).exists():
-        kept = ", or --rescore to judge its answers anew"
-    raise RunError(
-        f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
-    )
-
-
 def _same_work(stored: RunSettings, wanted: RunSettings) -> bool:
     """Whether both give the same verdicts. Witnesses may be looked for later, and bring a metric of their own."""
     neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
@@ -200,15 +190,12 @@ def _finished(run: Run, digests: Iterable[str] = ()) -> RunFile:
 
 def finished_file(run: Run) -> bytes:
     """The run.json of a finished run without the order of its journal: its settings, provenance and numbers."""
-    import msgspec
-
     return msgspec.json.format(encode_value(_finished(run)), indent=2)
 
 
 def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
     """Give a finished run the name and tags of ``settings``; its provenance stays unchanged."""
-    labels = {name: getattr(settings, name) for name in _LABELS}
-    labelled = replace(stored.settings, **labels)
+    labelled = replace(stored.settings, name=settings.name, tags=settings.tags)
     if labelled != stored.settings:
         write_value(folder / RUN_FILE, replace(stored, settings=labelled))
 
@@ -226,7 +213,6 @@ def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, 
     now = replace(provenance, started_at=then.started_at, wall_time_s=then.wall_time_s, cache=then.cache)
     return (
         stored.status == "finished"
-        and stored.aggregates is not None
         and stored.order == tuple(digests)
         and _same_work(stored.settings, settings)
         and stored.provenance == now
@@ -238,49 +224,35 @@ def save_run(run: Run, folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise RunError(f"{folder} is no empty folder: choose another")
     make_folder(folder)
-    works = [_work_of(index, evidence) for index, evidence in enumerate(run.evidence)]
-    digests = [digest_of(work, {work.url.text: "saved"}) for work in works]
     begin_folder(folder, run.settings, run.provenance, lint=run.lint)
-    journal.write_whole(folder / journal.NAME, map(encode_evidence, run.evidence), digests)
+    digests = journal.write_whole(folder / journal.NAME, map(encode_evidence, run.evidence))
     finish_folder(folder, run, digests)
     store_gates(folder, run.gates)
 
 
-def _work_of(index: int, evidence: Evidence) -> Work:
-    url = DatabaseUrl(text=f"saved:{evidence.case.database}")
-    return Work(index=index, case=evidence.case, prediction=evidence.prediction, url=url)
-
-
 def load_run(folder: Path) -> Run:
-    """Read a finished run. Raises InputError where there is none, RunError where it is unfinished or damaged."""
-    stored = read_finished(folder)
-    summaries, evidence = _stored_cases(folder, stored)
-    return Run(
-        settings=stored.settings,
-        provenance=stored.provenance,
-        summaries=summaries,
-        evidence=evidence,
-        aggregates=stored.aggregates,
-        gates=stored.gates,
-        lint=read_lint(folder),
-    )
+    """Read a finished run. Raises InputError where there is none, RunError where it is unfinished or damaged.
 
-
-def _stored_cases(folder: Path, stored: FinishedRunFile) -> tuple[list[CaseSummary], LazyEvidence]:
-    """The summaries, and the evidence, to be decoded when it is read.
-
-    Each line is decoded once now, for its summary, and so that damage is reported at once.
+    Each line is decoded once now, for its summary, and so that damage is reported at once; the evidence is decoded
+    again when it is read.
     """
-    places = LinePlaces()
-    summary = Summarizer().summary
+    stored = read_finished(folder)
+    places, summary = LinePlaces(), Summarizer().summary
 
     def summarized(line: journal.JournalLine) -> tuple[CaseSummary, int]:
         return summary(decode_evidence(line.content)), places.add(line.start, line.content)
 
-    cases = _in_order(folder, stored, summarized)
+    cases = read_cases(folder, stored, summarized)
     lines = JournalLines(folder / journal.NAME, places.ordered([place for _, place in cases]))
-    evidence = LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line)
-    return [case for case, _ in cases], evidence
+    return Run(
+        settings=stored.settings,
+        provenance=stored.provenance,
+        summaries=[case for case, _ in cases],
+        evidence=LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line),
+        aggregates=stored.aggregates,
+        gates=stored.gates,
+        lint=read_lint(folder),
+    )
 
 
 def read_finished(folder: Path) -> FinishedRunFile:
@@ -288,24 +260,14 @@ def read_finished(folder: Path) -> FinishedRunFile:
     stored = read_run_file(folder)
     if stored.status != "finished" or stored.aggregates is None:
         raise RunError(f"{folder} is not finished: run the command that made it again, and it goes on from there")
-    return FinishedRunFile(
-        settings=stored.settings,
-        provenance=stored.provenance,
-        order=stored.order,
-        aggregates=stored.aggregates,
-        gates=stored.gates,
-    )
+    return FinishedRunFile(**asdict(stored))
 
 
-def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes], _Kept]) -> list[_Kept]:
-    """Each answer's evidence, decoded by ``decode``, in the run's order; the lines themselves are not kept.
+def read_cases(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.JournalLine], _Kept]) -> list[_Kept]:
+    """What ``keep`` makes of each answer's line, in the run's order; the lines themselves are not kept.
 
-    ``decode`` raises RunError for a line that it cannot read. Raises RunError where the journal is absent or damaged.
+    ``keep`` raises RunError for a line that it cannot read. Raises RunError where the journal is absent or damaged.
     """
-    return _in_order(folder, stored, lambda line: decode(line.content))
-
-
-def _in_order(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.JournalLine], _Kept]) -> list[_Kept]:
     path = folder / journal.NAME
     if not path.exists():
         raise RunError(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from zlib import crc32
 
 from msgspec import Struct
 
 from assay.errors import RunError
 from assay.kept import BINARY, read_at
+from assay.protections import module
 
 NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
@@ -35,16 +35,11 @@ class JournalLine(Struct, frozen=True, kw_only=True):
     digest: str
     content: bytes
     """The evidence, or the answer, as JSON."""
-    end: int
-    """The position in bytes where the line ends in the file."""
-
-    @property
-    def start(self) -> int:
-        """The position in bytes where the content begins in the file."""
-        return self.end - len(self.content) - len(_END)
+    start: int
+    """The position in bytes where the content begins in the file."""
 
 
-class Finished(Struct, frozen=True):
+class Finished(Struct, frozen=True, kw_only=True):
     """Where the line of a finished case is: its number, and the bytes of its content."""
 
     number: int
@@ -82,11 +77,7 @@ class Journal:
 
     def _open(self, folder: Path) -> int:
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o644)
-        try:
-            _lock(descriptor, folder)
-        except BaseException:
-            os.close(descriptor)
-            raise
+        lock(descriptor, folder)
         return descriptor
 
     def _begin_anew(self, folder: Path) -> None:
@@ -124,11 +115,10 @@ class Journal:
         """Write what was put. Raises RunError where the disk is full."""
         if not self._waiting:
             return
-        data, self._waiting = b"".join(self._waiting), []
+        left, self._waiting = memoryview(b"".join(self._waiting)), []
         try:
-            written = os.write(self._descriptor, data)
-            while written < len(data):
-                written += os.write(self._descriptor, data[written:])
+            while left:
+                left = left[os.write(self._descriptor, left) :]
         except OSError as error:
             raise RunError(
                 f"{self.path}: cannot write the finished case ({error.strerror}); what was finished before is kept: "
@@ -172,38 +162,36 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _read(self) -> dict[str, Finished]:
         """The finished cases; a torn last line is cut off the file."""
         finished: dict[str, Finished] = {}
-        whole = 0
         for line in read_lines(self.path):
             length = len(line.content)
-            finished[line.digest] = Finished(line.number, line.start, length)
+            finished[line.digest] = Finished(number=line.number, start=line.start, length=length)
             self._sum = crc32(line_of(line.digest, line.content, _CONTENTS[self.path.name]), self._sum)
-            whole = line.end
-        os.ftruncate(self._descriptor, whole)
-        self._size = whole
+            self._size = line.start + length + len(_END)
+        os.ftruncate(self._descriptor, self._size)
         return finished
 
 
 def read_lines(path: Path) -> Iterator[JournalLine]:
     """The lines of a journal, except a torn last line. Raises RunError for any other damaged line."""
-    end = 0
+    begin = 0
     # A large buffer reads lines of a few kilobytes three times as fast.
     with path.open("rb", buffering=1 << 20) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
-            end += len(line)
             found = _LINE.fullmatch(line)
             if found is None:
                 raise damaged(path, number)
-            yield JournalLine(number=number, digest=found[1].decode("ascii"), content=found[2], end=end)
+            yield JournalLine(
+                number=number, digest=found[1].decode("ascii"), content=found[2], start=begin + found.start(2)
+            )
+            begin += len(line)
 
 
 def digest_of_line(line: bytes) -> str:
@@ -216,14 +204,14 @@ def line_of(digest: str, content: bytes, kind: bytes = _CONTENTS[NAME]) -> bytes
     return b'{"digest":"%s","%s":%s}\n' % (digest.encode("ascii"), kind, content)
 
 
-def write_whole(path: Path, contents: Iterable[bytes], digests: Sequence[str] | None = None) -> list[str]:
-    """Write a journal at once, and return its digests: those given, or the numbers of the lines in their form."""
-    made: list[str] = []
+def write_whole(path: Path, contents: Iterable[bytes]) -> list[str]:
+    """Write a journal at once, and return its digests: the numbers of the lines in the form of digests."""
+    digests: list[str] = []
     with path.open("wb") as file:
         for number, content in enumerate(contents):
-            made.append(f"{number:024x}" if digests is None else digests[number])
-            file.write(line_of(made[-1], content))
-    return made
+            digests.append(f"{number:024x}")
+            file.write(line_of(digests[-1], content))
+    return digests
 
 
 def damaged(path: Path, number: int) -> RunError:
@@ -234,15 +222,21 @@ def damaged(path: Path, number: int) -> RunError:
     )
 
 
-def _lock(descriptor: int, folder: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows has no flock: there two runs in one folder are not noticed
+def lock(descriptor: int, folder: Path) -> None:
+    """Lock an open file of a run, or close it and raise RunError: another process writes the run in ``folder``.
+
+    Windows has no such locks: there two runs in one folder are not noticed.
+    """
+    fcntl = module("fcntl")
+    if fcntl is None:
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise written_by_another(folder) from error
+        os.close(descriptor)
+        raise RunError(
+            f"{folder}: another process is writing this run; wait for it, or choose another folder"
+        ) from error
 
 
 def gone(folder: Path) -> RunError:
@@ -259,8 +253,3 @@ def changed(path: Path) -> RunError:
         f"{path}: was changed by something else while the run was going on, so what was finished may be lost: "
         "see that nothing else writes there, and run the same command again, which does what is missing"
     )
-
-
-def written_by_another(folder: Path) -> RunError:
-    """The error for a folder that another process holds."""
-    return RunError(f"{folder}: another process is writing this run; wait for it, or choose another folder")

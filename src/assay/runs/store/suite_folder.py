@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
+from secrets import token_hex
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import InputError, RunError
-from assay.model import Row
 from assay.model.cell_json import cell_from_json, cell_to_json
 from assay.model.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
 from assay.runs.store.codec import decode_value, encode_value
@@ -35,11 +34,20 @@ MOST_BYTES = 512 << 20
 """The largest file that is read."""
 
 
-class SuiteHead(Struct, frozen=True, kw_only=True):
-    """The first line."""
+_OF_SUITE = ("engine", "made_with", "keeps", "runs", "seed", "most_databases")
+"""The fields that the first line has in common with `Suite`."""
+
+
+class _Version(Struct, frozen=True, kw_only=True):
+    """Enough of the first line to know whether the rest can be read."""
 
     format: str
     version: int
+
+
+class SuiteHead(_Version, frozen=True, kw_only=True):
+    """The first line."""
+
     made_with: str
     engine: str
     keeps: SuiteAssumption
@@ -51,13 +59,6 @@ class SuiteHead(Struct, frozen=True, kw_only=True):
     databases: int
     digest: str
     """Of all lines that follow."""
-
-
-class _Version(Struct, frozen=True, kw_only=True):
-    """Enough of the first line to know whether the rest can be read."""
-
-    format: str
-    version: int
 
 
 def check_place(folder: Path, *, overwrite: bool) -> None:
@@ -87,35 +88,26 @@ def write_suite(folder: Path, suite: Suite) -> Suite:
     head = SuiteHead(
         format=FORMAT,
         version=VERSION,
-        made_with=suite.made_with,
-        engine=suite.engine,
-        keeps=suite.keeps,
-        runs=suite.runs,
-        seed=suite.seed,
-        most_databases=suite.most_databases,
         layouts=len(suite.layouts),
         cases=len(suite.cases),
         databases=suite.database_count,
         digest=digest,
+        **{name: getattr(suite, name) for name in _OF_SUITE},
     )
-    temporary = None
+    temporary = folder / f".{FILE}.{token_hex(8)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{FILE}.", dir=folder)
-        with os.fdopen(descriptor, "wb") as file:
+        with temporary.open("xb") as file:
             file.writelines(line + b"\n" for line in (encode_value(head), *lines))
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, folder / FILE)
     except OSError as error:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
         raise _unwritable(folder, error) from None
-    for left in folder.glob(f".{FILE}.*"):  # of a build that was killed while it wrote
+    finally:
         with suppress(OSError):
-            left.unlink()
+            for left in folder.glob(f".{FILE}.*"):  # also of a build that was killed while it wrote
+                left.unlink()
     return replace(suite, name=str(folder), digest=digest)
 
 
@@ -149,28 +141,16 @@ def read_suite(folder: Path) -> Suite:
         try:
             if number - 2 < head.layouts:
                 layout = _checked(decode_value(line, SuiteLayout))
-                if layout.database in layouts:
+                if layouts.setdefault(layout.database, layout) is not layout:
                     raise ValueError(f"the database {layout.database} is there twice")
-                layouts[layout.database] = layout
             else:
-                case = _with_cells(decode_value(line, SuiteCase), cell_from_json)
-                if case.case_id in cases:
+                case = _fitting(_with_cells(decode_value(line, SuiteCase), cell_from_json), layouts)
+                if cases.setdefault(case.case_id, case) is not case:
                     raise ValueError(f"the case {case.case_id} is there twice")
-                cases[case.case_id] = _fitting(case, layouts)
         except (RunError, ValueError) as error:
             raise InputError(f"{path}, line {number} cannot be read: {error}") from None
-    return Suite(
-        name=str(folder),
-        digest=head.digest,
-        engine=head.engine,
-        layouts=layouts,
-        cases=cases,
-        made_with=head.made_with,
-        keeps=head.keeps,
-        runs=head.runs,
-        seed=head.seed,
-        most_databases=head.most_databases,
-    )
+    known = {name: getattr(head, name) for name in _OF_SUITE}
+    return Suite(name=str(folder), digest=head.digest, layouts=layouts, cases=cases, **known)
 
 
 def case_json(case: SuiteCase) -> bytes:
@@ -227,8 +207,9 @@ def _checked(layout: SuiteLayout) -> SuiteLayout:
 def _fitting(case: SuiteCase, layouts: Mapping[str | None, SuiteLayout]) -> SuiteCase:
     """The case, if its rows are those of its tables."""
     layout = layouts.get(case.database)
-    for database in case.databases if layout is not None else ():
-        assert layout is not None
+    if layout is None:
+        return case
+    for database in case.databases:
         if len(database.rows) != len(layout.tables):
             raise ValueError(
                 f"database {database.name} has rows of {len(database.rows)} tables, not {len(layout.tables)}"
@@ -242,13 +223,11 @@ def _fitting(case: SuiteCase, layouts: Mapping[str | None, SuiteLayout]) -> Suit
 
 
 def _with_cells(case: SuiteCase, change: Callable[..., object]) -> SuiteCase:
-    databases = []
-    for database in case.databases:
-        rows: tuple[tuple[Row, ...], ...] = tuple(
-            tuple(tuple(change(cell) for cell in row) for row in table) for table in database.rows
-        )
-        databases.append(replace(database, rows=rows))
-    return replace(case, databases=tuple(databases))
+    databases = tuple(
+        replace(database, rows=tuple(tuple(tuple(map(change, row)) for row in table) for table in database.rows))
+        for database in case.databases
+    )
+    return replace(case, databases=databases)
 
 
 def _digest(lines: list[bytes]) -> str:
@@ -256,12 +235,6 @@ def _digest(lines: list[bytes]) -> str:
     for line in lines:
         found.update(line + b"\n")
     return found.hexdigest()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _unwritable(folder: Path, error: OSError) -> InputError:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from assay.errors import RunError
@@ -32,8 +33,6 @@ def write_value(path: Path, content: object) -> None:
 
 def json_pieces(content: object, *, depth: int = 0) -> Iterator[bytes]:
     """A value as indented JSON, part by part: the numbers of a large run name a hundred thousand cases many times."""
-    import msgspec
-
     if depth < _DEEPEST and isinstance(content, Struct):
         members = [(b'"%s": ' % name.encode(), getattr(content, name)) for name in content.__struct_fields__]
         brackets = b"{}"
