@@ -167,7 +167,8 @@ def _in_quotes(text: str, start: int, parser: Parser) -> Candidate | None:
         return None
     for _, close in zip(range(_MOST_CLOSES), re.finditer(closing, text[start:]), strict=False):
         query = text[start : start + close.start()].rstrip(" \t\r\n;")
-        if (" " in query or "\n" in query) and parser.reads(query):
+        is_cut = opening in "`'\"" and query.count(opening) % 2 == 1  # it ends within a quoted name or text of its own
+        if not is_cut and (" " in query or "\n" in query) and parser.reads(query):
             return Candidate(query=query, start=start, end=start + close.start())
     return None
 
