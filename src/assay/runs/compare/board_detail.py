@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from assay.model import BoardAnswer, BoardCase, BoardDetail, BoardGroup, Rate
 from assay.runs.aggregate.rates import rate_of
-from assay.runs.compare.metric_differences import partition
-from assay.runs.difficulties import spelled_once
+from assay.runs.compare.metric_differences import groups_of
 from assay.runs.store.compared_cases import CaseRecord, RunRecords
 
 Common = Sequence[tuple[CaseRecord, ...]]
@@ -67,17 +65,9 @@ def _groups(
         )
 
     yield BoardGroup(kind="overall", name=None, cases=len(common), rates=rates(range(len(common))))
-    first = [cases[0] for cases in common]
-    kinds: tuple[tuple[Literal["difficulty", "database", "tag"], list[tuple[str | None, ...]]], ...] = (
-        ("difficulty", [(name,) for name in spelled_once(case.difficulty for case in first)]),
-        ("database", [(case.content.database,) for case in first]),
-        ("tag", [tuple(dict.fromkeys(case.tags)) or (None,) for case in first]),
-    )
-    for kind, names in kinds:
-        parts = partition(names, easiest_first=kind == "difficulty")
-        if len(parts) > 1:
-            for name, members in parts:
-                yield BoardGroup(kind=kind, name=name, cases=len(members), rates=rates(members))
+    for kind, parts in groups_of([cases[0] for cases in common]):
+        for name, members in parts:
+            yield BoardGroup(kind=kind, name=name, cases=len(members), rates=rates(members))
 
 
 def _case(cases: Sequence[CaseRecord], places: Sequence[int]) -> BoardCase:
