@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.engines.pool import heartbeat
-from assay.engines.pool.cache import ByteCache
-from assay.engines.pool.executor import Executor
-from assay.model import Case, ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits
+from assay.model import Case, ComparisonOptions, DatabaseSchema, DatabaseUrl
 from assay.model.suite import SuiteAssumption, SuiteCase, SuiteDatabase, SuiteLayout
 from assay.ports import TrialDatabase
-from assay.runs.trials import declared_schema, label_of, real_table, trial_maker, watched
+from assay.runs.trials import ExecutorSettings, declared_schema, label_of, real_table, trial_maker, watched
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql import same_text
 from assay.sql.neighbours import neighbours_of
@@ -29,12 +28,9 @@ _TRIALS = {"sqlite": 300, "duckdb": 60}
 _KEPT = 4
 
 
-class SuiteWorkerSettings(Struct, frozen=True, kw_only=True):
+class SuiteWorkerSettings(ExecutorSettings, frozen=True, kw_only=True):
     """What every worker that builds a suite needs to know."""
 
-    engines: dict[str, str]
-    """URL scheme to ``module:Class``."""
-    limits: Limits
     options: ComparisonOptions
     keeps: SuiteAssumption = "observed"
     most_databases: int = 3
@@ -89,9 +85,7 @@ class SuiteWorker:
 
     def __init__(self, settings: SuiteWorkerSettings) -> None:
         self._settings = settings
-        self._executor = Executor(
-            engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
-        )
+        self._executor = settings.executor()
         self._known: dict[str, _Known | str] = {}
 
     def __call__(self, task: object) -> SuiteMade:
@@ -118,11 +112,12 @@ class SuiteWorker:
     def _made(self, task: SuiteTask, empty: SuiteCase, known: _Known) -> SuiteMade:
         settings, case, dialect = self._settings, task.case, known.trial.dialect
         if not case.golds:
-            return SuiteMade(case=replace(empty, why=_no_query(case)))
+            why = "gold is a given result, and no query" if case.results else "the case has no gold query"
+            return SuiteMade(case=replace(empty, why=why))
         answers = [one for one in task.answers if not any(same_text(one, gold, dialect) for gold in case.golds)]
         made: list[SuiteDatabase] = []
         whys: list[str] = []
-        totals = {"answers": 0, "answers_told": 0, "neighbours": 0, "neighbours_told": 0, "neighbours_proved": 0}
+        totals: Counter[str] = Counter()
         tables: tuple[tuple[str, tuple[str, ...]], ...] = ()
         share = max(1, settings.most_databases // len(case.golds))
         for gold in case.golds[: settings.most_databases]:
@@ -201,14 +196,10 @@ class SuiteWorker:
         return _Known(schema=schema, real=real, trial=maker.trial(schema), keyless=maker.trial(schema, keyless=True))
 
 
-def _count(totals: dict[str, int], found: Distilled, targets: Sequence[Target]) -> None:
+def _count(totals: Counter[str], found: Distilled, targets: Sequence[Target]) -> None:
     for number, target in enumerate(targets):
         kind = "answers" if target.kind == "answer" else "neighbours"
         totals[kind] += 1
         totals[f"{kind}_told"] += number in found.told
         if kind == "neighbours":
             totals["neighbours_proved"] += number in found.proved
-
-
-def _no_query(case: Case) -> str:
-    return "gold is a given result, and no query" if case.results else "the case has no gold query"

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, cast
 
+from msgspec import Struct
+
 from assay.engines.loading import load_engine
 from assay.engines.pool import heartbeat
+from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
-from assay.model import DatabaseSchema, DatabaseUrl, quoted
+from assay.model import DatabaseSchema, DatabaseUrl, Limits, quoted
 from assay.model.frozen_cells import frozen_rows
 from assay.ports import LABEL_BYTES, MakesScratch, MakesTrials
 from assay.sql.declared import with_declared
@@ -19,6 +22,19 @@ from assay.witness.observed import RealTable
 
 _GRACE_S = 60.0
 """The process may take this long beyond what a step should take: then a query hangs, and it is ended."""
+
+
+class ExecutorSettings(Struct, frozen=True, kw_only=True):
+    """What every worker needs to know that executes queries on real databases."""
+
+    engines: dict[str, str]
+    """URL scheme to ``module:Class``."""
+    limits: Limits
+    cache_bytes: int = 128 * 1024 * 1024
+
+    def executor(self) -> Executor:
+        """What executes the queries."""
+        return Executor(engines=self.engines, limits=self.limits, cache=ByteCache(self.cache_bytes))
 
 
 def engine_class(engines: Mapping[str, str], scheme: str) -> Any:

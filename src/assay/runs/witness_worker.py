@@ -7,16 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from assay.engines.pool import heartbeat
-from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
-from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits
+from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl
 from assay.model.witness import Refutation, ScratchServer, Witness
 from assay.ports import TrialDatabase
 from assay.runs.trials import (
+    ExecutorSettings,
     begin,
     declared_schema,
     engine_class,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 WITNESS_SETUP = "assay.runs.witness_worker:set_up"
 _REAL_ROWS = 20_000
 _TIMES = 10
-"""The process may take so many times the pair's time, which is what it computes: a busy machine takes as long."""
+"""The process may take so many times the pair's time: that is time of computing, and a busy machine needs far more."""
 _TRIALS = {"sqlite": 4_000, "duckdb": 250, "postgres": 250}
 """Databases per second of the budget, by the engine's dialect: a few less than it can do."""
 _OF_SCHEMA = ("sqlite", "duckdb")
@@ -47,13 +46,9 @@ _KEPT_ON_SERVER = 1
 _SCRATCH_ADVICE = "; name a server for scratch schemas (--scratch URL)"
 
 
-class WitnessWorkerSettings(Struct, frozen=True, kw_only=True):
-    """What every worker needs to know."""
+class WitnessWorkerSettings(ExecutorSettings, frozen=True, kw_only=True):
+    """What every worker that looks for witnesses needs to know."""
 
-    engines: dict[str, str]
-    """URL scheme to ``module:Class``."""
-    limits: Limits
-    cache_bytes: int = 128 * 1024 * 1024
     remember: bool = True
     """Whether schemas and what was read of the real data are kept from task to task, and databases open."""
 
@@ -90,7 +85,7 @@ class WitnessWorker:
 
     def __init__(self, settings: WitnessWorkerSettings) -> None:
         self._settings = settings
-        self._executor = self._new_executor()
+        self._executor = settings.executor()
         self._refuters: dict[tuple[str, ComparisonOptions | None], Refuter] = {}
         self._schemas: dict[str, DatabaseSchema] = {}
         self._used: tuple[Refuter, DatabaseSchema] | None = None
@@ -116,12 +111,8 @@ class WitnessWorker:
         finally:
             if not self._settings.remember:
                 self._executor.close()
-                self._executor = self._new_executor()
+                self._executor = self._settings.executor()
                 self._schemas.clear()
-
-    def _new_executor(self) -> Executor:
-        settings = self._settings
-        return Executor(engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes))
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
@@ -224,8 +215,3 @@ def _plain(name: str) -> str:
     """A table's name without quotes and without its schema, in lower case."""
     last = name.rpartition('."')[2] if '."' in name else name
     return last.strip('"').replace('""', '"').lower()
-
-
-def with_notes(outcome: Refutation, notes: Sequence[str]) -> Refutation:
-    """The outcome with further notes in front."""
-    return replace(outcome, notes=(*notes, *outcome.notes)) if notes else outcome
