@@ -23,7 +23,13 @@ def detail_of(runs: Sequence[RunRecords], common: Common, *, confidence: float) 
     right = [[(cases[at].values[own[0]] or 0.0) >= _RIGHT for cases in common] for at, own in enumerate(places)]
     ids = [cases[0].case_id for cases in common]
     counts = [sum(one[place] for one in right) for place in range(len(common))]
-    several = len(runs) > 1
+
+    def alone(*, is_right: bool) -> tuple[tuple[str, ...], ...]:
+        """For each run the ids of the cases that it alone has right, or wrong."""
+        wanted = 1 if is_right else len(runs) - 1
+        places = [at for at, count in enumerate(counts) if count == wanted and len(runs) > 1]
+        return tuple(tuple(ids[at] for at in places if mine[at] == is_right) for mine in right)
+
     return BoardDetail(
         metrics=metrics,
         groups=tuple(_groups(runs, common, metrics, places, confidence)),
@@ -31,13 +37,8 @@ def detail_of(runs: Sequence[RunRecords], common: Common, *, confidence: float) 
             tuple(sum(ours and not theirs for ours, theirs in zip(mine, other, strict=True)) for other in right)
             for mine in right
         ),
-        alone_right=tuple(
-            tuple(ids[at] for at, count in enumerate(counts) if several and count == 1 and mine[at]) for mine in right
-        ),
-        alone_wrong=tuple(
-            tuple(ids[at] for at, count in enumerate(counts) if several and count == len(runs) - 1 and not mine[at])
-            for mine in right
-        ),
+        alone_right=alone(is_right=True),
+        alone_wrong=alone(is_right=False),
         all_right=counts.count(len(runs)),
         none_right=counts.count(0),
         cases=tuple(_case(cases, [own[0] for own in places]) for cases in common),
