@@ -64,6 +64,7 @@ class Node:
         self._ready = False
         self._error: AssayError | None = None
         self._closed = False
+        self._dropping = False
         self._databases = NodeDatabases(settings.worker.engines)
         self._pool = WorkerPool(
             workers=settings.workers,
@@ -102,20 +103,20 @@ class Node:
     def wind_up(self) -> list[int]:
         """Begin no further task of those given so far. Returns the ids of the tasks that are not done therefore."""
         dropped: list[int] = []
-        is_done = False
 
         def drop() -> None:  # called in the thread of the pool's run
-            nonlocal is_done
             with self._change:
                 tasks = [task for _, batch in self._batches for task in batch] + self._pool.take_back()
                 self._batches.clear()
                 dropped.extend(task.id for task in tasks)
-                is_done = True
+                self._dropping = False
                 self._change.notify_all()
 
-        self._pool.soon(drop)
         with self._change:
-            self._change.wait_for(lambda: is_done or self._error is not None or self._closed)
+            self._dropping = True  # so that the thread does not wait for the driver, which waits for this
+            self._change.notify_all()
+            self._pool.soon(drop)
+            self._change.wait_for(lambda: not self._dropping or self._error is not None or self._closed)
         return dropped
 
     def take(self, wait_s: float) -> Delivery:
@@ -176,7 +177,7 @@ class Node:
     def _put(self, outcome: TaskDone | TaskLost) -> None:
         found = outcome.outcome if isinstance(outcome, TaskDone) else b""
         with self._change:
-            self._change.wait_for(lambda: self._waiting_bytes < _MOST_WAITING_BYTES or self._closed)
+            self._change.wait_for(lambda: self._waiting_bytes < _MOST_WAITING_BYTES or self._dropping or self._closed)
             self._waiting.append(outcome)
             self._waiting_bytes += len(found) if isinstance(found, bytes) else _OTHER_BYTES
             if len(self._waiting) in (1, _ENOUGH):
