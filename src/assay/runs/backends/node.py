@@ -1,8 +1,8 @@
-"""A cluster node's side of a run: it hosts worker pools, takes batches, and hands out outcomes.
+"""A cluster node's side of a run: it hosts a pool of workers, takes batches, and hands out outcomes.
 
-It knows nothing of the cluster's software: `assay.runs.backends.ray` puts one on each node and calls it. Limits and
-kills need the machine that the workers are on, so the pools are those of `assay.engines.pool`. The pool's run goes
-on from batch to batch, since the driver sends batches while others are being done.
+It knows nothing of the cluster's software: `assay.runs.backends.ray_node` puts one on each node and calls it. Limits
+and kills need the machine that the workers are on, so the pool is that of `assay.engines.pool`. The pool's run goes on
+from batch to batch, since the driver sends batches while others are being done.
 """
 
 from __future__ import annotations
