@@ -167,22 +167,17 @@ def pieces(name: str, run: Run, *, drawn: Callable[[int], None] | None = None) -
     what = f"the report format {name!r} of {_package(entry)}"
     # Millions of values are made that no cycle holds: the garbage collector would take seconds to search them.
     with collector_paused():
-        made = _pieces_of(chosen, run, drawn)
-        while True:
-            try:
-                piece = next(made, _END)
-            except Exception as error:
-                if _is_ours(entry):
-                    raise
-                raise PluginError(f"{what} fails: {type(error).__name__}: {error}") from error
-            if piece is _END:
-                return
-            if not isinstance(piece, bytes):
-                raise PluginError(f"{what} gave {type(piece).__name__} where bytes belong")
-            yield piece
-
-
-_END = object()
+        try:
+            for piece in _pieces_of(chosen, run, drawn):
+                if not isinstance(piece, bytes):
+                    raise PluginError(f"{what} gave {type(piece).__name__} where bytes belong")
+                yield piece
+        except PluginError:
+            raise
+        except Exception as error:
+            if _is_ours(entry):
+                raise
+            raise PluginError(f"{what} fails: {type(error).__name__}: {error}") from error
 
 
 def _pieces_of(chosen: Reporter, run: Run, drawn: Callable[[int], None] | None) -> Iterator[object]:

@@ -216,7 +216,11 @@ def test_a_case_comes_before_its_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("extra_columns", "yes"), ("duplicates", True), ("case", "x"), ("tolerance", -1)]
+    ("field", "value"),
+    [
+        *((field, value) for field in ("extra_columns", "duplicates", "case", "shape") for value in ("x", "", True, 0)),
+        ("tolerance", -1),
+    ],
 )
 def test_a_word_that_there_is_not_is_refused(field: str, value: object) -> None:
     with pytest.raises(UsageError, match=field):

@@ -225,7 +225,12 @@ def test_what_travels_can_be_pickled(shop: Path) -> None:
         assert pickle.loads(pickle.dumps(value)) == value
 
 
-def test_a_node_that_winds_up_says_what_it_does_not_do(shop: Path) -> None:
+@pytest.mark.parametrize("most_waiting_bytes", [1, 1 << 25])
+def test_a_node_that_winds_up_says_what_it_does_not_do(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, most_waiting_bytes: int
+) -> None:
+    # With room for one outcome the node waits for its driver at once, which waits for the answer to winding up.
+    monkeypatch.setattr(node_module, "_MOST_WAITING_BYTES", most_waiting_bytes)
     url = DatabaseUrl(text=f"sqlite:///{shop}")
     case = Case(id="1", question="How many?", golds=("SELECT count(*) FROM item",))
     # All of them take so long that most are still to be done when the first is.

@@ -17,7 +17,7 @@ from assay.errors import AssayError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
 from assay.model.witness import MOST_ROWS, Refutation
 from assay.ports import Task, TaskDone, TaskLost
-from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings, with_notes
+from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
 from assay.sql.ddl import read_ddl
 from assay.sql.dialects import closest_dialect, is_dialect
 
@@ -89,7 +89,7 @@ def refute(
         outcome = _POOLS.run(limits or Limits(), task)
     if not isinstance(outcome, TaskDone) or not isinstance(outcome.outcome, Refutation):
         raise AssayError(f"looking for a witness failed: {getattr(outcome, 'message', 'no outcome')}")
-    return with_notes(outcome.outcome, notes)
+    return replace(outcome.outcome, notes=(*notes, *outcome.outcome.notes))
 
 
 def _on_scratch(text: str, task: WitnessTask, limits: Limits) -> TaskDone | TaskLost:

@@ -11,7 +11,7 @@ from assay import registry
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import DatabaseUrl
 from assay.model.witness import SCRATCH_PREFIX, ScratchServer
-from assay.runs.witness_worker import scratch_maker
+from assay.runs.trials import scratch_maker
 
 _WAIT_S = 5.0
 """How long the server may take to notice that a worker ended."""

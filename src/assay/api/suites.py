@@ -22,7 +22,8 @@ from assay.model.suite import Suite, SuiteAssumption, SuiteCase
 from assay.ports import Task, TaskDone
 from assay.runs.progress import Progress
 from assay.runs.store.suite_folder import check_place, read_suite, write_suite
-from assay.runs.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings, trial_maker
+from assay.runs.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings
+from assay.runs.trials import trial_maker
 from assay.witness.showing import sql_literal
 
 _MOST_DATABASES = 50

@@ -61,7 +61,7 @@ class ColumnCells(Struct, frozen=True, kw_only=True, eq=False):
 
     def equals(self, other: ColumnCells) -> bool | None:
         """Whether Python's ``==`` holds for each pair of cells; None where the arrays do not tell."""
-        if type(other) is not type(self) or not self._comparable(other):
+        if type(other) is not type(self):
             return None
         one, two = self.nulls, other.nulls
         if one is None and two is None:
@@ -69,9 +69,6 @@ class ColumnCells(Struct, frozen=True, kw_only=True, eq=False):
         if one is None or two is None or not bool((one == two).all()):
             return False
         return bool(((self.values == other.values) | one).all())
-
-    def _comparable(self, other: Any) -> bool:  # noqa: ARG002 - some kinds look at it
-        return True
 
     def _made(self, start: int, stop: int) -> Cells:
         found: Cells = self.values[start:stop].tolist()
@@ -101,8 +98,9 @@ class DecimalCells(ColumnCells, frozen=True, kw_only=True, eq=False):
 
     kind: ClassVar[type] = Decimal
 
-    def _comparable(self, other: Any) -> bool:
-        return bool(self.scale == other.scale)
+    def equals(self, other: ColumnCells) -> bool | None:
+        """Whether Python's ``==`` holds for each pair of cells; None where the arrays do not tell."""
+        return super().equals(other) if isinstance(other, DecimalCells) and other.scale == self.scale else None
 
     def _made(self, start: int, stop: int) -> Cells:
         scale = self.scale
@@ -152,14 +150,9 @@ class TextCells(ColumnCells, frozen=True, kw_only=True, eq=False):
 
     def equals(self, other: ColumnCells) -> bool | None:
         """Whether Python's ``==`` holds for each pair of cells; None where the arrays do not tell."""
-        if not isinstance(other, TextCells):
-            return None
-        one, two = self.nulls, other.nulls
-        if (one is None) != (two is None) or (one is not None and two is not None and not bool((one == two).all())):
-            return False
         # The text of a NULL is empty, so equal cells mean equal arrays.
-        if not bool((self.values == other.values).all()):
-            return False
+        if not (is_equal := super().equals(other)) or not isinstance(other, TextCells):
+            return is_equal
         starts = range(0, len(self.content), _CONTENT)
         return all(self.between(start, start + _CONTENT) == other.between(start, start + _CONTENT) for start in starts)
 

@@ -55,15 +55,14 @@ def holds_nothing(text: str) -> bool:
     return not text or (not text[0].isalpha() and _NOTHING.fullmatch(text) is not None)
 
 
-DECISION_WORDS: Final = MappingProxyType[str, Decision](
-    {
-        **dict.fromkeys(("answer", "answers", "answered", "answerable", "feasible"), "answer"),
-        **dict.fromkeys(("decline", "declines", "declined", "abstain", "abstains", "abstained"), "decline"),
-        **dict.fromkeys(("abstention", "refuse", "refuses", "refused", "refusal", "unanswerable"), "decline"),
-        **dict.fromkeys(("infeasible", "impossible"), "decline"),
-        **dict.fromkeys(("clarify", "clarifies", "clarified", "clarification", "ask", "asks", "askback"), "clarify"),
-        "ambiguous": "clarify",
-    }
+_WORDS: Final[dict[Decision, str]] = {
+    "answer": "answer answers answered answerable feasible",
+    "decline": "decline declines declined abstain abstains abstained abstention refuse refuses refused refusal"
+    " unanswerable infeasible impossible",
+    "clarify": "clarify clarifies clarified clarification ask asks askback ambiguous",
+}
+DECISION_WORDS: Final = MappingProxyType(
+    {word: decision for decision, words in _WORDS.items() for word in words.split()}
 )
 """Words for decisions, in small letters and without separators."""
 

@@ -6,6 +6,7 @@ import math
 from typing import Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from assay.errors import UsageError
 
@@ -41,7 +42,7 @@ class Leniency(Struct, frozen=True, kw_only=True):
     """The relative tolerance of numbers, in place of the run's own. It applies where a float takes part."""
 
     def __post_init__(self) -> None:
-        if self.extra_columns is None and self.duplicates is None and self.case is None and self.tolerance is None:
+        if (self.extra_columns, self.duplicates, self.case, self.shape, self.tolerance) == (None,) * 5:
             return  # as nearly every case's: reading a stored run makes one for each
         for name, known in _CHOICES:
             value = getattr(self, name)
@@ -55,8 +56,7 @@ class Leniency(Struct, frozen=True, kw_only=True):
         """This declaration, with its open fields taken from another."""
         if self == STRICT:
             return other
-        mine = {name: getattr(self, name) for name in self.__struct_fields__}
-        return Leniency(**{name: getattr(other, name) if value is None else value for name, value in mine.items()})
+        return replace(other, **{name: value for name, value in asdict(self).items() if value is not None})
 
     @property
     def said(self) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 Severity = Literal["error", "warning", "note"]
 """``error``: the gold is surely unsound; ``warning``: likely; ``note``: worth a look."""
@@ -131,19 +132,15 @@ class LintReport(Struct, frozen=True, kw_only=True):
 
     def worst(self) -> Severity | None:
         """The severest finding's severity; None without findings."""
-        found = {finding.severity for finding in self.findings}
-        return next((one for one in SEVERITIES if one in found), None)
+        return min((finding.severity for finding in self.findings), key=SEVERITIES.index, default=None)
 
     def reaches(self, severity: Severity) -> bool:
         """Whether some finding is at least as severe."""
-        limit = SEVERITIES.index(severity)
-        return any(SEVERITIES.index(finding.severity) <= limit for finding in self.findings)
+        return bool(self.doubtful(severity))
 
     def counts(self) -> Mapping[str, int]:
         """Findings per rule, the most frequent first."""
-        found: dict[str, int] = {}
-        for finding in self.findings:
-            found[finding.rule] = found.get(finding.rule, 0) + 1
+        found = Counter(finding.rule for finding in self.findings)
         return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
     def root_causes(self) -> tuple[LintRootCause, ...]:
@@ -181,7 +178,7 @@ class LintOptions(Struct, frozen=True, kw_only=True):
     """Which rules to apply. Empty ``only``: all."""
 
     only: frozenset[str] = frozenset()
-    ignore: frozenset[str] = field(default_factory=frozenset)
+    ignore: frozenset[str] = frozenset()
 
     def applies(self, rule: str) -> bool:
         """Whether a rule is on."""

@@ -50,8 +50,6 @@ AssumptionLevel = Literal["observed", "without_ranges", "without_never_null", "d
 """What a witness honours, the most first: all that was observed in the real data; all but the ranges of values; all but
 these and the columns that hold no NULL; the declared constraints alone."""
 
-ASSUMPTION_LEVELS: tuple[AssumptionLevel, ...] = ("observed", "without_ranges", "without_never_null", "declared")
-
 AssumptionKind = Literal[
     "range", "never_null", "unique", "dependency", "inclusion", "not_empty", "empty", "selects", "trigger"
 ]

@@ -48,10 +48,7 @@ def ask(
     but the question is asked again when the same command runs again. Raises SystemUnusable where the system
     can answer nothing at all.
     """
-    noun = counted(repeats)
-    with _Answers(system, cases, repeats=repeats, folder=folder) as answers:
-        held = answers.resumed > 0
-        asker = Asker(system, answers.questions(), concurrency=concurrency, has_answered=held)
+    with LiveAnswers(system, cases, concurrency=concurrency, repeats=repeats, folder=folder) as answers:
 
         def say() -> None:
             if on_progress is not None:
@@ -59,33 +56,29 @@ def ask(
                     Progress(
                         stage="asking",
                         total=len(answers),
-                        finished=len(answers.found),
-                        resumed=answers.resumed,
-                        noun=noun,
+                        finished=answers.count,
+                        resumed=len(answers.held),
+                        noun=counted(repeats),
                         ending=interruption.asked,
-                        in_flight=asker.in_flight if interruption.asked else 0,
+                        in_flight=answers.in_flight if interruption.asked else 0,
                     )
                 )
 
-        def keep(prediction: Prediction) -> None:
-            answers.keep(prediction)
+        with winding_up(answers.stop) as interruption:
             say()
-
-        with winding_up(asker.stop) as interruption:
-            say()
-            asker.run(keep, on_stop=say)
+            answers.gather(say, on_stop=say)
             interruption.end_here()
-        answers.check_whole()
-        return tuple(answers.found[place] for place in range(len(answers)))
+        return answers.all
 
 
 class LiveAnswers:
-    """A live system's answers, asked for in threads while the caller judges those that are there. A context manager.
+    """A live system's answers by their places: each case's are consecutive, in the cases' order. A context manager.
 
-    As with `ask`, whose order of places this has: ``held`` are the answers that ``folder`` already holds, by place.
-    After `begin`, ``arrived`` is called in another thread for each answer and at the end; then `take` gives what has
-    arrived, each kept in the folder already. No question is begun while ``most_waiting`` answers wait: those that
-    arrived and are not said to be `done_with`. Leaving the context asks nothing more and keeps what has arrived.
+    ``held`` are the answers that ``folder`` already holds. `gather` asks for the others in the caller's thread; `begin`
+    does so in a thread of its own, while the caller judges those that are there. Then ``arrived`` is called in that
+    thread for each answer and at the end, and `take` gives what has arrived, each kept in the folder already. No
+    question is begun while ``most_waiting`` answers wait: those that arrived and are not said to be `done_with`.
+    Leaving the context asks nothing more and keeps what has arrived.
     """
 
     def __init__(
@@ -94,40 +87,56 @@ class LiveAnswers:
         cases: Sequence[Case],
         *,
         concurrency: int,
-        most_waiting: int,
+        most_waiting: int | None = None,
         repeats: int = 1,
         folder: Path | None = None,
     ) -> None:
-        self._answers = _Answers(system, cases, repeats=repeats, folder=folder)
-        self.held = dict(self._answers.found)
+        self._cases, self._repeats = cases, repeats
+        self._places = {key: place for place, key in enumerate(_wanted(cases, repeats))}
+        self._digests = _digests(system, cases, repeats)
+        self._told_apart = {case.id for case in cases if case.conversation is not None}
+        """The cases whose answers say themselves which of several they are."""
         self.failure: BaseException | None = None
         """Why asking ended before its end: the system proved unusable, or answers cannot be kept."""
         self._most_waiting = most_waiting
         self._room = Event()
         self._room.set()
-        self._asker = Asker(
-            system,
-            self._answers.questions(),
-            concurrency=concurrency,
-            room=self._room,
-            has_answered=bool(self.held),
-        )
+        self._journal = None if folder is None else _open_answers(folder)
+        try:
+            known = {} if self._journal is None else _held(self._journal, self._digests)
+            self.held = {self._places[key]: one for key, one in known.items() if not has_no_answer(one.failure)}
+            self._found = dict(self.held)
+            self._asker = Asker(
+                system, self._questions(), concurrency=concurrency, room=self._room, has_answered=bool(self.held)
+            )
+        except BaseException:
+            self._close()
+            raise
+        # The system is not told the repeat's number: the next answer to arrive takes the next free place.
+        self._free = {
+            case.id: [n for n in reversed(range(repeats)) if self._places[case.id, n] not in self.held]
+            for case in cases
+        }
         self._arrived: SimpleQueue[tuple[int, Prediction]] = SimpleQueue()
         self._lock = Lock()
         self._waiting = 0
-        self._ended = len(self.held) == len(self._answers)
+        self._ended = self._is_whole
         self._thread: Thread | None = None
-        self._say: Callable[[], None] = _nothing
         self._began = 0.0
 
     def __len__(self) -> int:
         """How many answers there will be."""
-        return len(self._answers)
+        return len(self._places)
 
     @property
     def count(self) -> int:
         """How many answers there are."""
-        return len(self._answers.found)
+        return len(self._found)
+
+    @property
+    def all(self) -> tuple[Prediction, ...]:
+        """The answers in the order of their places, once there are all."""
+        return tuple(self._found[place] for place in range(len(self)))
 
     @property
     def over(self) -> bool:
@@ -135,11 +144,27 @@ class LiveAnswers:
         return self._ended and self._arrived.empty()
 
     def begin(self, arrived: Callable[[], None]) -> None:
-        """Begin to ask."""
+        """Begin to ask in a thread of its own. Where that ends early, ``failure`` says why."""
         if not self._ended:
-            self._say, self._began = arrived, monotonic()
-            self._thread = Thread(target=self._ask, name="assay-answers", daemon=True)
+            self._began = monotonic()
+            self._thread = Thread(target=self._ask, args=(arrived,), name="assay-answers", daemon=True)
             self._thread.start()
+
+    def gather(self, arrived: Callable[[], None], *, on_stop: Callable[[], None] | None = None) -> None:
+        """Ask in this thread, until all answers are there or after `stop`. Raises as `Asker.run` does."""
+
+        def keep(prediction: Prediction) -> None:
+            kept = self._keep(prediction)
+            with self._lock:
+                self._waiting += 1
+                if self._most_waiting is not None and self._waiting >= self._most_waiting:
+                    self._room.clear()
+            self._arrived.put(kept)
+            arrived()
+
+        self._asker.run(keep, on_stop=on_stop)
+        if self._journal is not None and self._is_whole:
+            self._journal.check_whole()
 
     def take(self) -> Iterator[tuple[int, Prediction]]:
         """The answers that have arrived since the last call, each with its place."""
@@ -150,7 +175,7 @@ class LiveAnswers:
         """So many of the taken answers do not wait any longer."""
         with self._lock:
             self._waiting -= count
-            if self._waiting < self._most_waiting:
+            if self._most_waiting is None or self._waiting < self._most_waiting:
                 self._room.set()
 
     @property
@@ -165,7 +190,7 @@ class LiveAnswers:
 
     def left_s(self) -> float | None:
         """How long asking will go on at its pace so far; None before an answer has come."""
-        found, before = len(self._answers.found), len(self.held)
+        found, before = len(self._found), len(self.held)
         if self._ended:
             return 0.0
         return (monotonic() - self._began) / (found - before) * (len(self) - found) if found > before else None
@@ -182,63 +207,23 @@ class LiveAnswers:
     ) -> None:
         self._asker.end()
         try:
-            if self._thread is not None:
-                self._thread.join()
+            self.finish()
         finally:
-            self._answers.close()
+            self._close()
 
-    def _ask(self) -> None:
+    @property
+    def _is_whole(self) -> bool:
+        return len(self._found) == len(self._places)
+
+    def _ask(self, arrived: Callable[[], None]) -> None:
         try:
-            self._asker.run(self._keep)
-            if self.count == len(self):
-                self._answers.check_whole()
+            self.gather(arrived)
         except BaseException as error:  # noqa: BLE001 - it ends the run, in whose thread it is raised
             self.failure = error
         self._ended = True
-        self._say()
+        arrived()
 
-    def _keep(self, prediction: Prediction) -> None:
-        place, kept = self._answers.keep(prediction)
-        with self._lock:
-            self._waiting += 1
-            if self._waiting >= self._most_waiting:
-                self._room.clear()
-        self._arrived.put((place, kept))
-        self._say()
-
-
-class _Answers:
-    """The answers to a run's questions by their places: each case's are consecutive, in the cases' order.
-
-    Those that ``folder`` holds are there from the start. A context manager. Used by one thread at a time.
-    """
-
-    def __init__(self, system: System, cases: Sequence[Case], *, repeats: int, folder: Path | None) -> None:
-        self._cases, self._repeats = cases, repeats
-        self._places = {key: place for place, key in enumerate(_wanted(cases, repeats))}
-        self._digests = _digests(system, cases, repeats)
-        self._journal = None if folder is None else _open_answers(folder)
-        try:
-            held = {} if self._journal is None else _held(self._journal, self._digests)
-        except BaseException:
-            self.close()
-            raise
-        self.found = {self._places[key]: one for key, one in held.items() if not _asking_failed(one)}
-        """The answers that there are."""
-        self.resumed = len(self.found)
-        # The system is not told the repeat's number: the next answer to arrive takes the next free place.
-        self._free = {
-            case.id: [n for n in reversed(range(repeats)) if self._places[case.id, n] not in self.found]
-            for case in cases
-        }
-
-        self._told_apart = {case.id for case in cases if case.conversation is not None}
-        """The cases whose answers say themselves which of several they are."""
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def questions(self) -> list[Case | Talk]:
+    def _questions(self) -> list[Case | Talk]:
         """What is still to be asked: every question once before any is repeated.
 
         Of a conversation the turns are together, at the place of the first one that comes.
@@ -253,53 +238,34 @@ class _Answers:
             for case in self._cases:
                 name = case.conversation
                 if name is None:
-                    if self._places[case.id, repeat] not in self.found:
+                    if self._places[case.id, repeat] not in self._found:
                         asked.append(case)
                 elif name not in begun:
                     begun.add(name)
-                    asked += self._talk(talks[name], repeat)
+                    ordered = sorted(talks[name], key=lambda case: case.turn or 0)
+                    turns = tuple((turn, self._found.get(self._places[turn.id, repeat])) for turn in ordered)
+                    if any(held is None for _, held in turns):
+                        asked.append(Talk(turns=turns, repeat=repeat))
         return asked
 
-    def _talk(self, cases: Sequence[Case], repeat: int) -> list[Talk]:
-        ordered = sorted(cases, key=lambda case: case.turn or 0)
-        turns = tuple((case, self.found.get(self._places[case.id, repeat])) for case in ordered)
-        return [Talk(turns=turns, repeat=repeat)] if any(held is None for _, held in turns) else []
-
-    def keep(self, prediction: Prediction) -> tuple[int, Prediction]:
+    def _keep(self, prediction: Prediction) -> tuple[int, Prediction]:
         """Keep an answer that has arrived: its place, and the answer as it is kept."""
         free = self._free[prediction.case_id]
+        repeat = prediction.repeat
         if prediction.case_id in self._told_apart:
-            free.remove(prediction.repeat)  # the answers of one conversation belong together
-            key = prediction.case_id, prediction.repeat
+            free.remove(repeat)  # the answers of one conversation belong together
         else:
-            key = prediction.case_id, free.pop()
-        kept = within_size(_numbered(_of_text(prediction), key[1]))
+            repeat = free.pop()
+        key = prediction.case_id, repeat
+        kept = within_size(_numbered(_of_text(prediction), repeat))
         if self._journal is not None:
             self._journal.append(self._digests[key], encode_value(kept))
-        self.found[self._places[key]] = kept
+        self._found[self._places[key]] = kept
         return self._places[key], kept
 
-    def check_whole(self) -> None:
-        """Raise RunError where the folder does not hold exactly the answers that were written into it."""
-        if self._journal is not None:
-            self._journal.check_whole()
-
-    def close(self) -> None:
-        """Close the file."""
+    def _close(self) -> None:
         if self._journal is not None:
             self._journal.close()
-
-    def __enter__(self) -> _Answers:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def _nothing() -> None:
-    """Nobody waits yet."""
 
 
 def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats: int = 1) -> tuple[Prediction, ...]:
@@ -351,10 +317,6 @@ def _held(journal: Journal, digests: Mapping[_Key, str]) -> dict[_Key, Predictio
         for key, digest in digests.items()
         if digest in journal.finished
     }
-
-
-def _asking_failed(prediction: Prediction) -> bool:
-    return has_no_answer(prediction.failure)
 
 
 def _open_answers(folder: Path) -> Journal:

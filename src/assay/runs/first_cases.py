@@ -5,23 +5,24 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 
+from msgspec import Struct, field
+
 from assay.model import CaseSummary
 
 _CASES = 3
 _FAILED = frozenset({"error", "unreadable_database"})
 
 
-class FirstCases:
+class FirstCases(Struct, kw_only=True):
     """Warns once where every query of the first cases failed in the database, before the run goes on.
 
     Each of these cases needs a gold query that was executed. Gold queries are mostly right, so that the database or the
     connection to it is the likely cause.
     """
 
-    def __init__(self) -> None:
-        self._messages: Counter[str] = Counter()
-        self._cases = 0
-        self._is_over = False
+    _messages: Counter[str] = field(default_factory=Counter)
+    _cases: int = 0
+    _is_over: bool = False
 
     def take(self, case: CaseSummary) -> None:
         """Look at a case that has just been judged."""

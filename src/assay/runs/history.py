@@ -109,8 +109,10 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
         head = decode_value(path.read_bytes(), _Head)
     except OSError as error:
         return _damaged(folder, f"{RUN_FILE} cannot be read ({error.strerror})")
-    except RunError as error:
-        return _damaged(folder, f"{RUN_FILE} is damaged ({_cause(error)}): run its command again with --overwrite")
+    except RunError as error:  # its cause is the decoder's message, without the bytes that it could not read
+        return _damaged(
+            folder, f"{RUN_FILE} is damaged ({error.__cause__ or error}): run its command again with --overwrite"
+        )
     if head.format > FORMAT:
         return _damaged(folder, f"written by a newer Assay (format {head.format}): update this one to read it")
     if head.status == "finished" and head.aggregates is None:
@@ -123,23 +125,16 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
 
 def point_of(run: Run, folder: str = "", *, metric: str | None = None) -> HistoryPoint:
     """The list entry of a loaded run."""
-    numbers = _Numbers(**{name: getattr(run.aggregates, name) for name in _Numbers.__struct_fields__})
-    head = _Head(
-        format=FORMAT,
-        status="finished",
-        settings=run.settings,
-        provenance=run.provenance,
-        aggregates=numbers,
-        gates=run.gates,
-    )
-    return _point(folder, head, metric)
+    return _point(folder, run, metric)
 
 
-def _point(folder: str, head: _Head, metric: str | None) -> HistoryPoint:
-    name, numbers = metric or _leading(head.settings), head.aggregates
+def _point(folder: str, head: _Head | Run, metric: str | None) -> HistoryPoint:
+    name, numbers = metric, head.aggregates
+    if name is None and head.settings.metrics:
+        name = leading_metric(head.settings.metrics)
     known = HistoryPoint(
         folder=folder,
-        status=head.status,
+        status=head.status if isinstance(head, _Head) else "finished",
         settings=head.settings,
         provenance=head.provenance,
         headline_metric=name,
@@ -157,18 +152,8 @@ def _point(folder: str, head: _Head, metric: str | None) -> HistoryPoint:
     )
 
 
-def _leading(settings: RunSettings) -> str | None:
-    return leading_metric(settings.metrics) if settings.metrics else None
-
-
 def _damaged(folder: Path, trouble: str) -> HistoryPoint:
     return HistoryPoint(folder=str(folder), status="damaged", settings=None, provenance=None, trouble=trouble)
-
-
-def _cause(error: RunError) -> str:
-    """The decoder's message, without the bytes that it could not read."""
-    cause = error.__cause__
-    return str(cause) if cause is not None else str(error)
 
 
 def by_time(points: Sequence[HistoryPoint]) -> tuple[HistoryPoint, ...]:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from msgspec import Struct
 
-class Interruption:
+
+class Interruption(Struct, kw_only=True):
     """Whether the user asked to stop."""
 
-    def __init__(self) -> None:
-        self.asked = False
+    asked: bool = False
 
     def end_here(self) -> None:
         """Raise KeyboardInterrupt where the user asked to stop: everything in flight is finished."""

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.engines.pool.cache import ByteCache
-from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.linting.apply import GoldLint, OtherAnswer, lint_gold
 from assay.linting.gold import GoldDatabase
-from assay.model import Case, DatabaseUrl, Limits
+from assay.model import Case, DatabaseUrl
 from assay.model.lint import LintOptions
 from assay.model.witness import Refutation
 from assay.runs.known_schemas import KnownSchemas
+from assay.runs.trials import ExecutorSettings
 from assay.sql.facts import SchemaNames
 
 if TYPE_CHECKING:
@@ -26,16 +25,12 @@ _WITNESS_SECONDS = 0.5
 LINT_SETUP = "assay.runs.lint_worker:set_up"
 
 
-class LintWorkerSettings(Struct, frozen=True, kw_only=True):
+class LintWorkerSettings(ExecutorSettings, frozen=True, kw_only=True):
     """What every worker of a lint needs to know."""
 
-    engines: dict[str, str]
-    """URL scheme to ``module:Class``."""
-    limits: Limits
     options: LintOptions
     dialect: str
     """Of the queries, where there is no database to say it."""
-    cache_bytes: int = 128 * 1024 * 1024
 
 
 class LintTask(Struct, frozen=True, kw_only=True):
@@ -61,9 +56,7 @@ class LintWorker:
 
     def __init__(self, settings: LintWorkerSettings) -> None:
         self._settings = settings
-        self._executor = Executor(
-            engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
-        )
+        self._executor = settings.executor()
         self._schemas = KnownSchemas(self._executor)
         self._databases: dict[str, GoldDatabase | str] = {}
         self._witnesses: WitnessWorker | None = None

@@ -67,7 +67,11 @@ class MatchWorker:
     def _as_compared(self, found: Refutation, options: ComparisonOptions, *, ordered: bool | None) -> Refutation:
         """The outcome under a comparison that the search does not know: what is forgiven is no difference."""
         if found.witness is None or not found.differs:
-            if ordered and found.kind in (*_SETTLED, "unknown") and "same text" not in _rules(found):
+            if (
+                ordered
+                and found.kind in (*_SETTLED, "unknown")
+                and (found.proof is None or "same text" not in found.proof.rules)
+            ):
                 return _unknown(found, "the case demands gold's row order, which gold's text does not ask for")
             return found
         if options.leniency == STRICT and ordered is None:
@@ -79,10 +83,6 @@ class MatchWorker:
         if compare_leniently(predicted, answer, options).equal:
             return _unknown(found, "the difference that was found is one that the case or the run forgives")
         return found
-
-
-def _rules(found: Refutation) -> tuple[str, ...]:
-    return () if found.proof is None else found.proof.rules
 
 
 def _unknown(found: Refutation, reason: str) -> Refutation:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from threading import TIMEOUT_MAX, Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
+from assay.engines.watchdog import Watchdog
 from assay.errors import InputError, UsageError
-from assay.model import HistoryPoint, Limits
+from assay.model import HistoryPoint, Limits, quoted
 from assay.quiet import without_progress_bar
 from assay.runs.history import read_point, scan_runs
 from assay.runs.store.folder import RUN_FILE
@@ -98,10 +98,10 @@ def answered(runs: Sequence[NamedRun], sql: str, *, limits: Limits | None = None
             yield Answered(
                 columns=tuple(column[0] for column in described),
                 types=tuple(str(column[1]) for column in described),
-                rows=_fetched(result, watch),
+                rows=watch.rows(result),
             )
         except duckdb.InterruptException as error:
-            if watch.expired:
+            if watch.dog.fired:
                 raise InputError(
                     f"no answer within the limit of {limits.timeout_s:g} s: look at fewer rows, or give it longer "
                     "(--timeout)"
@@ -114,36 +114,31 @@ def answered(runs: Sequence[NamedRun], sql: str, *, limits: Limits | None = None
             ) from error
         except duckdb.Error as error:
             raise InputError(_said(str(error), columns)) from error
-
-
-def _fetched(result: Any, watch: _Watch) -> Iterator[tuple[Any, ...]]:
-    while rows := watch.timed(lambda: result.fetchmany(1000)):
-        yield from rows
+        finally:
+            watch.dog.close()
 
 
 class _Watch:
     """Interrupts what takes longer, in all, than its limit."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, limit_s: float) -> None:
-        self._connection = connection
+        self.dog = Watchdog(connection.interrupt)
         self._left_s = limit_s
-        self.expired = False
 
     def timed(self, step: Callable[[], _Got]) -> _Got:
         """What the step gives. Raises DuckDB's InterruptException once the time is over."""
-        timer = Timer(min(max(self._left_s, 0.0), TIMEOUT_MAX), self._expire)
-        timer.daemon = True
         started = time.monotonic()
-        timer.start()
+        self.dog.start(self._left_s)
         try:
             return step()
         finally:
-            timer.cancel()
+            self.dog.stop()
             self._left_s -= time.monotonic() - started
 
-    def _expire(self) -> None:
-        self.expired = True
-        self._connection.interrupt()
+    def rows(self, result: Any) -> Iterator[tuple[Any, ...]]:
+        """The rows of a result, of which no more are read once the time is over."""
+        while rows := self.timed(lambda: result.fetchmany(1000)):
+            yield from rows
 
 
 def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> Collection[str]:
@@ -173,15 +168,11 @@ def _filled(
     columns = {name: dict(own) for name, own in TABLES.items()}
     columns[CASES] = columns_with_metrics(metrics)
     for name, own in columns.items():
-        typed = ", ".join(f"{_quoted(column)} {kind}" for column, kind in own.items())
+        typed = ", ".join(f"{quoted(column)} {kind}" for column, kind in own.items())
         connection.execute(f"CREATE TABLE {name} ({typed})")
     for run in runs:
         insert_run(connection, run, needed)
     return columns
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _said(message: str, columns: Collection[str]) -> str:

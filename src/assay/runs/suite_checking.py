@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from msgspec.structs import replace
 
@@ -11,8 +10,8 @@ from assay.comparison import Answer
 from assay.engines.pool import heartbeat
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Limits, Prediction, Result, Row
 from assay.model.suite import Suite, SuiteCase, SuiteDatabase, SuiteFinding, SuiteLayout
-from assay.ports import LABEL_BYTES, TrialDatabase
-from assay.runs.suite_worker import trial_maker
+from assay.ports import TrialDatabase
+from assay.runs.trials import label_of, trial_maker, watched
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.scoring.queries.possible_answers import TrialAnswers, read_answers
 from assay.sql.witness_facts import read_pair
@@ -20,7 +19,6 @@ from assay.witness.showing import sql_literal
 
 _KEPT = 8
 _MOST_SECONDS = 5.0
-_GRACE_S = 60.0
 _SHOWN_ROWS = 8
 _SHOWN_CHARACTERS = 300
 
@@ -55,16 +53,13 @@ class SuiteChecker:
             return SuiteFinding(databases=count, difference="there is no query")
         if query in case.golds:
             return SuiteFinding(databases=count, agreed=count)
-        digest = blake2b(f"suite\0{case.id}\0{query}".encode("utf-8", "surrogatepass"), digest_size=LABEL_BYTES)
-        if (loss := heartbeat.lost(digest.digest())) is not None:
+        label = label_of("suite", case.id, query)
+        if (loss := heartbeat.lost(label)) is not None:
             names = tuple(one.name for one in entry.databases)
             told = f"the answer hung or crashed there: its process {loss.message}"
             return SuiteFinding(databases=count, parted_by=names, difference=told)
-        heartbeat.begin(digest.digest(), self._timeout_s * (len(case.golds) + 1) * count + _GRACE_S)
-        try:
+        with watched(label, self._timeout_s * (len(case.golds) + 1) * count):
             return self._checked(entry, case, query, layout, options)
-        finally:
-            heartbeat.end()
 
     def close(self) -> None:
         """Release the databases. Closing twice is harmless."""

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
+from collections import Counter
 from collections.abc import Sequence
-from hashlib import blake2b
-from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.engines.pool import heartbeat
-from assay.engines.pool.cache import ByteCache
-from assay.engines.pool.executor import Executor
-from assay.errors import DatabaseError
-from assay.model import Case, ComparisonOptions, DatabaseSchema, DatabaseUrl, Limits, quoted
-from assay.model.frozen_cells import frozen_rows
+from assay.model import Case, ComparisonOptions, DatabaseSchema, DatabaseUrl
 from assay.model.suite import SuiteAssumption, SuiteCase, SuiteDatabase, SuiteLayout
-from assay.ports import LABEL_BYTES, MakesTrials, TrialDatabase
+from assay.ports import TrialDatabase
+from assay.runs.trials import ExecutorSettings, declared_schema, label_of, real_table, trial_maker, watched
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql import same_text
-from assay.sql.declared import with_declared
 from assay.sql.neighbours import neighbours_of
 from assay.witness.clock import Clock
 from assay.witness.observed import RealTable
@@ -30,17 +24,13 @@ from assay.witness.suites.distilling import Distilled, Distiller, Target
 SUITE_SETUP = "assay.runs.suite_worker:set_up"
 _REAL_ROWS = 5_000
 _TIMES = 10
-_GRACE_S = 60.0
 _TRIALS = {"sqlite": 300, "duckdb": 60}
 _KEPT = 4
 
 
-class SuiteWorkerSettings(Struct, frozen=True, kw_only=True):
+class SuiteWorkerSettings(ExecutorSettings, frozen=True, kw_only=True):
     """What every worker that builds a suite needs to know."""
 
-    engines: dict[str, str]
-    """URL scheme to ``module:Class``."""
-    limits: Limits
     options: ComparisonOptions
     keeps: SuiteAssumption = "observed"
     most_databases: int = 3
@@ -68,13 +58,18 @@ class SuiteMade(Struct, frozen=True, kw_only=True):
     """The engine's kind and version."""
 
 
-class _Known(Struct, frozen=True):
+class _Known(Struct, frozen=True, kw_only=True):
     """What is kept of a database from case to case."""
 
     schema: DatabaseSchema
     real: dict[str, RealTable]
     trial: TrialDatabase
     keyless: TrialDatabase
+
+    def close(self) -> None:
+        """Release the databases in memory."""
+        self.trial.close()
+        self.keyless.close()
 
 
 def set_up(settings: SuiteWorkerSettings) -> SuiteWorker:
@@ -90,44 +85,39 @@ class SuiteWorker:
 
     def __init__(self, settings: SuiteWorkerSettings) -> None:
         self._settings = settings
-        self._executor = Executor(
-            engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
-        )
+        self._executor = settings.executor()
         self._known: dict[str, _Known | str] = {}
 
     def __call__(self, task: object) -> SuiteMade:
         assert isinstance(task, SuiteTask)
         case = task.case
         empty = SuiteCase(case_id=case.id, database=case.database, golds=case.golds)
-        label = blake2b(f"suite\0{task.url.text}\0{case.id}".encode("utf-8", "surrogatepass"), digest_size=LABEL_BYTES)
-        if (loss := heartbeat.lost(label.digest())) is not None:
+        label = label_of("suite", task.url.text, case.id)
+        if (loss := heartbeat.lost(label)) is not None:
             return SuiteMade(case=replace(empty, why=f"a query hung or crashed: its process {loss.message}"))
         known = self._database(task.url)
         if isinstance(known, str):
             return SuiteMade(case=replace(empty, why=known))
-        heartbeat.begin(label.digest(), self._settings.seconds * _TIMES * max(1, len(case.golds)) + _GRACE_S)
-        try:
+        with watched(label, self._settings.seconds * _TIMES * max(1, len(case.golds))):
             return self._made(task, empty, known)
-        finally:
-            heartbeat.end()
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
         self._executor.close()
         for known in self._known.values():
             if isinstance(known, _Known):
-                known.trial.close()
-                known.keyless.close()
+                known.close()
         self._known.clear()
 
     def _made(self, task: SuiteTask, empty: SuiteCase, known: _Known) -> SuiteMade:
         settings, case, dialect = self._settings, task.case, known.trial.dialect
         if not case.golds:
-            return SuiteMade(case=replace(empty, why=_no_query(case)))
+            why = "gold is a given result, and no query" if case.results else "the case has no gold query"
+            return SuiteMade(case=replace(empty, why=why))
         answers = [one for one in task.answers if not any(same_text(one, gold, dialect) for gold in case.golds)]
         made: list[SuiteDatabase] = []
         whys: list[str] = []
-        totals = {"answers": 0, "answers_told": 0, "neighbours": 0, "neighbours_told": 0, "neighbours_proved": 0}
+        totals: Counter[str] = Counter()
         tables: tuple[tuple[str, tuple[str, ...]], ...] = ()
         share = max(1, settings.most_databases // len(case.golds))
         for gold in case.golds[: settings.most_databases]:
@@ -184,8 +174,7 @@ class SuiteWorker:
             if len(self._known) >= _KEPT:
                 oldest = self._known.pop(next(iter(self._known)))
                 if isinstance(oldest, _Known):
-                    oldest.trial.close()
-                    oldest.keyless.close()
+                    oldest.close()
             self._known[url.text] = self._opened(url)
         return self._known[url.text]
 
@@ -193,48 +182,24 @@ class SuiteWorker:
         maker = trial_maker(self._settings.engines, url.scheme)
         if maker is None:
             return f"databases to try queries on are made for SQLite and DuckDB, not for {url.scheme!r}"
-        try:
-            read = self._executor.schema(url)
-        except DatabaseError as error:
-            return str(error)
-        if read is None:
-            return f"the engine {url.scheme!r} cannot say which tables a database holds"
-        schema = with_declared(read)
+        schema = declared_schema(self._executor, url)
+        if isinstance(schema, str):
+            return schema
         real: dict[str, RealTable] = {}
         for table in schema.tables:
-            names = ", ".join(quoted(column.name, table.quote) for column in table.columns)
-            if table.kind != "table" or not names:
+            columns = [column.name for column in table.columns]
+            if table.kind != "table" or not columns:
                 continue
-            result = self._executor.execute(
-                url, f"SELECT {names} FROM {table.quoted_name} LIMIT {_REAL_ROWS + 1}"
-            ).result
-            if result is not None:
-                columns = tuple(column.name for column in table.columns)
-                rows = tuple(frozen_rows(result.rows[:_REAL_ROWS]))
-                real[table.name.lower()] = RealTable(
-                    columns=columns, rows=rows, complete=len(result.rows) <= _REAL_ROWS
-                )
-        return _Known(schema, real, maker.trial(schema), maker.trial(schema, keyless=True))
+            held = real_table(self._executor, url, table.quoted_name, columns, most=_REAL_ROWS, quote=table.quote)
+            if held is not None:
+                real[table.name.lower()] = held
+        return _Known(schema=schema, real=real, trial=maker.trial(schema), keyless=maker.trial(schema, keyless=True))
 
 
-def trial_maker(engines: dict[str, str], scheme: str) -> MakesTrials | None:
-    """What makes databases in memory for an engine; None where nothing does."""
-    reference = engines.get(scheme)
-    if reference is None:
-        return None
-    module, _, name = reference.partition(":")
-    engine: Any = getattr(importlib.import_module(module), name)
-    return cast("MakesTrials", engine) if callable(getattr(engine, "trial", None)) else None
-
-
-def _count(totals: dict[str, int], found: Distilled, targets: Sequence[Target]) -> None:
+def _count(totals: Counter[str], found: Distilled, targets: Sequence[Target]) -> None:
     for number, target in enumerate(targets):
         kind = "answers" if target.kind == "answer" else "neighbours"
         totals[kind] += 1
         totals[f"{kind}_told"] += number in found.told
         if kind == "neighbours":
             totals["neighbours_proved"] += number in found.proved
-
-
-def _no_query(case: Case) -> str:
-    return "gold is a given result, and no query" if case.results else "the case has no gold query"

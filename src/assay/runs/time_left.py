@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
 _EVERY_S = 0.2
@@ -21,9 +22,9 @@ class TimeLeft:
     """
 
     def __init__(self, databases: Iterable[str], workers: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._waiting: dict[str, int] = {}
-        self._done: dict[str, int] = {}
-        self._took_s: dict[str, float] = {}
+        self._waiting = Counter(databases)
+        self._done: Counter[str] = Counter()
+        self._took_s: defaultdict[str, float] = defaultdict(float)
         self._workers = workers
         self._clock = clock
         self._first_at: float | None = None
@@ -31,8 +32,6 @@ class TimeLeft:
         """What the cases took that were done after the first."""
         self._said: float | None = None
         self._said_at = -_EVERY_S
-        for name in databases:
-            self._waiting[name] = self._waiting.get(name, 0) + 1
 
     def done(self, database: str, took_s: float) -> None:
         """A case on that database is done, and took its worker so long."""
@@ -41,8 +40,8 @@ class TimeLeft:
         else:
             self._since_s += took_s
         self._waiting[database] -= 1
-        self._done[database] = self._done.get(database, 0) + 1
-        self._took_s[database] = self._took_s.get(database, 0.0) + took_s
+        self._done[database] += 1
+        self._took_s[database] += took_s
 
     def drop(self, database: str) -> None:
         """A case on that database need not be judged."""
@@ -66,12 +65,12 @@ class TimeLeft:
         return min(self._workers, max(self._workers / 8, self._since_s / elapsed_s))
 
     def _worked_out(self, now: float) -> float | None:
-        done = sum(self._done.values())
+        done = self._done.total()
         if done < _LEAST_DONE:
             return None
         usual = sum(self._took_s.values()) / done
-        total = 0.0
-        for name, count in self._waiting.items():
-            known = self._done.get(name)
-            total += count * (self._took_s[name] / known if known else usual)
-        return total / min(self._at_once(now), max(1, sum(self._waiting.values())))
+        total = sum(
+            count * (self._took_s[name] / self._done[name] if self._done[name] else usual)
+            for name, count in self._waiting.items()
+        )
+        return total / min(self._at_once(now), max(1, self._waiting.total()))

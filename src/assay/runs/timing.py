@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from time import monotonic
-from typing import TypeAlias, TypeGuard
+from typing import Literal, TypeAlias, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -98,7 +98,7 @@ def time_pairs(
     pairs.sort(
         key=lambda pair: pair.took_s
     )  # otherwise a slow pair takes the budget each time, and those after it wait forever
-    rounds = _Rounds(settings=settings, pool=pool, clock=clock, on_progress=on_progress or _untold)
+    rounds = _Rounds(settings=settings, pool=pool, clock=clock, on_progress=on_progress or (lambda _: None))
     yield from rounds.first(pairs)
     yield from rounds.further([pair for pair in pairs if pair.noisy])
 
@@ -230,29 +230,18 @@ class _Rounds(Struct, kw_only=True):
         for outcome in self.pool.run([[pair.task(often(pair), self._until) for pair in pairs]]):
             pair = by_index[outcome.task_id]
             if isinstance(outcome, TaskLost):
-                yield pair, Timed(failure=_lost(outcome))
+                message = f"timing this pair failed: {outcome.message}"
+                yield pair, Timed(failure=Failure(stage="score", kind="crashed", blame="assay", message=message))
             else:
                 yield pair, outcome.outcome if isinstance(outcome.outcome, Timed) else Timed()
 
-    def _tell(self, stage: str, total: int, finished: int) -> None:
+    def _tell(self, stage: Literal["timing", "repeating"], total: int, finished: int) -> None:
         left_s = None if self._until is None else max(0.0, self._until - self.clock())
-        self.on_progress(
-            Progress(
-                stage="repeating" if stage == "repeating" else "timing",
-                total=total,
-                finished=finished,
-                noun="pairs",
-                most_left_s=left_s,
-            )
-        )
+        self.on_progress(Progress(stage=stage, total=total, finished=finished, noun="pairs", most_left_s=left_s))
 
 
 def _as_often_again(pair: _Pair) -> int:
     return min(len(pair.timings), MOST_TIMINGS - len(pair.timings))
-
-
-def _untold(_: Progress) -> None:
-    """Report nothing."""
 
 
 def _not_measured(score: Score, failure: Failure | None) -> Score:
@@ -265,11 +254,6 @@ def _not_measured(score: Score, failure: Failure | None) -> Score:
     if failure.blame == "system" and ruling(failure, "predicted").outcome == "incorrect":
         return Score(metric=score.metric, value=0.0, detail=message)
     return replace(score, failure=replace(failure, message=message))
-
-
-def _lost(lost: TaskLost) -> Failure:
-    message = f"timing this pair failed: {lost.message}"
-    return Failure(stage="score", kind="crashed", blame="assay", message=message)
 
 
 _NOT_MEASURED = Failure(

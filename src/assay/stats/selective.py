@@ -14,6 +14,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from assay.errors import UsageError
+from assay.model.reliability import CalibrationBin
 
 
 def reliability(*, good: float, bad: float, n: int, penalty: float) -> float | None:
@@ -92,23 +93,7 @@ def least_area_under_risk(n: int, wrong: int) -> float | None:
     return math.fsum(number / (n - wrong + number) for number in range(1, wrong + 1)) / n
 
 
-class Bin(Struct, frozen=True, kw_only=True):
-    """Answers whose confidence lies in [``low``, ``high``); the last bin includes 1."""
-
-    low: float
-    high: float
-    n: int
-    right: int
-    mean_confidence: float | None
-    """None where the bin is empty."""
-
-    @property
-    def accuracy(self) -> float | None:
-        """The share of right answers; None where the bin is empty."""
-        return self.right / self.n if self.n else None
-
-
-def calibration_bins(confidences: Sequence[float], right: Sequence[bool], *, bins: int = 10) -> list[Bin]:
+def calibration_bins(confidences: Sequence[float], right: Sequence[bool], *, bins: int = 10) -> list[CalibrationBin]:
     """The answers in bins of equal width over [0, 1]. Raises `UsageError` for a confidence outside of it."""
     _check_pairs(confidences, right)
     if bins < 1:
@@ -120,7 +105,7 @@ def calibration_bins(confidences: Sequence[float], right: Sequence[bool], *, bin
             raise UsageError(f"a confidence is {confidence!r}: it must lie within 0 and 1")
         members[min(bins, bisect_right(edges, confidence)) - 1].append((confidence, is_right))
     return [
-        Bin(
+        CalibrationBin(
             low=edges[place],
             high=edges[place + 1],
             n=len(held),
@@ -131,7 +116,7 @@ def calibration_bins(confidences: Sequence[float], right: Sequence[bool], *, bin
     ]
 
 
-def calibration_error(bins: Sequence[Bin]) -> float | None:
+def calibration_error(bins: Sequence[CalibrationBin]) -> float | None:
     """ECE: how far accuracy lies from mean confidence, bin by bin, weighted by their answers; None without answers.
 
     Naeini, Cooper & Hauskrecht, 2015; Guo et al., On Calibration of Modern Neural Networks, 2017. It depends on the

@@ -155,6 +155,14 @@ class WorkerPool:
         """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
         self._winding_up = True
 
+    def take_back(self) -> list[Task]:
+        """Take the tasks back that no worker was sent yet. Called in the thread of `run`, such as by `soon`."""
+        lanes = [worker.lane.waiting for worker in self._workers]
+        tasks = [task for waiting in lanes for task in waiting]
+        for waiting in lanes:
+            waiting.clear()
+        return tasks
+
     def wait_until_ready(self) -> None:
         """Return when every worker has set up, for callers that must not spend that time later, such as a benchmark.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
 from assay.model import CauseGroup, CauseGroupKind
 from assay.model.summary import CaseSummary
+from assay.runs.difficulties import named
 
 
 def cause_groups(summaries: Sequence[CaseSummary]) -> tuple[CauseGroup, ...]:
@@ -19,10 +21,8 @@ def cause_groups(summaries: Sequence[CaseSummary]) -> tuple[CauseGroup, ...]:
             for name in names:
                 found.setdefault((kind, name), {})[case.case_id, case.cause] = None
     groups = [_group(kind, name, list(held)) for (kind, name), held in found.items()]
-    return tuple(sorted(groups, key=lambda one: (_KINDS.index(one.kind), -one.count, one.name)))
-
-
-_KINDS: tuple[CauseGroupKind, ...] = ("difficulty", "database", "table", "column", "feature")
+    kinds = get_args(CauseGroupKind)
+    return tuple(sorted(groups, key=lambda one: (kinds.index(one.kind), -one.count, one.name)))
 
 
 def _group(kind: CauseGroupKind, name: str, held: Sequence[tuple[str, str]]) -> CauseGroup:
@@ -35,9 +35,9 @@ def _group(kind: CauseGroupKind, name: str, held: Sequence[tuple[str, str]]) -> 
 def _shared_by(case: CaseSummary) -> Mapping[CauseGroupKind, Iterable[str]]:
     table, column = case.cause_table, case.cause_column
     return {
-        "difficulty": [case.difficulty] if case.difficulty else (),
-        "database": [case.database] if case.database else (),
-        "table": [table] if table else (),
-        "column": [f"{table}.{column}" if table else column] if column else (),
+        "difficulty": named(case.difficulty or None),
+        "database": named(case.database or None),
+        "table": named(table or None),
+        "column": named((f"{table}.{column}" if table else column) if column else None),
         "feature": case.gold_features,
     }

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.model import ConversationTotals, Outcome
+from assay.model import ConversationTotals, Outcome, Rate
 from assay.model.summary import CaseSummary
-from assay.runs.aggregate.rates import Answers, mean_of_each
-from assay.runs.aggregate.reliability import RateOf
+from assay.runs.aggregate.rates import Answers, Values, mean_of_each, rate_of
 
 
-def conversation_totals(summaries: Sequence[CaseSummary], answers: Answers, rate: RateOf) -> ConversationTotals | None:
-    """None where no case is part of a conversation. ``rate`` makes the rate of values, which may be all 0 or 1.
+def conversation_totals(summaries: Sequence[CaseSummary], answers: Answers) -> ConversationTotals | None:
+    """None where no case is part of a conversation.
 
     A conversation is right where every turn of it is (interaction match: Yu et al., SParC, 2019, and CoSQL, 2019). One
     with an unscored turn and no wrong one is unscored. Where the system was asked repeatedly, the n-th answers to its
     turns are one conversation, and a conversation counts by the mean of its own.
     """
-    found: dict[str, list[tuple[int, Sequence[float | None]]]] = {}
+    found: dict[str, list[tuple[int, Values]]] = {}
     for items in answers.split(summaries):
         name = items[0].conversation
         if name is not None:
@@ -27,35 +26,30 @@ def conversation_totals(summaries: Sequence[CaseSummary], answers: Answers, rate
         return None
     whole: list[float | None] = []
     failed: list[str] = []
-    first: Counter[int] = Counter()
+    first_wrong: Counter[int] = Counter()
     by_turn: dict[int, list[float | None]] = {}
     for name, turns in found.items():
         turns.sort(key=lambda turn: turn[0])
-        times = min(len(values) for _, values in turns)
-        each = [_all([values[time] for _, values in turns]) for time in range(times)]
-        whole += mean_of_each([each])
-        if 0.0 in each:
-            failed.append(name)
-        first.update(place for place in (_first_wrong(turns, time) for time in range(times)) if place is not None)
+        # The n-th answers to all turns. A turn may have fewer answers than another.
+        talks = list(zip(*(values for _, values in turns), strict=False))
+        whole += mean_of_each([[0.0 if 0.0 in talk else None if None in talk else 1.0 for talk in talks]])
+        wrong = [talk.index(0.0) for talk in talks if 0.0 in talk]
+        first_wrong.update(turns[place][0] for place in wrong)
+        failed += [name] if wrong else []
         for place, values in turns:
             by_turn.setdefault(place, []).extend(mean_of_each([values]))
-    binary = len(answers.starts) == answers.count
+
+    def rate(values: Values) -> Rate:
+        return rate_of(values, binary=answers.once, confidence=answers.confidence)
+
     return ConversationTotals(
         conversations=len(found),
         turns=sum(map(len, found.values())),
-        whole=rate(whole, binary=binary),
-        by_turn=tuple((place, rate(by_turn[place], binary=binary)) for place in sorted(by_turn)),
-        first_wrong=tuple(sorted(first.items())),
+        whole=rate(whole),
+        by_turn=tuple((place, rate(values)) for place, values in sorted(by_turn.items())),
+        first_wrong=tuple(sorted(first_wrong.items())),
         failed=tuple(failed),
     )
 
 
 _VALUE: dict[Outcome, float | None] = {"correct": 1.0, "incorrect": 0.0, "unscored": None}
-
-
-def _all(values: Sequence[float | None]) -> float | None:
-    return 0.0 if 0.0 in values else None if None in values else 1.0
-
-
-def _first_wrong(turns: Sequence[tuple[int, Sequence[float | None]]], time: int) -> int | None:
-    return next((place for place, values in turns if values[time] == 0.0), None)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from assay.model import Forgiven, NearMissKind, Rate
+from assay.model import Forgiven, NearMissKind
 from assay.model.summary import CaseSummary
-from assay.runs.aggregate.rates import Values
+from assay.runs.aggregate.rates import Answers
 from assay.runs.metric_infos import VERDICT
 
 FORGIVABLE: tuple[NearMissKind, ...] = (
@@ -21,8 +21,8 @@ FORGIVABLE: tuple[NearMissKind, ...] = (
 """Kinds of near misses that some users may not count as mistakes. Missing rows or columns are always mistakes."""
 
 
-def forgiven_of(summaries: Sequence[CaseSummary], rate: Callable[[Values], Rate]) -> tuple[Forgiven, ...]:
-    """One entry for each kind that would make some case right. ``rate`` computes the rate from one value per answer."""
+def forgiven_of(summaries: Sequence[CaseSummary], answers: Answers) -> tuple[Forgiven, ...]:
+    """One entry for each kind that would make some case right."""
     scores = [case.score(VERDICT[0]) for case in summaries]
     if not any(scores):
         return ()
@@ -40,5 +40,5 @@ def forgiven_of(summaries: Sequence[CaseSummary], rate: Callable[[Values], Rate]
             lenient = list(values)
             for place in places:
                 lenient[place] = 1.0
-            found.append(Forgiven(kind=kind, count=len(ids), rate=rate(lenient), case_ids=tuple(ids)))
+            found.append(Forgiven(kind=kind, count=len(ids), rate=answers.rate(lenient), case_ids=tuple(ids)))
     return tuple(found)

@@ -19,31 +19,42 @@ _Item = TypeVar("_Item")
 
 
 class Answers(Struct, frozen=True, kw_only=True):
-    """Which answers belong to which case. The answers to one case are consecutive."""
+    """Which answers belong to which case, and the rates over the cases. The answers to one case are consecutive."""
 
     starts: Sequence[int]
     """For each case, the place of its first answer."""
     count: int
     """How many answers there are."""
+    confidence: float = 0.95
+    """Of the rates' intervals."""
 
     @classmethod
-    def once_each(cls, count: int) -> Answers:
-        """One answer to each case."""
-        return cls(starts=range(count), count=count)
+    def of(cls, summaries: Sequence[CaseSummary], *, repeats: int, confidence: float = 0.95) -> Answers:
+        """The answers of a run that asked each question ``repeats`` times, by the cases' ids."""
+        starts: Sequence[int] = range(len(summaries))
+        if repeats > 1:
+            sizes = [sum(1 for _ in items) for _, items in groupby(summaries, key=lambda case: case.case_id)]
+            starts = [0, *accumulate(sizes)][:-1]
+        return cls(starts=starts, count=len(summaries), confidence=confidence)
 
-    @classmethod
-    def of(cls, summaries: Sequence[CaseSummary]) -> Answers:
-        """The answers of a run that asked repeatedly, by the cases' ids."""
-        sizes = [sum(1 for _ in items) for _, items in groupby(summaries, key=lambda case: case.case_id)]
-        return cls(starts=[0, *accumulate(sizes)][:-1], count=len(summaries))
+    @property
+    def once(self) -> bool:
+        """Whether each case has one answer."""
+        return len(self.starts) == self.count
 
-    def split(self, items: Sequence[_Item]) -> list[Sequence[_Item]]:
+    def split(self, items: Sequence[_Item]) -> list[tuple[_Item, ...]]:
         """The items of each case."""
-        return [items[start:end] for start, end in pairwise((*self.starts, self.count))]
+        if self.once:
+            return list(zip(items))
+        return [tuple(items[start:end]) for start, end in pairwise((*self.starts, self.count))]
 
     def means(self, values: Values) -> Values:
         """The mean of each case's values; None for a case without values."""
-        return values if len(self.starts) == self.count else mean_of_each(self.split(values))
+        return values if self.once else mean_of_each(self.split(values))
+
+    def rate(self, values: Values, *, binary: bool = True) -> Rate:
+        """The rate over cases of one value per answer. ``binary``: all are 0 or 1, as means of several are not."""
+        return rate_of(self.means(values), binary=binary and self.once, confidence=self.confidence)
 
 
 def mean_of_each(groups: Iterable[Values]) -> list[float | None]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from assay.model import (
-    CalibrationBin,
     ConfidenceTotals,
     Decision,
     DecisionCount,
@@ -21,7 +20,7 @@ from assay.model import (
 )
 from assay.model.reliability import USUAL_PENALTIES
 from assay.model.summary import CaseSummary
-from assay.runs.aggregate.rates import Answers, Values
+from assay.runs.aggregate.rates import Answers
 from assay.stats import (
     area_under_risk,
     brier_score,
@@ -32,35 +31,11 @@ from assay.stats import (
     reliability,
 )
 
-
-class RateOf(Protocol):
-    """Makes a rate."""
-
-    def __call__(self, values: Values, *, binary: bool) -> Rate:
-        """The rate of one value per answer. ``binary``: all are 0 or 1."""
-        ...
-
-
 _MOST_POINTS = 100
 
 
-class _Told(NamedTuple):
-    """A scored answer."""
-
-    case_id: str
-    expects: Decision
-    given: Given
-    right: bool
-    confidence: float | None
-
-    @property
-    def worth(self) -> int:
-        """1 for what is right, -1 for a wrong answer, 0 for an answer that was held back."""
-        return 1 if self.right else -1 if self.given == "answer" else 0
-
-
 def reliability_totals(
-    summaries: Sequence[CaseSummary], answers: Answers, rate: RateOf, *, penalties: Sequence[float] = ()
+    summaries: Sequence[CaseSummary], answers: Answers, *, penalties: Sequence[float] = ()
 ) -> ReliabilityTotals | None:
     """None where every question has an answer and no system declines, asks back or says how sure it is.
 
@@ -68,21 +43,24 @@ def reliability_totals(
     """
     if all(case.expects == "answer" and case.decision is None and case.confidence is None for case in summaries):
         return None
-    told = [_told(case) for case in summaries]
-    scored = [one for one in told if one is not None]
+    told = [None if case.outcome == "unscored" else case for case in summaries]
+    scored = [case for case in told if case is not None]
     firsts = [summaries[start].expects for start in answers.starts]
 
-    def share(of: Callable[[_Told], bool], among: Callable[[_Told], bool]) -> Rate:
-        found = rate([float(of(one)) if one is not None and among(one) else None for one in told], binary=True)
+    def share(of: Callable[[CaseSummary], bool], among: Callable[[CaseSummary], bool]) -> Rate:
+        found = answers.rate([float(of(case)) if case is not None and among(case) else None for case in told])
         return replace(found, unscored=0)  # the others are not without a score: they are no part of this
 
     # As many as are scored, for the number is EHRSQL's own way to weigh one wrong answer as much as all right ones.
-    whole = sum(any(one is not None for one in group) for group in answers.split(told))
+    whole = float(sum(any(group) for group in answers.split(told)))
     wanted = tuple(dict.fromkeys(penalties or USUAL_PENALTIES))
 
     def score(penalty: float) -> Rate:
-        worth = [None if one is None else one.worth if one.worth >= 0 else -penalty for one in told]
-        found = rate([None if value is None else float(value) for value in worth], binary=False)
+        """1 for what is right, -penalty for a wrong answer, 0 for an answer that was held back."""
+        worth = [
+            None if case is None else float(_is_right(case)) or (-penalty if _is_given(case) else 0.0) for case in told
+        ]
+        found = answers.rate(worth, binary=False)
         if found.low is None or found.high is None:
             return found
         return replace(found, low=max(found.low, -penalty), high=min(found.high, 1.0))  # t knows of no bounds
@@ -93,45 +71,42 @@ def reliability_totals(
         unanswerable=firsts.count("decline"),
         ambiguous=firsts.count("clarify"),
         decisions=_decisions(scored),
-        coverage=rate([None if one is None else float(one.given == "answer") for one in told], binary=True),
-        accuracy=share(lambda one: one.right, lambda one: one.given == "answer"),
-        declined_rightly=share(lambda one: one.expects == "decline", lambda one: one.given == "decline"),
-        found_unanswerable=share(lambda one: one.given == "decline", lambda one: one.expects == "decline"),
-        scores=(*scores, PenaltyScore(penalty=float(whole), rate=score(float(whole)), of_n=True)),
-        confidence=_confidence(scored, [*wanted, float(whole)]),
+        coverage=answers.rate([None if case is None else float(_is_given(case)) for case in told]),
+        accuracy=share(_is_right, _is_given),
+        declined_rightly=share(lambda case: case.expects == "decline", lambda case: case.given == "decline"),
+        found_unanswerable=share(lambda case: case.given == "decline", lambda case: case.expects == "decline"),
+        scores=(*scores, PenaltyScore(penalty=whole, rate=score(whole), of_n=True)),
+        confidence=_confidence(scored, [*wanted, whole]),
     )
 
 
-def _told(case: CaseSummary) -> _Told | None:
-    if case.outcome == "unscored":
-        return None
-    return _Told(case.case_id, case.expects, case.given, case.outcome == "correct", case.confidence)
+def _is_right(case: CaseSummary) -> bool:
+    return case.outcome == "correct"
 
 
-def _decisions(scored: Sequence[_Told]) -> tuple[DecisionCount, ...]:
+def _is_given(case: CaseSummary) -> bool:
+    return case.given == "answer"
+
+
+def _decisions(scored: Sequence[CaseSummary]) -> tuple[DecisionCount, ...]:
     ids: dict[tuple[Decision, Given, bool], list[str]] = defaultdict(list)
-    for one in scored:
-        ids[one.expects, one.given, one.right].append(one.case_id)
-    order = {name: place for place, name in enumerate(("answer", "decline", "clarify", "nothing"))}
-    kinds = sorted(ids, key=lambda kind: (order[kind[0]], order[kind[1]], not kind[2]))
+    for case in scored:
+        ids[case.expects, case.given, _is_right(case)].append(case.case_id)
+    order = ("answer", "decline", "clarify", "nothing").index
     return tuple(
-        DecisionCount(
-            expects=expects,
-            given=given,
-            right=right,
-            count=len(ids[expects, given, right]),
-            case_ids=tuple(dict.fromkeys(ids[expects, given, right])),
+        DecisionCount(expects=expects, given=given, right=right, count=len(held), case_ids=tuple(dict.fromkeys(held)))
+        for (expects, given, right), held in sorted(
+            ids.items(), key=lambda entry: (order(entry[0][0]), order(entry[0][1]), not entry[0][2])
         )
-        for expects, given, right in kinds
     )
 
 
-def _confidence(scored: Sequence[_Told], penalties: Sequence[float]) -> ConfidenceTotals | None:
-    given = [one for one in scored if one.given == "answer"]
-    sure = [(one.confidence, one) for one in given if one.confidence is not None]
+def _confidence(scored: Sequence[CaseSummary], penalties: Sequence[float]) -> ConfidenceTotals | None:
+    given = [case for case in scored if _is_given(case)]
+    sure = [(case.confidence, _is_right(case)) for case in given if case.confidence is not None]
     if not sure:
         return None
-    confidences, right = [confidence for confidence, _ in sure], [one.right for _, one in sure]
+    confidences, right = [confidence for confidence, _ in sure], [is_right for _, is_right in sure]
     bins = calibration_bins(confidences, right)
     area, least = area_under_risk(confidences, right), least_area_under_risk(len(right), right.count(False))
     ece, brier = calibration_error(bins), brier_score(confidences, right)
@@ -147,15 +122,12 @@ def _confidence(scored: Sequence[_Told], penalties: Sequence[float]) -> Confiden
         least_area=least,
         ece=ece,
         brier=brier,
-        bins=tuple(
-            CalibrationBin(low=one.low, high=one.high, n=one.n, right=one.right, mean_confidence=one.mean_confidence)
-            for one in bins
-        ),
+        bins=tuple(bins),
     )
 
 
 def _curve(
-    scored: Sequence[_Told], confidences: Sequence[float], right: Sequence[bool], penalties: Sequence[float]
+    scored: Sequence[CaseSummary], confidences: Sequence[float], right: Sequence[bool], penalties: Sequence[float]
 ) -> tuple[RiskPoint, ...]:
     points = by_threshold(confidences, right)
     if len(points) > _MOST_POINTS:
@@ -169,19 +141,17 @@ def _curve(
     # What is right already without an answer, and what declining would make right. An answer that does not say how sure
     # it is reaches no threshold.
     held = sum(
-        one.right if one.given != "answer" else one.confidence is None and one.expects == "decline" for one in scored
+        case.confidence is None and case.expects == "decline" if _is_given(case) else _is_right(case) for case in scored
     )
     askable = sorted(
-        one.confidence
-        for one in scored
-        if one.given == "answer" and one.expects == "decline" and one.confidence is not None
+        case.confidence
+        for case in scored
+        if _is_given(case) and case.expects == "decline" and case.confidence is not None
     )
-    found, place = [], len(askable)
+    n = len(scored)
+    found = []
     for point in points:
-        while place and askable[place - 1] >= point.threshold:
-            place -= 1
-        good = held + place + point.answers - point.wrong
-        n = len(scored)
+        good = held + bisect_left(askable, point.threshold) + point.answers - point.wrong
         worth = (reliability(good=good, bad=point.wrong, n=n, penalty=penalty) or 0.0 for penalty in penalties)
         found.append(
             RiskPoint(

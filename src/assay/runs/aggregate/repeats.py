@@ -35,7 +35,7 @@ def repeat_totals(summaries: Sequence[CaseSummary], *, asked: int, confidence: f
     """
     ids = []
     counts: list[tuple[int, int]] = []  # scored and right answers, by case
-    for items in Answers.of(summaries).split(summaries):
+    for items in Answers.of(summaries, repeats=asked).split(summaries):
         ids.append(items[0].case_id)
         outcomes = [item.outcome for item in items]
         right = outcomes.count("correct")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.errors import UsageError
 from assay.model import MetricInfo, Rate, Run
-from assay.runs.aggregate.rates import Answers, rate_of
+from assay.runs.aggregate.rates import Answers
 from assay.runs.aggregate.reliability import reliability_totals
 
 RUN_RATES: Final[Mapping[str, MetricInfo]] = {
@@ -47,13 +47,7 @@ def with_penalties(run: Run, penalties: Sequence[float]) -> Run:
     """The run with its reliability score at other penalties. Raises UsageError where it has no such score."""
     if run.aggregates.reliability is None:
         raise UsageError(f"the run has no reliability score that a penalty would change: {why_none('reliability')}")
-    once = run.settings.repeats == 1
-    answers = Answers.once_each(len(run.summaries)) if once else Answers.of(run.summaries)
-    found = reliability_totals(
-        run.summaries,
-        answers,
-        lambda values, *, binary: rate_of(answers.means(values), binary=binary and once),
-        penalties=penalties,
-    )
+    answers = Answers.of(run.summaries, repeats=run.settings.repeats)
+    found = reliability_totals(run.summaries, answers, penalties=penalties)
     settings = replace(run.settings, penalties=tuple(penalties))
     return replace(run, settings=settings, aggregates=replace(run.aggregates, reliability=found))

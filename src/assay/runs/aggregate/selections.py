@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
-from typing import Any
 
 from assay.model import (
     DimensionScore,
@@ -38,20 +37,31 @@ def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
         turns=len(scores),
         micro=term_counts(*_pooled(every)),
         by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
-        by_turn=tuple(_by_turn(evidence)),
-        by_dataset=tuple(_by_dataset(evidence)),
-        wrong_terms=counts_of((item.case.id, _notes(item)) for item in evidence),
-        time_states=counts_of((item.case.id, _time_states(item)) for item in evidence),
+        by_turn=_by_turn(evidence),
+        by_dataset=_by_dataset(evidence),
+        wrong_terms=counts_of(
+            (item.case.id, [term.note])
+            for item in evidence
+            for score in _scores(item)
+            for one in score.dimensions
+            for term in one.false_positives
+            if term.note is not None
+        ),
+        time_states=counts_of(
+            (item.case.id, [one.state])
+            for item in evidence
+            for score in _scores(item)
+            for one in score.time
+            if one.state != "not_judged"
+        ),
         through_hierarchy=sum(bool(score.equivalences) for score in scores),
         compared_by_id_only=sum(not score.names_compared for score in scores),
     )
 
 
 def _pooled(dimensions: Iterable[DimensionScore]) -> tuple[int, int, int]:
-    right = extra = missing = 0
-    for dimension in dimensions:
-        one, two, three = dimension.counts
-        right, extra, missing = right + one, extra + two, missing + three
+    counts = [dimension.counts for dimension in dimensions]
+    right, extra, missing = (sum(column) for column in zip((0, 0, 0), *counts, strict=True))
     return right, extra, missing
 
 
@@ -68,55 +78,43 @@ def _dimension_total(name: str, found: Sequence[DimensionScore]) -> DimensionTot
     )
 
 
-def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
+def _by_turn(evidence: Sequence[Evidence]) -> tuple[Group, ...]:
     """The metrics by the question's place in its conversation; empty where every case has one question."""
     if all(len(item.turns) <= 1 for item in evidence):
-        return
-    found = _Grouped(evidence)
-    for item, turn in _judged_turns(evidence):
-        found.add(str(turn.number), item, turn)
-    yield from found.groups("turn", order=int)
+        return ()
+    found = _groups("turn", evidence, lambda _, turn: [str(turn.number)])
+    return tuple(sorted(found, key=lambda group: int(group.name or 0)))
 
 
-def _by_dataset(evidence: Sequence[Evidence]) -> Iterable[Group]:
+def _by_dataset(evidence: Sequence[Evidence]) -> tuple[Group, ...]:
     """The metrics by the datasets of the targets; empty where there is at most one."""
     every = (one for item in evidence for turn in item.case.turns for one in turn.targets)
     labels = labels_of(dataset.dataset for one in every for dataset in one.datasets)
-    found = _Grouped(evidence)
-    for item, turn in _judged_turns(evidence):
+
+    def datasets(item: Evidence, turn: TurnScore) -> Iterable[str]:
         targets = item.case.turns[turn.number - 1].targets
         chosen = targets[turn.score.target_index if turn.score is not None else 0]
-        for label in dict.fromkeys(labels[dataset.dataset] for dataset in chosen.datasets):
-            found.add(label, item, turn)
-    groups = list(found.groups("dataset", order=str))
-    yield from groups if len(groups) > 1 else ()
+        return dict.fromkeys(labels[dataset.dataset] for dataset in chosen.datasets)
+
+    groups = sorted(_groups("dataset", evidence, datasets), key=lambda group: group.name or "")
+    return tuple(groups) if len(groups) > 1 else ()
 
 
-def _judged_turns(evidence: Sequence[Evidence]) -> Iterable[tuple[Evidence, TurnScore]]:
-    return (
-        (item, turn) for item in evidence for turn in item.turns if turn.score is not None or turn.failure is not None
-    )
-
-
-class _Grouped:
-    """Judged questions grouped by a shared property, each with all of its answers."""
-
-    def __init__(self, evidence: Sequence[Evidence]) -> None:
-        self._found: dict[str, dict[tuple[str, int], list[SelectionScore | None]]] = {}
-        scored = {score.metric for item in evidence for score in item.scores}
-        self._metrics = [metric for metric in selection_metrics(on_data=True) if metric.name in scored]
-
-    def add(self, name: str, item: Evidence, turn: TurnScore) -> None:
-        self._found.setdefault(name, {}).setdefault((item.case.id, turn.number), []).append(turn.score)
-
-    def groups(self, kind: str, *, order: Callable[[str], Any]) -> Iterable[Group]:
-        for name in sorted(self._found, key=order):
-            by_question = self._found[name]
-            summaries = tuple(
-                MetricSummary(metric=metric.name, rate=_rate(metric, list(by_question.values())))
-                for metric in self._metrics
-            )
-            yield Group(kind=kind, name=name, cases=len(by_question), metrics=summaries)
+def _groups(
+    kind: str, evidence: Sequence[Evidence], names: Callable[[Evidence, TurnScore], Iterable[str]]
+) -> Iterator[Group]:
+    """The metrics over the judged questions that share a name."""
+    found: dict[str, dict[tuple[str, int], list[SelectionScore | None]]] = {}
+    for item in evidence:
+        for turn in item.turns:
+            for name in names(item, turn) if turn.score is not None or turn.failure is not None else ():
+                found.setdefault(name, {}).setdefault((item.case.id, turn.number), []).append(turn.score)
+    scored = {score.metric for item in evidence for score in item.scores}
+    metrics = [metric for metric in selection_metrics(on_data=True) if metric.name in scored]
+    for name, by_question in found.items():
+        answers = list(by_question.values())
+        summaries = tuple(MetricSummary(metric=metric.name, rate=_rate(metric, answers)) for metric in metrics)
+        yield Group(kind=kind, name=name, cases=len(by_question), metrics=summaries)
 
 
 def _rate(metric: SelectionMetric, scores: Sequence[Sequence[SelectionScore | None]]) -> Rate:
@@ -128,17 +126,3 @@ def _rate(metric: SelectionMetric, scores: Sequence[Sequence[SelectionScore | No
 
 def _scores(item: Evidence) -> Iterable[SelectionScore]:
     return (turn.score for turn in item.turns if turn.score is not None)
-
-
-def _notes(item: Evidence) -> Iterable[str]:
-    return (
-        term.note
-        for score in _scores(item)
-        for one in score.dimensions
-        for term in one.false_positives
-        if term.note is not None
-    )
-
-
-def _time_states(item: Evidence) -> Iterable[str]:
-    return (one.state for score in _scores(item) for one in score.time if one.state != "not_judged")

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from statistics import fmean
 
 from assay.model import CacheUse, TimeBin, TimeSpread
 from assay.model.summary import CaseSummary, ExecutionSummary
@@ -54,7 +55,7 @@ def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:
     return TimeSpread(
         name=name,
         n=len(times),
-        mean_s=math.fsum(times) / len(times),
+        mean_s=fmean(times),
         median_s=_quantile(times, 0.5),
         p90_s=_quantile(times, 0.9),
         max_s=times[-1],

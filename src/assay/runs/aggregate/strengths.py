@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from assay.model import Count, Rate, WitnessTotals
+from assay.model import Count, Rate, Strength, WitnessTotals
 from assay.model.summary import CaseSummary
 from assay.model.verdict import MATCH_STRENGTHS
-from assay.runs.aggregate.rates import Values
+from assay.runs.aggregate.rates import Answers
 
 
-def witness_totals(summaries: Sequence[CaseSummary], rate: Callable[[Values], Rate]) -> WitnessTotals | None:
-    """The matches by their strength, and accuracy as it stands after witnesses; None where nobody looked for any.
-
-    ``rate`` makes the rate of one value per answer.
-    """
+def witness_totals(summaries: Sequence[CaseSummary], answers: Answers) -> WitnessTotals | None:
+    """The matches by their strength, and accuracy as it stands after witnesses; None where nobody looked for any."""
     if not any(case.search is not None for case in summaries):
         return None
-    ids: dict[str, dict[str, None]] = {name: {} for name in MATCH_STRENGTHS}
-    counts = dict.fromkeys(MATCH_STRENGTHS, 0)
-    claimed: list[float | None] = []
-    after: list[float | None] = []
-    at_worst: list[float | None] = []
-    searched = 0
-    for case in summaries:
-        right = case.outcome == "correct"
-        value = None if case.outcome == "unscored" else float(right)
-        claimed.append(value)
-        after.append(0.0 if right and case.strength == "refuted" else value)
-        at_worst.append(0.0 if right and case.strength in ("refuted", "conditional") else value)
-        if right and case.decision is None:
-            searched += case.search is not None
-            ids[case.strength][case.case_id] = None
-            counts[case.strength] += 1
+    matches = [case for case in summaries if case.outcome == "correct" and case.decision is None]
+    ids = {name: [case.case_id for case in matches if case.strength == name] for name in MATCH_STRENGTHS}
+
+    def rate(*wrong: Strength) -> Rate:
+        """Accuracy, if the right answers of these strengths are wrong."""
+        outcomes = (None if case.outcome == "unscored" else case for case in summaries)
+        return answers.rate(
+            [None if one is None else float(one.outcome == "correct" and one.strength not in wrong) for one in outcomes]
+        )
+
     return WitnessTotals(
-        matches=sum(counts.values()),
-        searched=searched,
+        matches=len(matches),
+        searched=sum(case.search is not None for case in matches),
         strengths=tuple(
-            Count(name=name, count=counts[name], case_ids=tuple(ids[name])) for name in MATCH_STRENGTHS if counts[name]
+            Count(name=name, count=len(held), case_ids=tuple(dict.fromkeys(held))) for name, held in ids.items() if held
         ),
-        claimed=rate(claimed),
-        after=rate(after),
-        at_worst=rate(at_worst),
+        claimed=rate(),
+        after=rate("refuted"),
+        at_worst=rate("refuted", "conditional"),
     )

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
-
-from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model import (
@@ -32,9 +29,7 @@ from assay.runs.aggregate.reliability import reliability_totals
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import spreads_of
 from assay.runs.aggregate.strengths import witness_totals
-
-_DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
-"""Spider's and BIRD's own words, easiest first; other words follow by name."""
+from assay.runs.difficulties import named, partition
 
 
 def aggregate(
@@ -60,20 +55,32 @@ def aggregate(
 
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
     """
-    once = repeats == 1
-    answers = Answers.once_each(len(summaries)) if once else Answers.of(summaries)
-    firsts = summaries if once else [summaries[start] for start in answers.starts]
+    answers = Answers.of(summaries, repeats=repeats, confidence=confidence)
+    firsts = [summaries[start] for start in answers.starts]
     columns = [column_of(summaries, metric) for metric in metrics]
-    times = [case.total_time_s for case in summaries]
-    # Means of several answers are no longer 0 and 1 alone.
-    binary = [metric.binary and once for metric in metrics]
-    groups = groups_of(
-        firsts,
-        list(zip([metric.name for metric in metrics], map(answers.means, columns), binary, strict=True)),
-        answers.means(times),
-        confidence=confidence,
-        doubtful=doubtful,
-    )
+    means = list(map(answers.means, columns))
+    times = answers.means([case.total_time_s for case in summaries])
+
+    def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
+        rates = tuple(
+            MetricSummary(
+                metric=metric.name,
+                rate=rate_of(
+                    [values[i] for i in members], binary=metric.binary and answers.once, confidence=confidence
+                ),
+            )
+            for metric, values in zip(metrics, means, strict=True)
+        )
+        answer_time = _time([times[i] for i in members])
+        return Group(kind=kind, name=name, cases=len(members), metrics=rates, answer_time=answer_time)
+
+    def grouped(kind: str, names: Sequence[Collection[str]]) -> tuple[Group, ...]:
+        parts = partition(names, easiest_first=kind == "difficulty") if any(names) else ()
+        return tuple(group(kind, name, members) for name, members in parts)
+
+    def apart(kind: str, members: Sequence[int]) -> Group | None:
+        return group(kind, None, members) if len(members) < len(firsts) else None
+
     outcomes = [case.outcome for case in summaries]
     return Aggregates(
         cases=len(firsts),
@@ -81,94 +88,26 @@ def aggregate(
         incorrect=outcomes.count("incorrect"),
         unscored=outcomes.count("unscored"),
         unanswered=sum(case.unanswered for case in summaries),
-        overall=groups.overall,
-        by_difficulty=groups.by_difficulty,
-        by_database=groups.by_database,
-        by_tag=groups.by_tag,
-        determined=groups.determined,
-        sound=groups.sound,
-        disagreements=_disagreements(
-            firsts,
-            metrics,
-            columns if once else [list(map(tuple, answers.split(column))) for column in columns],
-            once=once,
-        ),
+        overall=group("all", None, range(len(firsts))),
+        by_difficulty=grouped("difficulty", [named(case.difficulty) for case in firsts]),
+        by_database=grouped("database", [named(case.database) for case in firsts]),
+        by_tag=grouped("tag", [case.tags for case in firsts]),
+        determined=apart("determined", [i for i, case in enumerate(firsts) if "ambiguous_gold" not in case.flags]),
+        sound=apart("sound", [i for i, case in enumerate(firsts) if case.case_id not in doubtful]),
+        disagreements=_disagreements(firsts, metrics, list(map(answers.split, columns))),
         flags=counts_of((case.case_id, case.flags) for case in summaries),
         near_misses=counts_of((case.case_id, case.near_misses) for case in summaries),
         failures=counts_of((case.case_id, failures_of(case)) for case in summaries),
-        causes=counts_of((case.case_id, _one(case.cause)) for case in summaries),
+        causes=counts_of((case.case_id, named(case.cause)) for case in summaries),
         fix_first=counts_of((case.case_id, _repaired_alone(case)) for case in summaries),
         cause_groups=cause_groups(summaries),
-        forgiven=forgiven_of(
-            summaries, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
-        ),
-        repeats=None if once else repeat_totals(summaries, asked=repeats, confidence=confidence),
+        forgiven=forgiven_of(summaries, answers),
+        repeats=None if repeats == 1 else repeat_totals(summaries, asked=repeats, confidence=confidence),
         usage=usage_of(summaries),
         times=spreads_of(summaries),
-        witnesses=witness_totals(
-            summaries, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
-        ),
-        reliability=reliability_totals(
-            summaries,
-            answers,
-            lambda values, *, binary: rate_of(answers.means(values), binary=binary and once, confidence=confidence),
-            penalties=penalties,
-        ),
-        conversations=conversation_totals(
-            summaries, answers, lambda values, *, binary: rate_of(values, binary=binary, confidence=confidence)
-        ),
-    )
-
-
-class Groups(Struct, frozen=True, kw_only=True):
-    """The rates of a run over all of its cases, and over those that share something."""
-
-    overall: Group
-    by_difficulty: tuple[Group, ...]
-    by_database: tuple[Group, ...]
-    by_tag: tuple[Group, ...]
-    determined: Group | None
-    """The cases whose gold determines its answer; None where all are."""
-    sound: Group | None
-    """The cases whose gold is not doubtful; None where all are."""
-
-
-def groups_of(
-    summaries: Sequence[CaseSummary],
-    metrics: Sequence[tuple[str, Values, bool]],
-    times: Values,
-    *,
-    confidence: float,
-    doubtful: Collection[str] = (),
-) -> Groups:
-    """Every rate of a run. For each metric: its name, its value per case, and whether all values are 0 or 1."""
-
-    def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
-        summaries = tuple(
-            MetricSummary(
-                metric=metric,
-                rate=rate_of([column[i] for i in members], binary=binary, confidence=confidence),
-            )
-            for metric, column, binary in metrics
-        )
-        answer_time = _time([times[i] for i in members])
-        return Group(kind=kind, name=name, cases=len(members), metrics=summaries, answer_time=answer_time)
-
-    def grouped(kind: str, names_of: Callable[[CaseSummary], Collection[str]]) -> tuple[Group, ...]:
-        order = difficulty_rank if kind == "difficulty" else _no_rank
-        return tuple(group(kind, name, members) for name, members in _partition(summaries, names_of, order))
-
-    determined = [i for i, case in enumerate(summaries) if "ambiguous_gold" not in case.flags]
-    sound = (
-        [i for i, case in enumerate(summaries) if case.case_id not in doubtful] if doubtful else range(len(summaries))
-    )
-    return Groups(
-        sound=group("sound", None, sound) if len(sound) < len(summaries) else None,
-        determined=group("determined", None, determined) if len(determined) < len(summaries) else None,
-        overall=group("all", None, range(len(summaries))),
-        by_difficulty=grouped("difficulty", lambda case: _one(case.difficulty)),
-        by_database=grouped("database", lambda case: _one(case.database)),
-        by_tag=grouped("tag", lambda case: case.tags),
+        witnesses=witness_totals(summaries, answers),
+        reliability=reliability_totals(summaries, answers, penalties=penalties),
+        conversations=conversation_totals(summaries, answers),
     )
 
 
@@ -203,7 +142,7 @@ def _time(seconds: Values) -> TimeSummary | None:
     if not known:
         return None
     std_dev_s = statistics.stdev(known) if len(known) > 1 else None
-    return TimeSummary(n=len(known), mean_s=math.fsum(known) / len(known), std_dev_s=std_dev_s)
+    return TimeSummary(n=len(known), mean_s=statistics.fmean(known), std_dev_s=std_dev_s)
 
 
 def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
@@ -245,81 +184,44 @@ def _tokens_in_all(tokens: TokenUsage) -> int | None:
     return max(tokens.total, (tokens.input or 0) + (tokens.output or 0))
 
 
-def _partition(
-    summaries: Sequence[CaseSummary], names_of: Callable[[CaseSummary], Collection[str]], order: Callable[[str], int]
-) -> list[tuple[str | None, list[int]]]:
-    """Indices of the cases by name, ordered by rank and name; empty where no case has a name."""
-    members: dict[str | None, list[int]] = {}
-    for index, names in enumerate(map(names_of, summaries)):
-        for name in dict.fromkeys(names) if names else (None,):
-            members.setdefault(name, []).append(index)
-    if set(members) <= {None}:
-        return []
-    return sorted(members.items(), key=lambda entry: (entry[0] is None, order(entry[0] or ""), entry[0] or ""))
-
-
-def difficulty_rank(name: str) -> int:
-    """The rank of a difficulty, the easiest first."""
-    word = name.strip().lower()
-    return _DIFFICULTY_ORDER.index(word) if word in _DIFFICULTY_ORDER else len(_DIFFICULTY_ORDER)
-
-
-def _no_rank(_: str) -> int:
-    return 0
-
-
 def _disagreements(
     firsts: Sequence[CaseSummary],
     metrics: Sequence[MetricInfo],
-    columns: Sequence[Sequence[float | None]] | Sequence[Sequence[tuple[float | None, ...]]],
-    *,
-    once: bool,
+    columns: Sequence[Sequence[tuple[float | None, ...]]],
 ) -> tuple[Disagreement, ...]:
-    """Every pair of yes/no metrics that differ on some answer, in the metrics' order. ``once``: one answer to a case.
+    """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
 
     A case is listed under each metric that alone accepts some answer of it. A case on whose answers both metrics
     always agree counts as ``both`` where they accept any of them, else as ``neither``.
     """
     found = []
-    ids: list[str] = []
-    binary: list[tuple[str, Sequence[Any]]] = [
-        (metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary
-    ]
+    binary = [(metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary]
     for (first, left), (second, right) in combinations(binary, 2):
         # Cases have few different values, so that each pair of values is looked at once.
-        counts = Counter(zip(left, right, strict=True))
-        agreements = {pair: _agreement((pair[0],), (pair[1],)) if once else _agreement(*pair) for pair in counts}
-        if not any(one.only_first or one.only_second for one in agreements.values()):
-            continue
-        told = [agreements[pair] for pair in zip(left, right, strict=True)]
-        ids = ids or [case.case_id for case in firsts]
-        found.append(
-            Disagreement(
-                first=first,
-                second=second,
-                both=sum(counts[pair] for pair, one in agreements.items() if one.both),
-                neither=sum(counts[pair] for pair, one in agreements.items() if one.neither),
-                only_first=tuple([id_ for id_, one in zip(ids, told, strict=True) if one.only_first]),
-                only_second=tuple([id_ for id_, one in zip(ids, told, strict=True) if one.only_second]),
+        pairs = list(zip(left, right, strict=True))
+        counts = Counter(pairs)
+        values = {pair: {both for both in zip(*pair, strict=True) if None not in both} for pair in counts}
+        only_first, only_second = ({pair for pair in counts if alone in values[pair]} for alone in (_FIRST, _SECOND))
+        if only_first or only_second:
+            agreeing = counts.keys() - only_first - only_second
+            found.append(
+                Disagreement(
+                    first=first,
+                    second=second,
+                    both=sum(counts[pair] for pair in agreeing if _BOTH in values[pair]),
+                    neither=sum(counts[pair] for pair in agreeing if values[pair] == {_NEITHER}),
+                    only_first=tuple(
+                        [case.case_id for case, pair in zip(firsts, pairs, strict=True) if pair in only_first]
+                    ),
+                    only_second=tuple(
+                        [case.case_id for case, pair in zip(firsts, pairs, strict=True) if pair in only_second]
+                    ),
+                )
             )
-        )
     return tuple(found)
 
 
-class _Agreement(NamedTuple):
-    """How two metrics relate on a case's answers."""
-
-    only_first: bool
-    only_second: bool
-    both: bool
-    neither: bool
-
-
-def _agreement(ones: Sequence[float | None], others: Sequence[float | None]) -> _Agreement:
-    pairs = {pair for pair in zip(ones, others, strict=True) if None not in pair}
-    agree = bool(pairs) and all(one == other for one, other in pairs)
-    both = (1.0, 1.0) in pairs
-    return _Agreement((1.0, 0.0) in pairs, (0.0, 1.0) in pairs, agree and both, agree and not both)
+_BOTH, _FIRST, _SECOND, _NEITHER = (1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)
 
 
 def counts_of(named: Iterable[tuple[str, Iterable[str]]]) -> tuple[Count, ...]:
@@ -337,7 +239,7 @@ def counts_of(named: Iterable[tuple[str, Iterable[str]]]) -> tuple[Count, ...]:
 
 def _repaired_alone(case: CaseSummary) -> Sequence[str]:
     """The primary cause, if a repair of one clause made the answer right."""
-    return _one(case.cause) if case.repair_steps == 1 and case.repair_strength != "refuted" else ()
+    return named(case.cause) if case.repair_steps == 1 and case.repair_strength != "refuted" else ()
 
 
 def failures_of(case: CaseSummary) -> Iterable[str]:
@@ -351,7 +253,3 @@ def failures_of(case: CaseSummary) -> Iterable[str]:
         # These describe such a failure better: a text that failed to run may be prose, or blank.
         failures.append(case.predicted.failure)
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
-
-
-def _one(name: str | None) -> tuple[str, ...]:
-    return () if name is None else (name,)

@@ -49,20 +49,23 @@ class Batch(Struct, kw_only=True, eq=False):
         return Batch(tasks=dict(taken), shared=True, times_lost=self.times_lost)
 
 
-class Costs:
+class Costs(Struct, kw_only=True):
     """What a task takes on each database; one without any counts like the others."""
 
-    def __init__(self) -> None:
-        self._by_name: dict[str, float] = {}
-        self._usual: float | None = None
+    _by_name: dict[str, float] = {}
+    _usual: float | None = None
 
     def note(self, name: str, took_s: float) -> None:
         """A task on that database took so long."""
-        known = self._by_name.get(name)
-        self._by_name[name] = took_s if known is None else (1 - _WEIGHT) * known + _WEIGHT * took_s
-        self._usual = took_s if self._usual is None else (1 - _WEIGHT) * self._usual + _WEIGHT * took_s
+        self._by_name[name] = _nearer(self._by_name.get(name), took_s)
+        self._usual = _nearer(self._usual, took_s)
 
     def of(self, name: str) -> float:
         """Seconds of one task."""
         usual = _UNKNOWN_S if self._usual is None else self._usual
         return self._by_name.get(name, usual)
+
+
+def _nearer(mean_s: float | None, took_s: float) -> float:
+    """A running mean with one more measurement."""
+    return took_s if mean_s is None else (1 - _WEIGHT) * mean_s + _WEIGHT * took_s

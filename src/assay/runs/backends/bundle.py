@@ -61,17 +61,17 @@ def bundle_of(engine: EngineClass, url: DatabaseUrl, limits: Limits) -> Bundle:
     logs = [log for path in (url.path, *siblings) for ending in _LOGS if os.path.isfile(log := path + ending)]
     paths = [url.path, *sorted({*logs, *siblings} - {url.path})]
     folder = os.path.basename(os.path.dirname(os.path.abspath(url.path)))
-    return Bundle(folder=folder or "databases", files=tuple(map(_bundled, paths)))
-
-
-def _bundled(path: str) -> BundledFile:
-    status = os.stat(path)
-    return BundledFile(
-        name=os.path.basename(path),
-        size=status.st_size,
-        changed_ns=status.st_mtime_ns,
-        fingerprint=fingerprint_file(path),
-    )
+    files = [
+        BundledFile(
+            name=os.path.basename(path),
+            size=status.st_size,
+            changed_ns=status.st_mtime_ns,
+            fingerprint=fingerprint_file(path),
+        )
+        for path in paths
+        for status in (os.stat(path),)
+    ]
+    return Bundle(folder=folder or "databases", files=tuple(files))
 
 
 def chunks_of(path: str) -> Iterator[bytes]:

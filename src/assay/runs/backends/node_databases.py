@@ -48,17 +48,13 @@ class NodeDatabases:
                 f"the engine of {needed.url.scheme} databases has version {version} on this node, and "
                 f"{needed.version} where the run was started: install the same on both"
             )
+        path = needed.url.path
         if not is_file(engine, needed.url):
             engine.check(needed.url)
-            self.places[needed.url.text] = needed.url
-            return True
-        path = needed.url.path
-        if os.path.isabs(path) and os.path.isfile(path) and _fingerprint(path) == needed.fingerprint:
-            self.places[needed.url.text] = needed.url
-            return True
-        if bundle is None:
-            return False
-        return self._in_cache(needed, bundle)
+        elif not (os.path.isabs(path) and os.path.isfile(path) and _fingerprint(path) == needed.fingerprint):
+            return bundle is not None and self._in_cache(needed, bundle)
+        self.places[needed.url.text] = needed.url
+        return True
 
     def receive(self, digest: str, name: str, chunk: bytes) -> None:
         """Take the next piece of a file of the bundle with this digest."""
@@ -72,7 +68,8 @@ class NodeDatabases:
             with open(folder / name, "ab") as file:
                 file.write(chunk)
         except OSError as error:
-            self._drop(digest)
+            if folder := self._incoming.pop(digest, None):
+                shutil.rmtree(folder, ignore_errors=True)
             raise self._full(error) from error
 
     def _in_cache(self, needed: NeededDatabase, bundle: Bundle) -> bool:
@@ -126,10 +123,6 @@ class NodeDatabases:
                     shutil.rmtree(left, ignore_errors=True)
         if hasattr(os, "getuid") and os.stat(self._cache).st_uid != os.getuid():
             raise InputError(f"{self._cache} belongs to another user: name another folder in {CACHE_VARIABLE}")
-
-    def _drop(self, digest: str) -> None:
-        if folder := self._incoming.pop(digest, None):
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _full(self, error: OSError) -> InputError:
         return InputError(

@@ -20,19 +20,19 @@ from types import TracebackType
 from msgspec.structs import replace
 
 from assay.engines.loading import engine_for
+from assay.engines.pool.lanes import Source
 from assay.errors import InputError, RunError, UsageError
 from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
 from assay.runs.backends.batches import Batch, Costs
 from assay.runs.backends.bundle import Bundle, bundle_of, is_file
 from assay.runs.backends.node import NodeSettings
-from assay.runs.backends.ray_connection import connected, disconnect
+from assay.runs.backends.ray_connection import connected
 from assay.runs.backends.ray_node import START_S, NodeThread
 from assay.runs.worker_tasks import WorkerSettings
 
 _TICK_S = 0.5
 _SHORT_TICK_S = 0.05
 """How long the driver waits for outcomes while it has no batch to give: one may come in the next moment."""
-_NO_MORE: list[Task] = []
 _LOOK_S = 3.0
 """How often the driver looks for new nodes."""
 _MOST_LOSSES = 3
@@ -79,9 +79,9 @@ class RayBackend:
         self._last_loss = "it has none with CPUs"
         self._run = 0
         self._shared = False
-        self._winding_up = self._wound_up = self._dry = False
+        self._winding_up = self._wound_up = False
         self._looked = self._had_nodes = monotonic()
-        self.ray, self._ours = connected(address)
+        self.ray, self._leave = connected(address)
         try:
             found = self._look()
             if not found:
@@ -145,7 +145,7 @@ class RayBackend:
         completed = False
         try:
             self._shared = shared
-            yield from self._drive(iter(batches), self._run << _ID_BITS)
+            yield from self._drive(Source(batches), self._run << _ID_BITS)
             completed = True
         finally:
             if not completed:
@@ -159,7 +159,7 @@ class RayBackend:
         """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
         self._winding_up = True
 
-    def _drive(self, source: Iterator[Sequence[Task] | None], first: int) -> Iterator[TaskDone | TaskLost]:
+    def _drive(self, source: Source[Task], first: int) -> Iterator[TaskDone | TaskLost]:
         # A worker tells its tasks apart by their ids, and serves several runs: so each run has ids of its own.
         while self._fill(source, first) or self._unfinished:
             if self._winding_up and not self._wound_up:
@@ -170,7 +170,7 @@ class RayBackend:
                 self._calls.get()()
                 continue
             try:
-                outcomes = self.results.get(timeout=_TICK_S if not self._dry else _SHORT_TICK_S)
+                outcomes = self.results.get(timeout=_SHORT_TICK_S if source.dry else _TICK_S)
             except Empty:
                 self._check()
                 continue
@@ -180,19 +180,14 @@ class RayBackend:
                     self._unfinished.discard(outcome.task_id)
                     yield replace(outcome, task_id=outcome.task_id - first)
 
-    def _fill(self, source: Iterator[Sequence[Task] | None], first: int) -> bool:
+    def _fill(self, source: Source[Task], first: int) -> bool:
         """Have a few batches at hand for each node, taken from ``source`` in the thread of `run`'s caller."""
         if self._winding_up:
             return False
         while len(self.work) < 2 * len(self._nodes) + 1:
-            tasks = next(source, _NO_MORE)
-            self._dry = tasks is None
+            tasks = source.next()
             if tasks is None:
-                return True
-            if tasks is _NO_MORE:
-                return False
-            if not tasks:
-                continue
+                return source.dry
             renumbered = {first + task.id: replace(task, id=first + task.id) for task in tasks}
             batch = Batch(tasks=renumbered, shared=self._shared)
             with self.change:
@@ -222,8 +217,8 @@ class RayBackend:
             node.end()
         for node in nodes:
             node.join(timeout=5.0)
-        if self._ours:
-            disconnect(self.ray)
+        if self._leave is not None:
+            self._leave()
 
     def __enter__(self) -> RayBackend:
         return self

@@ -18,14 +18,17 @@ many threads may: another one starts."""
 _MOST_STARTS = 3
 
 
-def connected(address: str | None) -> tuple[Any, bool]:
-    """Ray, connected to the cluster, and whether it was connected here. Raises InputError where it is out of reach."""
+def connected(address: str | None) -> tuple[Any, Callable[[], None] | None]:
+    """Ray, connected to the cluster, and what leaves the cluster again; None where it was connected before.
+
+    Raises InputError where the cluster is out of reach.
+    """
     try:
         ray: Any = importlib.import_module("ray")
     except ImportError as error:
         raise MissingDependency("ray", "ray") from error
     if ray.is_initialized():
-        return ray, False
+        return ray, None
     named = address or os.environ.get("RAY_ADDRESS")
     shown = named or "this machine"
     if named is not None:
@@ -40,8 +43,13 @@ def connected(address: str | None) -> tuple[Any, bool]:
     except Exception as error:
         advice = "start one with  ray start --head, or name its address (--backend ray://HOST:10001)"
         raise InputError(f"there is no Ray cluster to use at {shown} ({first_line(error)}): {advice}") from error
-    _Printer.silence()
-    return ray, True
+    restore = _silenced()
+
+    def leave() -> None:
+        ray.shutdown()
+        restore()
+
+    return ray, leave
 
 
 def _connect(ray: Any, address: str) -> None:
@@ -57,36 +65,19 @@ def _connect(ray: Any, address: str) -> None:
             return
 
 
-def disconnect(ray: Any) -> None:
-    """Leave the cluster that `connected` connected to."""
-    ray.shutdown()
-    _Printer.restore()
-
-
-class _Printer:
-    """Ray's function that prints messages of nodes, such as of one that is lost, on standard output.
+def _silenced() -> Callable[[], None]:
+    """Silence Ray's function that prints messages of nodes, such as of one that is lost, on standard output.
 
     No option of Ray's keeps it from that, and a report may be going there. Who runs the command hears of a lost node
-    where it matters: from the run.
+    where it matters: from the run. Returns what lets it print again.
     """
-
-    _module = "ray._private.worker"
-    _name = "print_to_stdstream"
-    _of_ray: Any = None
-
-    @classmethod
-    def silence(cls) -> None:
-        module = importlib.import_module(cls._module)
-        if cls._of_ray is None:
-            cls._of_ray = getattr(module, cls._name, None)
-        if cls._of_ray is not None:
-            setattr(module, cls._name, lambda *_, **__: None)
-
-    @classmethod
-    def restore(cls) -> None:
-        if cls._of_ray is not None:
-            setattr(importlib.import_module(cls._module), cls._name, cls._of_ray)
-            cls._of_ray = None
+    module = importlib.import_module("ray._private.worker")
+    name = "print_to_stdstream"
+    printer = getattr(module, name, None)
+    if printer is None:
+        return lambda: None
+    setattr(module, name, lambda *_, **__: None)
+    return lambda: setattr(module, name, printer)
 
 
 def _check_reachable(address: str) -> None:

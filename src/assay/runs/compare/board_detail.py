@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from assay.model import BoardAnswer, BoardCase, BoardDetail, BoardGroup, Rate
 from assay.runs.aggregate.rates import rate_of
-from assay.runs.compare.metric_differences import partition
-from assay.runs.difficulties import spelled_once
+from assay.runs.compare.metric_differences import groups_of
 from assay.runs.store.compared_cases import CaseRecord, RunRecords
 
 Common = Sequence[tuple[CaseRecord, ...]]
@@ -25,7 +23,13 @@ def detail_of(runs: Sequence[RunRecords], common: Common, *, confidence: float) 
     right = [[(cases[at].values[own[0]] or 0.0) >= _RIGHT for cases in common] for at, own in enumerate(places)]
     ids = [cases[0].case_id for cases in common]
     counts = [sum(one[place] for one in right) for place in range(len(common))]
-    several = len(runs) > 1
+
+    def alone(*, is_right: bool) -> tuple[tuple[str, ...], ...]:
+        """For each run the ids of the cases that it alone has right, or wrong."""
+        wanted = 1 if is_right else len(runs) - 1
+        places = [at for at, count in enumerate(counts) if count == wanted and len(runs) > 1]
+        return tuple(tuple(ids[at] for at in places if mine[at] == is_right) for mine in right)
+
     return BoardDetail(
         metrics=metrics,
         groups=tuple(_groups(runs, common, metrics, places, confidence)),
@@ -33,13 +37,8 @@ def detail_of(runs: Sequence[RunRecords], common: Common, *, confidence: float) 
             tuple(sum(ours and not theirs for ours, theirs in zip(mine, other, strict=True)) for other in right)
             for mine in right
         ),
-        alone_right=tuple(
-            tuple(ids[at] for at, count in enumerate(counts) if several and count == 1 and mine[at]) for mine in right
-        ),
-        alone_wrong=tuple(
-            tuple(ids[at] for at, count in enumerate(counts) if several and count == len(runs) - 1 and not mine[at])
-            for mine in right
-        ),
+        alone_right=alone(is_right=True),
+        alone_wrong=alone(is_right=False),
         all_right=counts.count(len(runs)),
         none_right=counts.count(0),
         cases=tuple(_case(cases, [own[0] for own in places]) for cases in common),
@@ -67,17 +66,9 @@ def _groups(
         )
 
     yield BoardGroup(kind="overall", name=None, cases=len(common), rates=rates(range(len(common))))
-    first = [cases[0] for cases in common]
-    kinds: tuple[tuple[Literal["difficulty", "database", "tag"], list[tuple[str | None, ...]]], ...] = (
-        ("difficulty", [(name,) for name in spelled_once(case.difficulty for case in first)]),
-        ("database", [(case.content.database,) for case in first]),
-        ("tag", [tuple(dict.fromkeys(case.tags)) or (None,) for case in first]),
-    )
-    for kind, names in kinds:
-        parts = partition(names, easiest_first=kind == "difficulty")
-        if len(parts) > 1:
-            for name, members in parts:
-                yield BoardGroup(kind=kind, name=name, cases=len(members), rates=rates(members))
+    for kind, parts in groups_of([cases[0] for cases in common]):
+        for name, members in parts:
+            yield BoardGroup(kind=kind, name=name, cases=len(members), rates=rates(members))
 
 
 def _case(cases: Sequence[CaseRecord], places: Sequence[int]) -> BoardCase:

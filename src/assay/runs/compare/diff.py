@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from assay.errors import InputError
@@ -94,8 +95,8 @@ def _changes(pairs: Pairs, same_data: Callable[[str | None], bool]) -> tuple[Cas
         changes.append(
             CaseChange(
                 kind=kind,
-                baseline=_side(old),
-                candidate=_side(new),
+                baseline=convert(old, CaseSide, from_attributes=True),
+                candidate=convert(new, CaseSide, from_attributes=True),
                 question=new.content.question,
                 database=database,
                 difficulty=new.difficulty,
@@ -104,19 +105,6 @@ def _changes(pairs: Pairs, same_data: Callable[[str | None], bool]) -> tuple[Cas
             )
         )
     return tuple(changes)
-
-
-def _side(case: CaseRecord) -> CaseSide:
-    return CaseSide(
-        case_id=case.case_id,
-        right=case.right,
-        wrong=case.wrong,
-        unscored=case.unscored,
-        query=case.query,
-        reason=case.reason,
-        cause=case.cause,
-        strength=case.strength,
-    )
 
 
 def _kind(old: CaseRecord, new: CaseRecord) -> ChangeKind:
@@ -155,7 +143,13 @@ def run_head(run: RunRecords, label: str) -> RunHead:
 
 def labels_of(runs: Sequence[RunRecords]) -> tuple[str, ...]:
     """Labels for runs: the name, else the folder, else what was evaluated; numbered where these do not differ."""
-    names = [run.settings.name or _folder_name(run) or Path(run.settings.predictions).stem or "run" for run in runs]
+    names = [
+        run.settings.name
+        or (run.folder and Path(run.folder).resolve().name)
+        or Path(run.settings.predictions).stem
+        or "run"
+        for run in runs
+    ]
     if len(set(names)) < len(names):
         # Runs of one name are told apart by their folders.
         names = [
@@ -170,7 +164,3 @@ def labels_of(runs: Sequence[RunRecords]) -> tuple[str, ...]:
             label = f"{name} ({number})"
         taken.append(label)
     return tuple(taken)
-
-
-def _folder_name(run: RunRecords) -> str | None:
-    return Path(run.folder).resolve().name if run.folder is not None else None

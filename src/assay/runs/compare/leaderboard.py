@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import combinations
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from assay.errors import AssayError, InputError, UsageError
-from assay.model import BoardDetail, DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
+from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.compare.board_detail import detail_of
 from assay.runs.compare.diff import labels_of, run_head
@@ -66,6 +67,8 @@ def rank(
 def _rank(
     runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[str] | None, *, detailed: bool
 ) -> Leaderboard:
+    import numpy
+
     metric = runs[0].headline_metric
     everywhere = _common(runs)
     places = [run.metrics.index(metric) for run in runs]
@@ -78,10 +81,14 @@ def _rank(
         raise InputError(_nothing_common(runs, metric, len(everywhere)))
     total = _all_cases(runs)
     names = tuple(labels) if labels is not None else labels_of(runs)
-    columns = _columns(scored, places)
+    columns = [
+        numpy.array([cases[at].values[place] for cases in scored], dtype=numpy.float64)
+        for at, place in enumerate(places)
+    ]
     worth = [runs[0].infos[metric].gain(float(column.mean())) for column in columns]
     order = sorted(range(len(runs)), key=lambda at: -worth[at])
-    pairs = _pairs([runs[at] for at in order], [columns[at] for at in order], scored, settings)
+    ranked = [runs[at] for at in order]
+    pairs = _pairs(ranked, [columns[at] for at in order], scored, settings)
     told_apart = {
         (pair.first, pair.second): pair.diff.improvement
         for pair in pairs
@@ -120,15 +127,10 @@ def _rank(
         standings=standings,
         pairs=pairs,
         notes=(*_notes(runs, scored, len(everywhere), total), *_power_notes(pairs, settings)),
-        detail=_detail(runs, order, scored, settings) if detailed else None,
+        detail=detail_of(ranked, [tuple(cases[at] for at in order) for cases in scored], confidence=settings.confidence)
+        if detailed
+        else None,
     )
-
-
-def _detail(
-    runs: Sequence[RunRecords], order: Sequence[int], scored: Sequence[tuple[CaseRecord, ...]], settings: DiffSettings
-) -> BoardDetail:
-    ranked = [tuple(cases[at] for at in order) for cases in scored]
-    return detail_of([runs[at] for at in order], ranked, confidence=settings.confidence)
 
 
 def _common(runs: Sequence[RunRecords]) -> list[tuple[CaseRecord, ...]]:
@@ -148,15 +150,6 @@ def _all_cases(runs: Sequence[RunRecords]) -> int:
     for run in runs:
         asked |= Counter((case.content.question, case.content.database) for case in run.cases)
     return asked.total()
-
-
-def _columns(scored: Sequence[tuple[CaseRecord, ...]], places: Sequence[int]) -> list[NDArray[Any]]:
-    import numpy
-
-    return [
-        numpy.array([cases[at].values[place] for cases in scored], dtype=numpy.float64)
-        for at, place in enumerate(places)
-    ]
 
 
 def _pairs(
@@ -234,7 +227,7 @@ def _power_notes(pairs: Sequence[StandingPair], settings: DiffSettings) -> Itera
         return
     corrected = f", {min(1.0, count * least):.2g} after the correction across {count:,} pairs" if count > 1 else ""
     flipped = "whole databases" if by_database else "cases"
-    enough = max((runs for runs in range(2, len(pairs) + 1) if _pairs_of(runs) * least <= alpha), default=0)
+    enough = max((runs for runs in range(2, len(pairs) + 1) if comb(runs, 2) * least <= alpha), default=0)
     fewer = f", or a ranking of {enough:,} runs at most" if enough else ""
     yield (
         f"With {counted(units, unit)} and {counted(count, 'pair')} no two runs can be told apart at α = {alpha:g}, "
@@ -247,7 +240,3 @@ def _power_notes(pairs: Sequence[StandingPair], settings: DiffSettings) -> Itera
             f"By cases one by one {counted(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} by "
             "more than chance: on these databases, and on others it may be otherwise."
         )
-
-
-def _pairs_of(runs: int) -> int:
-    return runs * (runs - 1) // 2

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest, PenaltyScore
 from assay.runs.aggregate.run_rates import RUN_RATES
-from assay.runs.aggregate.totals import difficulty_rank
-from assay.runs.difficulties import spelled_once
+from assay.runs.difficulties import named, partition, spelled_once
 from assay.runs.store.compared_cases import CaseRecord, RunRecords
 from assay.stats import (
     cases_needed,
@@ -106,16 +105,9 @@ def compare_groups(columns: Sequence[PairedColumn], pairs: Pairs, settings: Diff
     import numpy
 
     databases = database_numbers([new.content.database for _, new in pairs])
-    kinds: tuple[tuple[Literal["difficulty", "database", "tag"], list[tuple[str | None, ...]]], ...] = (
-        ("difficulty", [(name,) for name in spelled_once(new.difficulty for _, new in pairs)]),
-        ("database", [(new.content.database,) for _, new in pairs]),
-        ("tag", [tuple(dict.fromkeys(new.tags)) or (None,) for _, new in pairs]),
-    )
     found: list[GroupDiff] = []
-    for kind, names in kinds:
-        parts = [(name, numpy.array(places)) for name, places in partition(names, easiest_first=kind == "difficulty")]
-        if len(parts) < 2:
-            continue
+    for kind, members_of in groups_of([new for _, new in pairs]):
+        parts = [(name, numpy.array(places)) for name, places in members_of]
         by_metric = [
             adjusted(
                 [
@@ -137,18 +129,17 @@ def compare_groups(columns: Sequence[PairedColumn], pairs: Pairs, settings: Diff
     return tuple(found)
 
 
-def partition(names: Sequence[tuple[str | None, ...]], *, easiest_first: bool) -> list[tuple[str | None, list[int]]]:
-    """Places of the cases by name, the cases without one last; with ``easiest_first`` difficulties in their order."""
-    members: dict[str | None, list[int]] = {}
-    for place, own in enumerate(names):
-        for name in own:
-            members.setdefault(name, []).append(place)
-
-    def order(one: tuple[str | None, list[int]]) -> tuple[bool, int, str]:
-        name = one[0] or ""
-        return one[0] is None, difficulty_rank(name) if easiest_first else 0, name
-
-    return sorted(members.items(), key=order)
+def groups_of(
+    cases: Sequence[CaseRecord],
+) -> Iterator[tuple[Literal["difficulty", "database", "tag"], list[tuple[str | None, list[int]]]]]:
+    """The places of the cases that share something, kind by kind; a kind with a single group is left out."""
+    difficulties = [named(name) for name in spelled_once(case.difficulty for case in cases)]
+    if len(parts := partition(difficulties, easiest_first=True)) > 1:
+        yield "difficulty", parts
+    if len(parts := partition(named(case.content.database) for case in cases)) > 1:
+        yield "database", parts
+    if len(parts := partition(case.tags for case in cases)) > 1:
+        yield "tag", parts
 
 
 def database_numbers(databases: Sequence[str | None]) -> NDArray[Any] | None:

@@ -67,31 +67,21 @@ def differing_databases(
     baseline: RunRecords, candidate: RunRecords, databases: Iterable[str | None]
 ) -> frozenset[str | None]:
     """The named databases whose content is known to differ between the two runs."""
-    old, new = _Contents(baseline), _Contents(candidate)
-    return frozenset(
-        name
-        for name in databases
-        if (was := old.digest(name)) is not None and (now := new.digest(name)) is not None and was != now
-    )
+    pairs = ((name, _digest(baseline, name), _digest(candidate, name)) for name in databases)
+    return frozenset(name for name, was, now in pairs if was is not None and now is not None and was != now)
 
 
-class _Contents:
-    """The fingerprints of a run's databases, by their name in the cases."""
-
-    def __init__(self, run: RunRecords) -> None:
-        self.url = run.settings.database
-        self.inputs = {one.name: one.digest for one in run.provenance.inputs}
-
-    def digest(self, name: str | None) -> str | None:
-        """The database's fingerprint; None where the run has none."""
-        try:
-            rendered = str(DatabaseUrl(text=self.url).render(name))
-        except InputError:
-            return None
-        if rendered in self.inputs:
-            return self.inputs[rendered]
-        # The settings list databases that were given as a mapping as ``name: URL``, one after the other.
-        return next((digest for url, digest in self.inputs.items() if f"{name}: {url}," in f"{self.url},"), None)
+def _digest(run: RunRecords, name: str | None) -> str | None:
+    """The fingerprint of the database that has this name in the cases; None where the run has none."""
+    url, inputs = run.settings.database, _by_name(run.provenance.inputs)
+    try:
+        rendered = str(DatabaseUrl(text=url).render(name))
+    except InputError:
+        return None
+    if rendered in inputs:
+        return inputs[rendered]
+    # The settings list databases that were given as a mapping as ``name: URL``, one after the other.
+    return next((digest for known, digest in inputs.items() if f"{name}: {known}," in f"{url},"), None)
 
 
 def _structures(run: RunRecords) -> str | None:
@@ -115,10 +105,11 @@ def _of_cases(matching: Matching) -> Iterator[str]:
             number = len(ids)
             yield f"{counted(number, 'case')} {are(number)} in the {which} alone, and in no difference: {listed(ids)}."
     if matching.renamed:
-        shown = [f"{old} is now {new}" for old, new in matching.renamed]
+        number = len(matching.renamed)
         yield (
-            f"{counted(len(matching.renamed), 'case')} {_have(len(matching.renamed))} another id in the candidate, and "
-            f"{are(len(matching.renamed))} compared all the same, the content being equal: {listed(shown)}."
+            f"{counted(number, 'case')} {'has' if number == 1 else 'have'} another id in the candidate, and "
+            f"{are(number)} compared all the same, the content being equal: "
+            f"{listed([f'{old} is now {new}' for old, new in matching.renamed])}."
         )
 
 
@@ -144,23 +135,26 @@ def _of_settings(baseline: RunRecords, candidate: RunRecords) -> Iterator[str]:
 
 def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[str]:
     """The differing settings that affect verdicts, or times where these are scored."""
-    sides: list[tuple[str, object, object]] = [
-        (name, getattr(old, name), getattr(new, name))
-        for name in ("columns", "relative_tolerance", "absolute_tolerance")
+    before, after = _affecting(old, timed=timed), _affecting(new, timed=timed)
+    both = before.keys() & after.keys()
+    return [
+        f"{name} was {was!r}, now {after[name]!r}"
+        for name, was in before.items()
+        if name in both and was != after[name]
     ]
-    sides += [
-        (name, getattr(old.limits, name), getattr(new.limits, name))
-        for name in ("timeout_s", "max_rows", "max_result_bytes", "max_memory_bytes")
-    ]
-    sides.append(("leniency", old.leniency.said or "none", new.leniency.said or "none"))
+
+
+def _affecting(settings: RunSettings, *, timed: bool) -> dict[str, object]:
+    own = ("columns", "relative_tolerance", "absolute_tolerance")
+    found = {name: getattr(settings, name) for name in own}
+    limits = ("timeout_s", "max_rows", "max_result_bytes", "max_memory_bytes")
+    found |= {name: getattr(settings.limits, name) for name in limits}
+    found["leniency"] = settings.leniency.said or "none"
     if timed:
-        sides.append(("timing_iterations", old.timing_iterations, new.timing_iterations))
-    if old.selection is not None and new.selection is not None:
-        sides += [
-            (name, getattr(old.selection, name), getattr(new.selection, name))
-            for name in ("match_on", "count_hierarchy", "language")
-        ]
-    return [f"{name} was {was!r}, now {now!r}" for name, was, now in sides if was != now]
+        found["timing_iterations"] = settings.timing_iterations
+    if settings.selection is not None:
+        found |= {name: getattr(settings.selection, name) for name in ("match_on", "count_hierarchy", "language")}
+    return found
 
 
 def versions_note(runs: Sequence[RunRecords]) -> Iterator[str]:
@@ -214,10 +208,6 @@ def counted(number: int, noun: str) -> str:
 def are(number: int) -> str:
     """``is`` or ``are``, by the number."""
     return "is" if number == 1 else "are"
-
-
-def _have(number: int) -> str:
-    return "has" if number == 1 else "have"
 
 
 def _times(number: int) -> str:

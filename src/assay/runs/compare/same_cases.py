@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from msgspec import Struct
 
 from assay.model import ChangedCase, Matching
-from assay.runs.store.compared_cases import CaseRecord, Content
+from assay.runs.store.compared_cases import CaseRecord
 
 _PARTS = (
     ("question", "question"),
@@ -61,11 +61,8 @@ def _asked(case: CaseRecord) -> tuple[str, str | None]:
 
 
 def _changed(old: CaseRecord, new: CaseRecord) -> ChangedCase:
-    return ChangedCase(baseline_id=old.case_id, candidate_id=new.case_id, parts=_differing(old.content, new.content))
-
-
-def _differing(old: Content, new: Content) -> tuple[str, ...]:
-    return tuple(part for part, field in _PARTS if getattr(old, field) != getattr(new, field))
+    parts = tuple(part for part, field in _PARTS if getattr(old.content, field) != getattr(new.content, field))
+    return ChangedCase(baseline_id=old.case_id, candidate_id=new.case_id, parts=parts)
 
 
 class _Search:

@@ -10,10 +10,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from assay.errors import InputError, UsageError
-from assay.model import Case, Gates, MetricInfo
+from assay.model import Case, CaseSummary, Gates, MetricInfo
 from assay.model.gate import HEADLINE
 from assay.runs.aggregate.run_rates import RUN_RATES
-from assay.runs.difficulties import difficulty_key
+from assay.runs.difficulties import difficulty_key, named
 from assay.runs.metric_infos import InfoOf, info_of, leading_metric
 
 SELECTORS: Final = ("tag", "difficulty", "database", "id")
@@ -97,7 +97,7 @@ def check_metrics(
         raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
 
 
-def check_cases(gates: Gates, cases: Iterable[Case]) -> None:
+def check_cases(gates: Gates, cases: Iterable[Case | CaseSummary]) -> None:
     """Check that every selector fits a case: otherwise its gate could not fail.
 
     Raises InputError, with the closest name, for a selector that fits no case, UsageError for an unreadable one.
@@ -129,7 +129,7 @@ def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:
     return f": there is {', '.join(f'{kind}:{one}' for one in there[:_SHOWN])}{more}"
 
 
-def fits(selector: str, case: Case) -> bool:
+def fits(selector: str, case: Case | CaseSummary) -> bool:
     """Whether a selector selects a case. Names other than difficulties are compared exactly."""
     kind, name = _selector(selector)
     if kind == "difficulty" and case.difficulty is not None:
@@ -137,11 +137,12 @@ def fits(selector: str, case: Case) -> bool:
     return name in _names(kind, case)
 
 
-def _names(kind: str, case: Case) -> tuple[str, ...]:
+def _names(kind: str, case: Case | CaseSummary) -> tuple[str, ...]:
     if kind == "tag":
         return case.tags
-    one = {"difficulty": case.difficulty, "database": case.database, "id": case.id}[kind]
-    return () if one is None else (one,)
+    if kind == "id":
+        return (case.id if isinstance(case, Case) else case.case_id,)
+    return named(case.difficulty if kind == "difficulty" else case.database)
 
 
 def _selector(text: str) -> tuple[str, str]:

@@ -10,9 +10,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+
+from msgspec import Struct
 
 from assay.errors import UsageError
-from assay.model import Evidence, GateResult, Gates, MetricDiff, MetricInfo, Rate, Run, RunDiff
+from assay.model import CaseSummary, GateResult, Gates, MetricDiff, MetricInfo, Rate, Run, RunDiff
+from assay.runs.aggregate.rates import Answers
 from assay.runs.aggregate.run_rates import RUN_RATES, run_rate, why_none
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, resolved
 from assay.runs.metric_infos import info_of, knowing
@@ -35,13 +39,13 @@ def evaluate_gates(
     infos = knowing(run.settings)
     check_gates(gates, infos)
     check_metrics(gates, run.settings.metrics)
-    check_cases(gates, [item.case for item in run.evidence])
+    check_cases(gates, run.summaries)
     gates = resolved(gates, run.settings.metrics)
     if gates.needs_baseline and diff is None:
         raise UsageError("max_drop and fail_on_regression compare with a baseline: name the finished run to be beaten")
     results = [_minimum(run, infos(metric), least) for metric, least in gates.minimum]
     if diff is not None:
-        compared = _Compared(run, diff, baseline)
+        compared = _Compared(run=run, diff=diff, baseline=baseline)
         results += [_max_drop(compared, infos(metric), most) for metric, most in gates.max_drop]
         results += _regressions(compared, gates)
     results += [_must_pass(run, selector) for selector in gates.must_pass]
@@ -51,37 +55,34 @@ def evaluate_gates(
 def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
     own = metric.name in RUN_RATES
     rate = run_rate(run, metric.name) if own else run.aggregates.overall.rate(metric.name)
-    gate, wanted = f"min {metric.name}={least:g}", _wanted(metric, f"at least {_exact(metric, least)}")
+    wanted = _wanted(metric, f"at least {_exact(metric, least)}")
+    result = partial(GateResult, gate=f"min {metric.name}={least:g}", wanted=wanted)
     if rate is None and own:
-        return GateResult(gate=gate, passed=False, wanted=wanted, found=why_none(metric.name))
+        return result(passed=False, found=why_none(metric.name))
     if rate is None or rate.value is None:
-        unscored = len(run.evidence) if rate is None else rate.unscored
-        found = f"no scored case, {unscored:,} unscored"
-        return GateResult(gate=gate, passed=False, wanted=wanted, found=found)
+        unscored = len(run.summaries) if rate is None else rate.unscored
+        return result(passed=False, found=f"no scored case, {unscored:,} unscored")
     if rate.value >= least - _SLACK:
-        return GateResult(gate=gate, passed=True, wanted=wanted, found=_reading(metric, rate, run))
+        return result(passed=True, found=_reading(metric, rate, run))
     values = {} if own else _case_values(run, metric.name)
     missing = _size(metric, least - rate.value)
     if values and set(values.values()) <= {0.0, 1.0, None}:
         cases = math.ceil((least - _SLACK) * rate.n - rate.numerator)
         missing += f" ({_cases(cases)} short)"
-    return GateResult(
-        gate=gate,
+    return result(
         passed=False,
-        wanted=wanted,
         found=_reading(metric, rate, run, apart_from=least),
         missed_by=missing,
         case_ids=tuple(case_id for case_id, value in values.items() if value is not None and value < least - _SLACK),
     )
 
 
-class _Compared:
+class _Compared(Struct, frozen=True, kw_only=True):
     """A run compared with its baseline."""
 
-    def __init__(self, run: Run, diff: RunDiff, baseline: Run | None) -> None:
-        self.run = run
-        self.diff = diff
-        self.baseline = baseline
+    run: Run
+    diff: RunDiff
+    baseline: Run | None
 
     def metric(self, name: str) -> MetricDiff | None:
         """The comparison of that metric; None where the baseline does not have it, or no case is scored on both."""
@@ -124,17 +125,15 @@ def _worse(metric: MetricInfo) -> str:
 
 
 def _max_drop(compared: _Compared, metric: MetricInfo, most: float) -> GateResult:
-    gate = f"max-drop {metric.name}={most:g}"
     wanted = _wanted(metric, f"at most {_size(metric, most, exact=True)} {_worse(metric)} the baseline")
+    result = partial(GateResult, gate=f"max-drop {metric.name}={most:g}", wanted=wanted)
     found = compared.metric(metric.name)
     if found is None or found.difference is None:
-        return GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric.name))
+        return result(passed=False, found=compared.nothing(metric.name))
     worst = metric.gain(-most)
     passed = metric.gain(found.difference) >= -most - _SLACK
-    return GateResult(
-        gate=gate,
+    return result(
         passed=passed,
-        wanted=wanted,
         found=_change(metric, found, apart_from=None if passed else worst),
         missed_by=None if passed else _size(metric, abs(worst - found.difference)),
         case_ids=() if passed else compared.lost(metric),
@@ -152,10 +151,10 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
     least_adjusted = holm([None if one is None else _least_p_value(one) for one in found])
     for name, one, adjusted, least in zip(gates.fail_on_regression, found, holm(known), least_adjusted, strict=True):
         metric = info_of(name, compared.run.settings)
-        gate = f"fail-on-regression {name}"
         wanted = _wanted(metric, f"not significantly {_worse(metric)} the baseline (at {gates.alpha:g})")
+        result = partial(GateResult, gate=f"fail-on-regression {name}", wanted=wanted)
         if one is None or one.difference is None:
-            yield GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(name))
+            yield result(passed=False, found=compared.nothing(name))
             continue
         passed = not (metric.gain(one.difference) < 0.0 and is_significant(adjusted, gates.alpha))
         tested = _change(metric, one)
@@ -171,10 +170,8 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
                 )
         if passed and one.detectable is not None:
             tested += f"; so many cases show differences from {_size(metric, one.detectable)} up"
-        yield GateResult(
-            gate=gate,
+        yield result(
             passed=passed,
-            wanted=wanted,
             found=tested,
             missed_by=None if passed else _size(metric, abs(one.difference)),
             case_ids=() if passed else compared.lost(metric),
@@ -191,19 +188,19 @@ def _least_p_value(one: MetricDiff) -> float | None:
 
 def _must_pass(run: Run, selector: str) -> GateResult:
     """Whether every selected case has a scored answer, and all of its scored answers are right."""
-    answers: dict[str, list[Evidence]] = {}
-    for item in run.evidence:
-        if fits(selector, item.case):
-            answers.setdefault(item.case.id, []).append(item)
+    answers: dict[str, list[CaseSummary]] = {}
+    for case in run.summaries:
+        if fits(selector, case):
+            answers.setdefault(case.case_id, []).append(case)
     wrong, unscored, case_ids = 0, [], []
-    for case_id, items in answers.items():
-        outcomes = {item.outcome for item in items}
+    for case_id, cases in answers.items():
+        outcomes = {case.outcome for case in cases}
         if "incorrect" in outcomes:
             wrong += 1
         elif "correct" in outcomes:
             continue
         else:
-            unscored.append(items[0])
+            unscored.append(cases[0])
         case_ids.append(case_id)
     right = len(answers) - len(case_ids)
     parts = [f"{right:,} of {_cases(len(answers))} right"]
@@ -219,9 +216,9 @@ def _must_pass(run: Run, selector: str) -> GateResult:
     )
 
 
-def _why(unscored: Sequence[Evidence]) -> str:
+def _why(unscored: Sequence[CaseSummary]) -> str:
     """The most frequent reason why cases are unscored, or the reason of the only one."""
-    reasons = Counter(" ".join(item.verdict.reason.split()) for item in unscored)
+    reasons = Counter(" ".join(case.reason.split()) for case in unscored)
     reason, count = reasons.most_common(1)[0]
     said = reason if len(reason) <= _REASON_LENGTH else reason[: _REASON_LENGTH - 1] + "…"
     return said if count == len(unscored) else f"such as: {said}"
@@ -229,13 +226,10 @@ def _why(unscored: Sequence[Evidence]) -> str:
 
 def _case_values(run: Run, metric: str) -> Mapping[str, float | None]:
     """Per case, the mean of its scored answers, in the run's order; None where none is scored."""
-    values: dict[str, list[float]] = {}
-    for item in run.evidence:
-        found = values.setdefault(item.case.id, [])
-        score = item.score(metric)
-        if score is not None and score.value is not None:
-            found.append(score.value)
-    return {case_id: math.fsum(found) / len(found) if found else None for case_id, found in values.items()}
+    answers = Answers.of(run.summaries, repeats=run.settings.repeats)
+    scores = [case.score(metric) for case in run.summaries]
+    means = answers.means([None if score is None else score.value for score in scores])
+    return {run.summaries[start].case_id: mean for start, mean in zip(answers.starts, means, strict=True)}
 
 
 def _reading(metric: MetricInfo, rate: Rate, run: Run, *, apart_from: float | None = None) -> str:
