@@ -9,27 +9,29 @@ from itertools import chain
 from msgspec.structs import replace
 
 from assay.errors import AssayError, RunError
-from assay.kept import KeptLines
+from assay.kept import Spool
 from assay.model import CaseSummary, Evidence, Failure, Prediction, Score, Verdict
 from assay.ports import Backend, Metric, QueryRequest, Task, TaskDone, TaskLost
 from assay.runs.asking import LiveAnswers
 from assay.runs.first_cases import FirstCases
 from assay.runs.interruption import winding_up
 from assay.runs.job import Job, OnProgress
-from assay.runs.plan import Waiting, Work, plan_places
+from assay.runs.plan import TextReading, Waiting, Work, plan_places, to_judge
 from assay.runs.progress import Progress, counted
-from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_parts, pack_task
+from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
 from assay.runs.store.journal import Finished, Journal, damaged
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
 from assay.runs.summarize import Summarizer
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
-from assay.runs.work_lists import PackedWorks, WorkList
-from assay.runs.worker_tasks import CaseOutcome, CaseTask
+from assay.runs.worker_tasks import CaseOutcome
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
 from assay.scoring.timekeeping import Timekeeper
+
+_MOST_IN_MEMORY = 32 * 1024 * 1024
+"""Bytes of evidence of a run without a folder that stay in memory; more go to a temporary file."""
 
 
 class Judging:
@@ -50,11 +52,7 @@ class Judging:
     ) -> None:
         self.job = job
         self.pool = pool
-        self.works = (
-            job.works
-            if isinstance(job.works, PackedWorks)
-            else WorkList(job.works, job.bases, extract=job.settings.extract)
-        )
+        self.works = job.works
         """The cases, each with its answer as soon as there is one."""
         self.begun = False
         """Whether the folder says that a run is being made in it."""
@@ -72,7 +70,10 @@ class Judging:
         for place, prediction in () if live is None else live.held.items():
             self._answer(place, prediction)
         self._on_progress = on_progress
-        self._lines = KeptLines(len(job.works))
+        self._lines = Spool[bytes](bytes, buffer_bytes=_MOST_IN_MEMORY)
+        """Lines of evidence, as they arrived; a later line for a case replaces the earlier one."""
+        self._line_at = array("q", [-1]) * len(self.works)
+        """The index in them of each case's line."""
         self._summary = Summarizer().summary
         self._left: TimeLeft | None = None
         self._ending = False
@@ -103,7 +104,7 @@ class Judging:
 
     def take_over(self, journal: Journal) -> None:
         """Take over the cases that an earlier run finished. Raises RunError, naming the line, where one is damaged."""
-        self._lines = KeptLines(len(self.works), path=journal.path)
+        self._lines = Spool[bytes](bytes, path=journal.path)
         for place in range(len(self.works) if journal.finished else 0):
             if place not in self._unanswered:
                 self._take_over(journal, place)
@@ -117,7 +118,8 @@ class Judging:
         summary = self._summary(evidence)
         if not is_last_word(summary):
             return False
-        self._lines.note(at, place.start, place.length)
+        self._line_at[at] = len(self._lines)
+        self._lines.note(place.start, place.length)
         if self.job.scorer is not None:
             self._held[at] = evidence
         self._note(at, summary)
@@ -128,8 +130,8 @@ class Judging:
         self._summaries[place] = summary
 
     def _answer(self, place: int, prediction: Prediction) -> None:
-        assert isinstance(self.works, WorkList)
-        self.works.answer(place, prediction)
+        texts: TextReading = "live" if self.job.settings.extract else "off"
+        self.works.answer(place, to_judge(self.works[place].case, prediction, texts))
         self._unanswered.discard(place)
 
     def _arrived(self, journal: Journal | None) -> None:
@@ -150,7 +152,7 @@ class Judging:
 
     def _batches(self, places: Sequence[int], size: int) -> Iterator[Sequence[int] | None]:
         """The places to be judged, and then those whose answers arrive; None while there is none."""
-        for batch in plan_places(places, lambda place: self.works.url(place).text, self.works.golds, size):
+        for batch in plan_places(places, self.works.url, self.works.gold, size):
             if self._ending:
                 return
             yield batch
@@ -229,7 +231,7 @@ class Judging:
         for place, line, took_s in self._scored(self.pool, places, attempt):
             # Read while the workers go on with the next cases.
             left.done(self.works.url(place).text, took_s)
-            yield place, line, self._summary_of(line)
+            yield place, line, self._summary(decode_evidence(line))
 
     def _scored(self, pool: Backend, places: Sequence[int], attempt: int) -> Iterator[tuple[int, bytes, float]]:
         batches = (
@@ -246,32 +248,32 @@ class Judging:
                 yield place, _evidence_line(self.job, self.works[place], outcome), outcome.took_s
 
     def _task(self, place: int, attempt: int) -> Task:
-        packed = None
-        if isinstance(self.works, PackedWorks) and not self.job.local_metrics:
-            packed = self.works.packed(place)
-        if packed is None or not isinstance(self.works, PackedWorks):
-            return _task(self.job, self.works[place], attempt)
-        url, gold_url = self.works.url(place), self.works.gold_url(place)
-        return Task(id=place, payload=pack_parts(*packed, url=url, gold_url=gold_url, attempt=attempt), database=url)
+        payload, metrics = self.works.task(place), self.job.local_metrics
+        if attempt or metrics:
+            work = self.works[place]
+            requests = tuple(request for metric in metrics for request in _requests(metric, work))
+            payload = pack_task(replace(work, attempt=attempt, requests=requests, keep_rows=bool(metrics)))
+        return Task(id=place, payload=payload, database=self.works.url(place))
 
     def _keep(self, journal: Journal | None, place: int, line: bytes, summary: CaseSummary) -> None:
         self.begin()
+        self._line_at[place] = len(self._lines)
         if journal is None:
-            self._lines.keep(place, line)
+            self._lines.append_line(line)
         else:
             if self.pool is not None and not journal.waits:
                 self.pool.soon(journal.flush)  # what has arrived together is written together
-            self._lines.note(place, journal.put(self.works.digest(place), line), len(line))
+            self._lines.note(journal.put(self.works.digest(place), line), len(line))
         self._note(place, summary)
 
-    def _summary_of(self, line: bytes) -> CaseSummary:
-        return self._summary(decode_evidence(line))
+    def _line(self, place: int) -> bytes:
+        return self._lines.line(self._line_at[place])
 
     def evidence(self) -> Sequence[Evidence]:
         """The evidence of all cases, in their order, once all are judged."""
         if self.job.scorer is not None or not self._summaries:
             return tuple([self._held[place] for place in range(len(self._summaries))])
-        return LazyEvidence(len(self._summaries), self._evidence_of, line=self._lines.line)
+        return LazyEvidence(len(self._summaries), self._evidence_of, line=self._line)
 
     def summaries(self) -> Sequence[CaseSummary]:
         """The summaries of all cases, in their order, once all are judged."""
@@ -279,7 +281,7 @@ class Judging:
 
     def _evidence_of(self, place: int) -> Evidence:
         work = self.works[place]
-        return decode_findings(self._lines.line(place), work.case, work.prediction)
+        return decode_findings(self._line(place), work.case, work.prediction)
 
     def time(self, journal: Journal | None) -> None:
         """Time the pairs that efficiency metrics wait for."""
@@ -386,20 +388,6 @@ def _taken_over(journal: Journal, place: Finished, work: Work, *, whole: bool) -
         raise damaged(journal.path, place.number) from error
     prediction = replace(evidence.prediction, origin=work.prediction.origin)
     return replace(evidence, case=work.case, prediction=prediction)
-
-
-def _task(job: Job, work: Work, attempt: int) -> Task:
-    requests = tuple(request for metric in job.local_metrics for request in _requests(metric, work))
-    payload = CaseTask(
-        case=work.case,
-        prediction=work.prediction,
-        url=work.url,
-        gold_url=work.gold_url,
-        requests=requests,
-        keep_rows=bool(job.local_metrics),
-        attempt=attempt,
-    )
-    return Task(id=work.index, payload=pack_task(payload), database=work.url)
 
 
 def _requests(metric: Metric, work: Work) -> tuple[QueryRequest, ...]:
