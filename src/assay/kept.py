@@ -113,11 +113,12 @@ class Spool(Sequence[T], Generic[T]):
             if self._written:
                 begin = starts[0]
                 data = read_at(self._descriptor, begin, starts[-1] + lengths[-1] - begin)
-            for index, (start, length) in enumerate(zip(starts, lengths, strict=True), first):
-                if length:
-                    yield decode(data[start - begin : start - begin + length])
-                else:
-                    yield self._objects[index]
+            places = zip(starts, lengths, strict=True)
+            lines = [data[start - begin : start - begin + length] for start, length in places]
+            if self._objects:
+                yield from (decode(line) if line else self._objects[i] for i, line in enumerate(lines, first))
+            else:
+                yield from map(decode, lines)
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless."""
