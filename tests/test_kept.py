@@ -15,7 +15,7 @@ from assay.cases import join, load_predictions, load_questions
 from assay.cases.tables.formats import JsonLinesFormat
 from assay.cases.text import json as lines_of_json
 from assay.errors import CaseFileError
-from assay.kept import KeptValues, kept, parts_of
+from assay.kept import Spool, parts_of, spooled
 from assay.model import Case, FieldNames
 from assay.ports import LoadedCases, LoadedPredictions
 from assay.runs.store.codec import encode_value
@@ -27,7 +27,7 @@ TEXTS = st.text(st.characters(codec=None), max_size=8) | st.just("\ud800")
 @given(st.lists(st.builds(Case, id=TEXTS, question=TEXTS, golds=st.tuples(TEXTS)), max_size=12), st.integers(0, 12))
 @settings(max_examples=30)
 def test_values_in_a_file_are_those_that_were_put_there(cases: list[Case], place: int) -> None:
-    held = KeptValues[Case](Case)
+    held = Spool[Case](Case)
     for case in cases:
         held.append(case)
     assert list(held) == cases
@@ -41,12 +41,12 @@ def test_values_in_a_file_are_those_that_were_put_there(cases: list[Case], place
 
 def test_a_file_is_used_beyond_a_number_of_values_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_module, "LARGE", 3)
-    monkeypatch.setattr(kept_module, "_LEAST_IN_MEMORY", 40)
+    monkeypatch.setattr(kept_module, "_BUFFER_BYTES", 40)
     monkeypatch.setattr(kept_module, "_AT_ONCE", 4)
-    assert kept(iter(["a", "b", "c"]), str) == ("a", "b", "c")
+    assert spooled(iter(["a", "b", "c"]), str) == ("a", "b", "c")
     texts = [f"text {number}" for number in range(23)]
-    held = kept(iter(texts), str)
-    assert isinstance(held, KeptValues)
+    held = spooled(iter(texts), str)
+    assert isinstance(held, Spool)
     assert list(held) == texts
     assert [held[at] for at in (22, 0, 11, 21)] == [texts[at] for at in (22, 0, 11, 21)]
     assert list(held[20:]) == texts[20:]
@@ -111,7 +111,7 @@ def test_a_large_file_of_lines_is_read_as_a_small_one(
     if isinstance(small, str) or isinstance(large, str):
         assert large == small
         return
-    assert isinstance(large.cases, KeptValues)
+    assert isinstance(large.cases, Spool)
     assert tuple(large.cases) == small.cases
     assert (large.columns, large.beside, large.by_position) == (small.columns, small.beside, small.by_position)
 
@@ -138,7 +138,7 @@ def test_a_large_file_of_answers_is_joined_as_a_small_one(
     monkeypatch.setattr(lines_of_json, "_LARGE_BYTES", 0)
     monkeypatch.setattr(kept_module, "LARGE", 2)
     loaded, large = joined()
-    assert isinstance(loaded.predictions, KeptValues)
+    assert isinstance(loaded.predictions, Spool)
     assert large == small
 
 

@@ -18,7 +18,7 @@ from assay.api.workers import make_pool
 from assay.engines.pool import memory
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits, Prediction
-from assay.runs.worker_tasks import CaseTask
+from assay.runs.plan import Work
 
 pytestmark = [
     pytest.mark.slow,
@@ -144,7 +144,7 @@ def test_cases_of_a_run_are_all_scored_while_workers_are_replaced(monkeypatch: p
     cases = [Case(id=str(number), question="q", golds=(f"SELECT 'leak {50 + number}'",)) for number in range(4)]
     url = DatabaseUrl.parse("hoard://a")
     tasks = [
-        CaseTask(case=case, prediction=Prediction(case_id=case.id, query=f"{case.golds[0]} AS n"), url=url)
+        Work(case=case, prediction=Prediction(case_id=case.id, query=f"{case.golds[0]} AS n"), url=url)
         for case in cases
     ]
     limits = Limits(max_memory_bytes=64 * MIB, max_result_bytes=16 * MIB)

@@ -12,11 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 import assay
+from assay import kept
 from assay.errors import DatabaseError, UsageError
 from assay.model import Case, DatabaseUrl, Execution, Limits, Prediction
 from assay.reports.views.gold_times import SlowGolds
 from assay.runs.plan import Locate, plan_work
-from assay.runs.work_lists import PackedWorks
+from assay.runs.work_lists import Works
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT MAX(i) FROM n"
 ENDLESS = SLOW.format(10**12)
@@ -153,7 +154,7 @@ def test_golds_near_their_limit_are_noted() -> None:
     assert list(SlowGolds(Limits()).notes()) == []
 
 
-def test_work_in_bytes_keeps_golds_database_and_its_digest_tells_both() -> None:
+def test_work_in_bytes_keeps_golds_database_and_its_digest_tells_both(monkeypatch: pytest.MonkeyPatch) -> None:
     def locate(scheme: str) -> Locate:
         return lambda name: DatabaseUrl.parse(f"{scheme}:///{name}.db")
 
@@ -161,11 +162,12 @@ def test_work_in_bytes_keeps_golds_database_and_its_digest_tells_both() -> None:
     answers = [Prediction(case_id=case.id, query="SELECT 1") for case in cases]
     works = plan_work(cases, answers, locate("sqlite"), locate("duckdb"))
     bases = {"sqlite:///a.db": "1", "duckdb:///a.db": "2"}
-    packed = PackedWorks(len(works), works, bases)
+    monkeypatch.setattr(kept, "LARGE", 0)
+    packed = Works(works, bases)
     assert list(packed) == works
     assert [work.gold_url.text for work in packed if work.gold_url is not None] == [
         f"duckdb:///{'ab'[n % 2]}.db" for n in range(4)
     ]
-    changed = PackedWorks(len(works), works, {**bases, "duckdb:///a.db": "3"})
+    changed = Works(works, {**bases, "duckdb:///a.db": "3"})
     assert [packed.digest(n) == changed.digest(n) for n in range(4)] == [False, True, False, True]
-    assert packed.digest(1) != PackedWorks(4, plan_work(cases, answers, locate("sqlite")), bases).digest(1)
+    assert packed.digest(1) != Works(plan_work(cases, answers, locate("sqlite")), bases).digest(1)

@@ -29,8 +29,9 @@ from assay.engines.pool.pool import Task, TaskDone
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction, Result
 from assay.model.summary import summarized
 from assay.ports import Executions, QueryRequest
+from assay.runs.plan import Work
 from assay.runs.scoring_worker import WorkerScorer
-from assay.runs.worker_tasks import CaseTask, WorkerSettings
+from assay.runs.worker_tasks import WorkerSettings
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
@@ -90,7 +91,7 @@ def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
     for number in range(20):
         case = Case(id=str(number), question="q", golds=(gold(number),))
         for query in (gold(number).replace("a % 97", "1"), f"{gold(number)}, b"):
-            line = judge(CaseTask(case=case, prediction=Prediction(case_id=case.id, query=query), url=url))
+            line = judge(Work(case=case, prediction=Prediction(case_id=case.id, query=query), url=url))
             assert isinstance(line, bytes)
             assert b'"outcome":"unscored"' not in line
             assert all(cache.held_bytes <= room for cache in made)
@@ -105,9 +106,7 @@ def test_a_worker_with_little_memory_scores_all_of_many_large_ordered_golds(url:
     limits = Limits(max_memory_bytes=64 * 1024 * 1024, max_result_bytes=24 * 1024 * 1024)
     cases = [Case(id=str(number), question="q", golds=(gold(number),)) for number in range(60)]
     tasks = [
-        Task(
-            id=n, payload=CaseTask(case=one, prediction=Prediction(case_id=one.id, query=one.golds[0] + ", b"), url=url)
-        )
+        Task(id=n, payload=Work(case=one, prediction=Prediction(case_id=one.id, query=one.golds[0] + ", b"), url=url))
         for n, one in enumerate(cases)
     ]
     with make_pool(ComparisonOptions(), limits, ["match"], 1) as pool:
@@ -335,7 +334,7 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
     prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE 3 > a")
     for limit_s in LIMITS_S:
         judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=limit_s))
-        line = judge(CaseTask(case=case, prediction=prediction, url=url))
+        line = judge(Work(case=case, prediction=prediction, url=url))
         assert isinstance(line, bytes)
         evidence = decode_evidence(line)
         if evidence.scores[2].value is not None:
@@ -357,7 +356,7 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
 
     monkeypatch.setattr("assay.scoring.timekeeping._BRIEFLY_S", 5.0)
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3 ORDER BY a LIMIT 5",))
-    task = CaseTask(case=case, prediction=Prediction(case_id="slow", query=query), url=url)
+    task = Work(case=case, prediction=Prediction(case_id="slow", query=query), url=url)
     metrics = ("match", "results_match", "spider_ex", "bird_ex")
 
     def judged() -> Any:
@@ -412,7 +411,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", burdened)
     for limit_s in LIMITS_S:
         judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=limit_s))
-        line = judge(CaseTask(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
+        line = judge(Work(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
         assert isinstance(line, bytes)
         evidence = decode_evidence(line)
         if evidence.scores[2].value is not None and (gold_too or evidence.outcome == "incorrect"):

@@ -9,37 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.kept import KeptLines
+from assay.kept import Spool
 from assay.model import Case, Evidence, Prediction, Verdict
 from assay.runs.store import kept_lines
 from assay.runs.store.kept_lines import LazyEvidence
 
-LINES = st.lists(st.tuples(st.integers(0, 9), st.binary(max_size=40)), max_size=40)
 
-
-@given(lines=LINES, most=st.integers(0, 60))
-def test_the_last_line_of_each_place_is_found_in_memory_and_in_a_temporary_file(
-    lines: list[tuple[int, bytes]], most: int
-) -> None:
-    kept = KeptLines(10, most_in_memory=most)
-    for place, line in lines:
-        kept.keep(place, line)
-        assert kept.line(place) == line
-    last = dict(lines)
-    assert {place: kept.line(place) for place in range(10) if place in kept} == last
-    kept.close()
+@given(lines=st.lists(st.binary(max_size=40), max_size=40), most=st.integers(0, 60))
+def test_each_line_is_read_in_memory_and_in_a_temporary_file(lines: list[bytes], most: int) -> None:
+    spool = Spool[bytes](bytes, buffer_bytes=most)
+    for index, line in enumerate(lines):
+        spool.append_line(line)
+        assert spool.line(index) == line
+    assert [spool.line(index) for index in range(len(spool))] == lines
+    spool.close()
 
 
 def test_lines_of_a_file_are_read_after_it_lost_its_name(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_bytes(b"one\ntwo\n")
-    kept = KeptLines(2, path=path)
-    kept.note(1, 4, 3)
+    spool = Spool[bytes](bytes, path=path)
+    spool.note(4, 3)
     path.unlink()
-    assert kept.line(1) == b"two"
-    assert 0 not in kept
-    with pytest.raises(KeyError):
-        kept.line(0)
+    assert spool.line(0) == b"two"
+    with pytest.raises(IndexError):
+        spool.line(1)
 
 
 def evidence_of(number: int) -> Evidence:

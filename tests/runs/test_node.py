@@ -24,8 +24,9 @@ from assay.runs.backends.node import Node, NodeSettings, pack_batch
 from assay.runs.backends.node_databases import NodeDatabases
 from assay.runs.backends.ray_connection import first_line
 from assay.runs.backends.versions import check_versions, versions_here
+from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
-from assay.runs.worker_tasks import CaseTask, MatchTask, Timed, TimingTask
+from assay.runs.worker_tasks import MatchTask, Timed, TimingTask
 
 _SCRIPT = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2)"
 
@@ -176,7 +177,7 @@ def test_a_node_does_batches_on_its_own_copy_of_a_database(
 
     def task(number: int, query: str) -> Task:
         prediction = Prediction(case_id="1", query=query)
-        return Task(id=number, payload=CaseTask(case=case, prediction=prediction, url=url), database=url)
+        return Task(id=number, payload=Work(case=case, prediction=prediction, url=url), database=url)
 
     node = Node(_settings())
     try:
@@ -240,9 +241,7 @@ def test_a_node_that_winds_up_says_what_it_does_not_do(
     tasks = [
         Task(
             id=number,
-            payload=CaseTask(
-                case=case, prediction=Prediction(case_id="1", query=f"{counting} SELECT {number}"), url=url
-            ),
+            payload=Work(case=case, prediction=Prediction(case_id="1", query=f"{counting} SELECT {number}"), url=url),
             database=url,
         )
         for number in range(400)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay import Run, evaluate, load_run
-from assay.api import evaluation
+from assay import Run, evaluate, kept, load_run
+from assay.kept import Spool
 from assay.model import Case, DatabaseUrl, Failure, Prediction, TokenUsage
-from assay.runs.plan import digest_of, plan_batches, plan_work
-from assay.runs.work_lists import PackedWorks
+from assay.runs.plan import Work, digest_of, plan_places, plan_work
+from assay.runs.store.codec import unpack_task
+from assay.runs.work_lists import Works
 
 SCRIPT = "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z'), (3, 'z');"
 GOLDS = ("SELECT a FROM t ORDER BY a LIMIT 3", "SELECT DISTINCT b FROM t", "SELECT sum(a) FROM t", "SELECT a, b FROM t")
@@ -58,7 +62,7 @@ def judge(make_sqlite: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> 
     databases = {name: f"sqlite:///{make_sqlite(SCRIPT, f'{name}.sqlite')}" for name in "ab"}
 
     def run(output: Path | None, *, large: int, count: int = 60, **more: Any) -> Run:
-        monkeypatch.setattr(evaluation, "LARGE", large)
+        monkeypatch.setattr(kept, "LARGE", large)
         return evaluate(
             cases_of(count), answers_of(count), databases=databases, output=output, **{"workers": 2, **more}
         )
@@ -130,21 +134,41 @@ def test_timing_waits_for_packed_cases_too(judge: Callable[..., Run], tmp_path: 
     assert any(timed(packed))
 
 
-def test_packed_work_is_the_work_and_batches_are_the_same() -> None:
+@pytest.mark.parametrize("large", [0, 10**9])
+def test_works_are_those_that_were_planned_in_memory_and_in_a_file(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def url(name: str | None) -> DatabaseUrl:
         return DatabaseUrl(text=f"sqlite:///{name}.sqlite")
 
-    def works() -> list[Any]:
-        return plan_work(cases_of(90), answers_of(90), url)
-
+    planned = plan_work(cases_of(90), answers_of(90), url)
     bases = {f"sqlite:///{name}.sqlite": name for name in "ab"}
-    packed = PackedWorks(90, works(), bases)
-    assert list(packed) == works()
-    assert packed[10:12] == tuple(works()[10:12])
-    assert [packed.digest(place) for place in range(90)] == [digest_of(one, bases) for one in works()]
-    assert sum(packed.packed(place) is None for place in range(90)) == 9, (
-        "text that is not valid Unicode stays as it is"
-    )
-    batches = plan_batches(works(), 2)
-    assert sorted(work.index for batch in batches for work in batch) == list(range(90))
-    assert all(len({work.url.text for work in batch}) == 1 for batch in batches)
+    monkeypatch.setattr(kept, "LARGE", large)
+    works = Works(iter(planned), bases)
+    assert isinstance(works._works, Spool) == (large == 0)
+    assert list(works) == planned
+    assert works[10:12] == planned[10:12]
+    assert [works.digest(index) for index in range(90)] == [digest_of(work, bases) for work in planned]
+    assert [works.url(index) for index in range(90)] == [work.url for work in planned]
+    tasks = [works.task(index) for index in range(90)]
+    assert [unpack_task(task, Work) for task in tasks] == planned
+    assert sum(not isinstance(task, bytes) for task in tasks) == 9, "text that is not valid Unicode stays as it is"
+    later = replace(planned[5].prediction, query="SELECT 5")
+    works.answer(5, later)
+    assert works[5] == unpack_task(works.task(5), Work) == replace(planned[5], prediction=later)
+    assert works.digest(5) == digest_of(works[5], bases)
+    assert works.digest(6) == digest_of(planned[6], bases)
+    assert works[6] == planned[6]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=300), st.integers(1, 4))
+@settings(max_examples=50)
+def test_batches_hold_each_case_once_and_those_of_one_gold_query_together(
+    cases: list[tuple[int, int]], workers: int
+) -> None:
+    batches = plan_places(range(len(cases)), lambda n: cases[n][0], lambda n: cases[n][1], workers)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(cases)))
+    assert all(len({cases[index][0] for index in batch}) == 1 for batch in batches)
+    size = max(1, len(cases) // (workers * 8))
+    assert all(len(batch) <= size or len(batch) == Counter(cases)[cases[batch[0]]] for batch in batches)
+    for case, count in Counter(cases).items():
+        held = [batch for batch in batches if any(cases[index] == case for index in batch)]
+        assert len(held) <= -(-count // size), "a gold query is in no more batches than it has to be"

@@ -12,8 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 import assay
-from assay import Run, evaluate, load_run
-from assay.api import evaluation
+from assay import Run, evaluate, kept, load_run
 from assay.cli.witness_options import WitnessFlags
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
@@ -151,8 +150,8 @@ def test_a_run_keeps_its_strengths_and_looks_for_none_twice(judge: Judge, folder
 def test_a_run_without_strengths_gets_them_later_and_what_a_budget_left_out_after_that(
     large: int, judge: Judge, folder: Path, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Packed works (`large` 2) are taken apart in another way, with the same outcome."""
-    monkeypatch.setattr(evaluation, "LARGE", large)
+    """Works in a file (`large` 2) give the same outcome."""
+    monkeypatch.setattr(kept, "LARGE", large)
     plain = evaluate(CASES, ANSWERS, databases=database, metrics=["match"], workers=1, output=tmp_path / "run")
     assert plain.record.aggregates.witnesses is None
     seen: list[Progress] = []

@@ -14,7 +14,7 @@ from assay.api.workers import worker_settings
 from assay.engines.pool.pool import WorkerPool
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
 from assay.ports import Executions, Task, TaskDone, TaskLost
-from assay.runs.worker_tasks import CaseTask
+from assay.runs.plan import Work
 
 
 class CaseChecker:
@@ -46,7 +46,7 @@ class CaseChecker:
         Raises AssayError where scoring itself fails. Failures of the queries are never raised.
         """
         pool = self._pool(options or ComparisonOptions(), limits or Limits(), gold_apart=gold_url is not None)
-        task = CaseTask(case=case, prediction=prediction, url=url, gold_url=gold_url, head_rows=head_rows)
+        task = Work(case=case, prediction=prediction, url=url, gold_url=gold_url, head_rows=head_rows)
         outcomes: Iterator[TaskDone | TaskLost] = pool.run([[Task(id=0, payload=task)]])
         (outcome,) = outcomes
         return read_outcome(outcome)

@@ -48,10 +48,10 @@ from assay.api.workers import cache_folder, worker_settings
 from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.spawn import default_workers
 from assay.errors import UsageError
-from assay.kept import LARGE
 from assay.model import (
     STRICT,
     CacheUse,
+    Case,
     ColumnRule,
     ComparisonOptions,
     DatabaseUrl,
@@ -59,6 +59,7 @@ from assay.model import (
     Leniency,
     Limits,
     MetricInfo,
+    Prediction,
     Provenance,
     RunSettings,
 )
@@ -69,8 +70,8 @@ from assay.ports import Metric, NeededDatabase, System
 from assay.protections import lacking
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
-from assay.runs.plan import TextReading, databases_of, plan_work, works_of
-from assay.runs.work_lists import PackedWorks
+from assay.runs.plan import TextReading, databases_of, works_of
+from assay.runs.work_lists import Works
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
@@ -333,18 +334,21 @@ def evaluate_inputs(
         )
         bases = {text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()}
         provenance = provenance_of(inputs, fingerprints, list(urls.values()))
-        works = works_of(inputs.cases, inputs.predictions, named_databases, named_golds, texts=_texts(extract, system))
+
+        def planned(cases: Sequence[Case], answers: Sequence[Prediction]) -> Works:
+            texts = _texts(extract, system)
+            return Works(works_of(cases, answers, named_databases, named_golds, texts=texts), bases)
+
         with collector_paused():
-            large = system is None and len(inputs.cases) > LARGE
-            planned = PackedWorks(len(inputs.cases), works, bases) if large else list(works)
-        if large:
-            inputs = replace(inputs, cases=(), predictions=())  # the work has them, and nobody else holds them
+            works = planned(inputs.cases, inputs.predictions)
+        if system is None:
+            inputs = replace(inputs, cases=(), predictions=())  # the work has them
         job = Job(
             settings=settings,
             provenance=replace(
                 provenance, cache=None if cache is None else CacheUse(), notes=(*provenance.notes, *notes)
             ),
-            works=planned,
+            works=works,
             metrics=wanted,
             local_metrics=local,
             bases=bases,
@@ -355,12 +359,7 @@ def evaluate_inputs(
             pool,
             system=system,
             cases=inputs.cases,
-            answered=lambda answers: replace(
-                job,
-                works=plan_work(
-                    repeated(inputs.cases, repeats), answers, locate, locate_gold, texts=_texts(extract, system)
-                ),
-            ),
+            answered=lambda answers: replace(job, works=planned(repeated(inputs.cases, repeats), answers)),
             output=output,
             overwrite=overwrite,
             rescore=rescore,

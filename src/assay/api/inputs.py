@@ -22,7 +22,7 @@ from assay.cases.load import recognise
 from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.inline_rows import NotRows, answered_rows, inline_result
-from assay.kept import kept, parts_of
+from assay.kept import parts_of, spooled
 from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, GivenResult, Joining, Prediction, Result
 from assay.model.measures import with_read_measures
 from assay.ports import LoadedCases, LoadedPredictions, System
@@ -178,7 +178,7 @@ def _with_difficulties_spelled_once(cases: Sequence[Case], names: Mapping[str, s
         once = {name: None if name is None else names[name] for name in said}
     if all(name == spelling for name, spelling in once.items()):
         return cases
-    return kept(
+    return spooled(
         (
             case if case.difficulty == once[case.difficulty] else replace(case, difficulty=once[case.difficulty])
             for case in cases

@@ -17,8 +17,8 @@ from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Evide
 from assay.model.witness import Refutation, WitnessSettings
 from assay.ports import Executions, Task, TaskDone
 from assay.reports.text.pair import HEAD_ROWS
+from assay.runs.plan import Work
 from assay.runs.strengths import SAME_TEXT, is_same_text, match_task, with_strength
-from assay.runs.worker_tasks import CaseTask
 from assay.sql.extraction import extracted
 
 
@@ -61,7 +61,7 @@ def examine_pair(
         raise InputError(f"{url} is a template: name one database")
     check_databases([url], {})
     case = Case(id="0", question="", golds=golds, options=CaseOptions(ordered=ordered))
-    task = CaseTask(
+    task = Work(
         case=case, prediction=extracted(Prediction(case_id="0", query=predicted_sql)), url=url, head_rows=HEAD_ROWS
     )
     with make_pool(comparison, limits or Limits(), (), 1, diagnose=True) as pool:

@@ -36,6 +36,7 @@ from assay.ports import System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
 from assay.runs.plan import plan_work
+from assay.runs.work_lists import Works
 from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.any_form import datasets_named, read_answer
@@ -158,13 +159,14 @@ def evaluate_selections(
     provenance = _provenance(inputs, known)
 
     def job(answers: Sequence[Prediction], known: Structures | None) -> Job:
+        bases = {SELECTED.text: f"{__version__} {_digest(known)}{digest_of_data(data)}"}
         return Job(
             settings=settings,
             provenance=replace(_provenance(inputs, known), started_at=provenance.started_at),
-            works=plan_work(repeated(inputs.cases, repeats), answers, lambda _: SELECTED),
+            works=Works(plan_work(repeated(inputs.cases, repeats), answers, lambda _: SELECTED), bases),
             metrics=metrics,
             scorer=_scorer(known, settings.selection or SelectionSettings(), source),
-            bases={SELECTED.text: f"{__version__} {_digest(known)}{digest_of_data(data)}"},
+            bases=bases,
         )
 
     def answered(answers: tuple[Prediction, ...]) -> Job:

@@ -33,8 +33,9 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Task, TaskDone, TaskLost
+from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
-from assay.runs.worker_tasks import CaseOutcome, CaseTask
+from assay.runs.worker_tasks import CaseOutcome
 from assay.sql.extraction import extracted
 
 _KEPT_POOLS = 2
@@ -170,7 +171,7 @@ def _gathered(
         prediction = Prediction(case_id="0", result=predicted_sql)
     else:
         prediction = extracted(Prediction(case_id="0", query=predicted_sql))
-    task = CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows)
+    task = Work(case=case, prediction=prediction, url=url, head_rows=head_rows)
     return read_outcome(_POOLS.run(limits or Limits(), task, causes=causes))
 
 

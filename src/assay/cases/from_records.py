@@ -41,7 +41,7 @@ from assay.cases.values import (
     usable,
 )
 from assay.errors import CaseFileError
-from assay.kept import kept
+from assay.kept import spooled
 from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, GivenResult, Prediction
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
@@ -174,7 +174,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
             history=place.history,
         )
 
-    cases = kept(starmap(case, enumerate(table.records)), Case)
+    cases = spooled(starmap(case, enumerate(table.records)), Case)
     readers = (ids, questions, golds, results, databases, difficulties)
     used: list[_Reader[Any]] = [reader for reader in readers if reader is not None]
     return LoadedCases(
@@ -258,7 +258,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
 
     used: list[_Reader[Any]] = [reader for reader in (ids, queries, rows) if reader is not None]
     return LoadedPredictions(
-        predictions=kept(starmap(prediction, enumerate(records)), Prediction),
+        predictions=spooled(starmap(prediction, enumerate(records)), Prediction),
         by_position=ids is None,
         stated=fields.id == POSITION,
         columns=_uses(used),

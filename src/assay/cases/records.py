@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import overload
 
 from msgspec import Struct
 
 from assay.cases.fields import ALIASES, normal
 from assay.errors import CaseFileError
-from assay.kept import KeptValues
 
 PLAIN = "prediction"
 """The column name for a bare text: in a list of texts, or in an object from ids to texts."""
@@ -65,37 +62,6 @@ class Table(Struct, frozen=True, kw_only=True):
         """A table of a format without a header: its columns are those of its records."""
         columns = dict.fromkeys(name for record in records for name in record.values)
         return cls(path=path, records=tuple(records), columns=tuple(columns))
-
-
-class KeptRecords(Sequence[Record]):
-    """The records of a large file of lines, in a file of their own: each is made when it is asked for."""
-
-    def __init__(self) -> None:
-        self._values: KeptValues[dict[str, object]] = KeptValues(dict[str, object])
-        self._lines = array("I")
-
-    def append(self, line: int, values: dict[str, object]) -> None:
-        """Keep the record of the line with that number."""
-        self._values.append(values)
-        self._lines.append(line)
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    @overload
-    def __getitem__(self, place: int) -> Record: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Record, ...]: ...
-    def __getitem__(self, place: int | slice) -> Record | tuple[Record, ...]:
-        if isinstance(place, slice):
-            return tuple(map(self._at, range(len(self))[place]))
-        return self._at(range(len(self))[place])
-
-    def __iter__(self) -> Iterator[Record]:
-        return map(self._at, range(len(self)))
-
-    def _at(self, place: int) -> Record:
-        return Record(place=f"line {self._lines[place]}", values=self._values[place])
 
 
 def without_end(records: list[Record]) -> tuple[Record, ...]:

@@ -58,8 +58,8 @@ def execute(
         if folder is not None:
             return _execute_in(folder, job, pool, overwrite=overwrite, live=live, on_progress=on_progress)
         judging = Judging(job, pool, on_progress, live=live)
-        judging.judge(None)
-        return _finished_run(job, judging, None, started)
+        judging.judge()
+        return _finished_run(job, judging, started)
 
 
 def _execute_in(
@@ -81,10 +81,11 @@ def _execute_in(
             job,
             pool,
             on_progress,
+            journal=journal,
             live=live,
             begin=lambda: begin_folder(folder, job.settings, job.provenance, lint=job.lint),
         )
-        judging.take_over(journal)
+        judging.take_over()
         if stored is not None and (finished := _finished(job, stored, judging, folder)):
             relabel(folder, stored, job.settings)
             judging.tell()
@@ -94,13 +95,13 @@ def _execute_in(
         # What writes results.parquet is imported while the workers are at work.
         threading.Thread(target=importlib.import_module, args=("duckdb",), daemon=True).start()
         started = perf_counter()
-        judging.judge(journal)
+        judging.judge()
         # The answers that were still missing may turn out to be judged already: failures that came again.
         if stored is not None and not judging.begun and (finished := _finished(job, stored, judging, folder)):
             relabel(folder, stored, job.settings)
             return finished
         judging.begin()
-        run = _finished_run(job, judging, journal, started)
+        run = _finished_run(job, judging, started)
         journal.check_whole()
         finish_folder(folder, run, judging.digests)
         if len(judging.works) > LARGE:
@@ -148,10 +149,10 @@ def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run 
     )
 
 
-def _finished_run(job: Job, judging: Judging, journal: Journal | None, started: float) -> Run:
+def _finished_run(job: Job, judging: Judging, started: float) -> Run:
     """Time what has to be timed, once all is judged, look for witnesses, and assemble the run."""
-    judging.time(journal)
-    judging.search(journal)
+    judging.time()
+    judging.search()
     summaries = judging.summaries()
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
     doubtful = job.lint.doubtful() if job.lint is not None else frozenset[str]()

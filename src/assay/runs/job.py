@@ -11,8 +11,8 @@ from assay.model import MetricInfo, Provenance, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import WitnessSettings
 from assay.ports import CaseScorer, Metric
-from assay.runs.plan import Work
 from assay.runs.progress import Progress
+from assay.runs.work_lists import Works
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 
@@ -22,7 +22,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     settings: RunSettings
     provenance: Provenance
-    works: Sequence[Work]
+    works: Works
     metrics: Sequence[Metric | MetricInfo]
     """All metrics in the run's order."""
     local_metrics: Sequence[Metric] = ()

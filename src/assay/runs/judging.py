@@ -9,34 +9,35 @@ from itertools import chain
 from msgspec.structs import replace
 
 from assay.errors import AssayError, RunError
-from assay.kept import KeptLines
+from assay.kept import Spool
 from assay.model import CaseSummary, Evidence, Failure, Prediction, Score, Verdict
-from assay.ports import Backend, Metric, QueryRequest, Task, TaskDone, TaskLost
+from assay.ports import Backend, Metric, QueryRequest, Task, TaskLost
 from assay.runs.asking import LiveAnswers
 from assay.runs.first_cases import FirstCases
 from assay.runs.interruption import winding_up
 from assay.runs.job import Job, OnProgress
-from assay.runs.plan import Waiting, Work, plan_places
+from assay.runs.plan import TextReading, Waiting, Work, plan_places, to_judge
 from assay.runs.progress import Progress, counted
-from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_parts, pack_task
-from assay.runs.store.journal import Finished, Journal, damaged
+from assay.runs.store.codec import decode_evidence, decode_findings, decode_value, encode_evidence, pack_task
+from assay.runs.store.journal import Journal, damaged
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
 from assay.runs.summarize import Summarizer
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
-from assay.runs.work_lists import PackedWorks, WorkList
-from assay.runs.worker_tasks import CaseOutcome, CaseTask
+from assay.runs.worker_tasks import CaseOutcome
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
 from assay.scoring.timekeeping import Timekeeper
+
+_MOST_IN_MEMORY = 32 * 1024 * 1024
+"""Bytes of evidence of a run without a folder that stay in memory; more go to a temporary file."""
 
 
 class Judging:
     """A run in progress: the summaries of the cases so far, and the remaining cases.
 
-    Evidence stays in lines, in the journal's file where there is one, until somebody reads it. Only the evidence of
-    cases that are judged in this process is kept itself.
+    Evidence stays in lines, in the journal's file if there is one, until somebody reads it.
     """
 
     def __init__(
@@ -45,34 +46,33 @@ class Judging:
         pool: Backend | None,
         on_progress: OnProgress | None,
         *,
+        journal: Journal | None = None,
         live: LiveAnswers | None = None,
         begin: Callable[[], None] | None = None,
     ) -> None:
         self.job = job
         self.pool = pool
-        self.works = (
-            job.works
-            if isinstance(job.works, PackedWorks)
-            else WorkList(job.works, job.bases, extract=job.settings.extract)
-        )
+        self.works = job.works
         """The cases, each with its answer as soon as there is one."""
         self.begun = False
         """Whether the folder says that a run is being made in it."""
         self._summaries: list[CaseSummary | None] = [None] * len(self.works)
-        self._held: dict[int, Evidence] = {}
-        """The evidence of cases that are scored in this process."""
         self._judged = 0
         self.retried: set[int] = set()
         """Indices of the cases that were judged a second time."""
         self._resumed = 0
         self._begin = begin
+        self._journal = journal
         self._live = live
         self._unanswered = set(range(len(self.works))) if live is not None else set()
         self._waiting = Waiting(1 if pool is None else pool.size)
         for place, prediction in () if live is None else live.held.items():
             self._answer(place, prediction)
         self._on_progress = on_progress
-        self._lines = KeptLines(len(job.works))
+        self._lines = Spool[bytes](bytes, path=None if journal is None else journal.path, buffer_bytes=_MOST_IN_MEMORY)
+        """Lines of evidence, as they arrived; a later line for a case replaces the earlier one."""
+        self._line_at = array("q", [-1]) * len(self.works)
+        """The index in them of each case's line."""
         self._summary = Summarizer().summary
         self._left: TimeLeft | None = None
         self._ending = False
@@ -101,25 +101,26 @@ class Judging:
             self._begin()
         self.begun = True
 
-    def take_over(self, journal: Journal) -> None:
+    def take_over(self) -> None:
         """Take over the cases that an earlier run finished. Raises RunError, naming the line, where one is damaged."""
-        self._lines = KeptLines(len(self.works), path=journal.path)
-        for place in range(len(self.works) if journal.finished else 0):
+        for place in range(len(self.works)):
             if place not in self._unanswered:
-                self._take_over(journal, place)
+                self._take_over(place)
         self._resumed = self._judged
 
-    def _take_over(self, journal: Journal, at: int) -> bool:
-        """Take over the case at that place where an earlier run finished it."""
-        if (place := journal.finished.get(self.works.digest(at))) is None:
+    def _take_over(self, at: int) -> bool:
+        """Take over the case at that place if an earlier run finished it."""
+        journal = self._journal
+        if journal is None or (place := journal.finished.get(self.works.digest(at))) is None:
             return False
-        evidence = _taken_over(journal, place, self.works[at], whole=self.job.scorer is not None)
-        summary = self._summary(evidence)
+        try:
+            summary = self._summary(self._decoded(journal.content(place), at))
+        except RunError as error:
+            raise damaged(journal.path, place.number) from error
         if not is_last_word(summary):
             return False
-        self._lines.note(at, place.start, place.length)
-        if self.job.scorer is not None:
-            self._held[at] = evidence
+        self._line_at[at] = len(self._lines)
+        self._lines.note(place.start, place.length)
         self._note(at, summary)
         return True
 
@@ -128,17 +129,17 @@ class Judging:
         self._summaries[place] = summary
 
     def _answer(self, place: int, prediction: Prediction) -> None:
-        assert isinstance(self.works, WorkList)
-        self.works.answer(place, prediction)
+        texts: TextReading = "live" if self.job.settings.extract else "off"
+        self.works.answer(place, to_judge(self.works[place].case, prediction, texts))
         self._unanswered.discard(place)
 
-    def _arrived(self, journal: Journal | None) -> None:
+    def _arrived(self) -> None:
         """Let the answers that have arrived be judged, where none was judged before."""
         assert self._live is not None
         assert self.pool is not None
         for place, prediction in self._live.take():
             self._answer(place, prediction)
-            if journal is not None and self._take_over(journal, place):
+            if self._take_over(place):
                 self._live.done_with(1)
                 if self._left is not None:
                     self._left.drop(self.works.url(place).text)
@@ -150,7 +151,7 @@ class Judging:
 
     def _batches(self, places: Sequence[int], size: int) -> Iterator[Sequence[int] | None]:
         """The places to be judged, and then those whose answers arrive; None while there is none."""
-        for batch in plan_places(places, lambda place: self.works.url(place).text, self.works.golds, size):
+        for batch in plan_places(places, self.works.url, self.works.gold, size):
             if self._ending:
                 return
             yield batch
@@ -164,7 +165,7 @@ class Judging:
             else:
                 yield None
 
-    def judge(self, journal: Journal | None) -> None:
+    def judge(self) -> None:
         """Judge the remaining cases and write each into the journal; at the end, judge doubtful ones once more.
 
         Answers of a live system are judged as they arrive. Raises its failure, where it has one.
@@ -173,11 +174,8 @@ class Judging:
         if self.job.scorer is not None:
             for place in self.remaining:
                 work = self.works[place]
-                evidence = self.job.scorer.evidence(work.case, work.prediction, work.url)
-                if journal is not None:
-                    journal.append(self.works.digest(place), encode_evidence(evidence))
-                self._held[place] = evidence
-                self._note(place, self._summary(evidence))
+                self._store(place, self.job.scorer.evidence(work.case, work.prediction, work.url))
+                self._flush()
                 self.tell()
             return
         doubtful: list[int] = []
@@ -186,7 +184,7 @@ class Judging:
         with winding_up(self._wind_up) as interruption:
             pool, live = self.pool, self._live
             if pool is not None and live is not None:
-                live.begin(lambda: pool.soon(lambda: self._arrived(journal)))
+                live.begin(lambda: pool.soon(self._arrived))
             first = FirstCases()
             for place, line, summary in self._scored_lines(self.remaining, attempt=0):
                 first.take(summary)
@@ -196,7 +194,7 @@ class Judging:
                     continue
                 if may_have_stalled(summary):
                     timed_out.append(place)
-                self._keep(journal, place, line, summary)
+                self._keep(place, line, summary)
                 self.tell()
             if live is not None and interruption.asked:
                 self.tell()
@@ -206,10 +204,9 @@ class Judging:
                 raise live.failure
             for place, line, summary in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
                 self.retried.add(place)
-                self._keep(journal, place, line, summary)
+                self._keep(place, line, summary)
                 self.tell()
-            if journal is not None:
-                journal.flush()
+            self._flush()
             interruption.end_here()
 
     def _wind_up(self) -> None:
@@ -229,7 +226,7 @@ class Judging:
         for place, line, took_s in self._scored(self.pool, places, attempt):
             # Read while the workers go on with the next cases.
             left.done(self.works.url(place).text, took_s)
-            yield place, line, self._summary_of(line)
+            yield place, line, self._summary(decode_value(line, Evidence))  # packed cells do not matter to it
 
     def _scored(self, pool: Backend, places: Sequence[int], attempt: int) -> Iterator[tuple[int, bytes, float]]:
         batches = (
@@ -240,48 +237,57 @@ class Judging:
             place = outcome.task_id
             if isinstance(outcome, TaskLost):
                 yield place, encode_evidence(_lost(self.job, self.works[place], outcome)), 0.0
-            elif isinstance(outcome.outcome, bytes):
-                yield place, outcome.outcome, outcome.took_s
-            else:
-                yield place, _evidence_line(self.job, self.works[place], outcome), outcome.took_s
+                continue
+            line = outcome.outcome
+            if isinstance(line, CaseOutcome):
+                line = _with_local_scores(self.job, self.works[place], line)
+            if not isinstance(line, bytes):
+                raise AssayError(f"a worker answered with {type(line).__name__} where a line of evidence belongs")
+            yield place, line, outcome.took_s
 
     def _task(self, place: int, attempt: int) -> Task:
-        packed = None
-        if isinstance(self.works, PackedWorks) and not self.job.local_metrics:
-            packed = self.works.packed(place)
-        if packed is None or not isinstance(self.works, PackedWorks):
-            return _task(self.job, self.works[place], attempt)
-        url, gold_url = self.works.url(place), self.works.gold_url(place)
-        return Task(id=place, payload=pack_parts(*packed, url=url, gold_url=gold_url, attempt=attempt), database=url)
+        payload, metrics = self.works.task(place), self.job.local_metrics
+        if attempt or metrics:
+            work = self.works[place]
+            requests = tuple(request for metric in metrics for request in _requests(metric, work))
+            payload = pack_task(replace(work, attempt=attempt, requests=requests, keep_rows=bool(metrics)))
+        return Task(id=place, payload=payload, database=self.works.url(place))
 
-    def _keep(self, journal: Journal | None, place: int, line: bytes, summary: CaseSummary) -> None:
+    def _keep(self, place: int, line: bytes, summary: CaseSummary) -> None:
         self.begin()
+        self._line_at[place] = len(self._lines)
+        journal = self._journal
         if journal is None:
-            self._lines.keep(place, line)
+            self._lines.append_line(line)
         else:
             if self.pool is not None and not journal.waits:
                 self.pool.soon(journal.flush)  # what has arrived together is written together
-            self._lines.note(place, journal.put(self.works.digest(place), line), len(line))
+            self._lines.note(journal.put(self.works.digest(place), line), len(line))
         self._note(place, summary)
 
-    def _summary_of(self, line: bytes) -> CaseSummary:
-        return self._summary(decode_evidence(line))
+    def _line(self, place: int) -> bytes:
+        return self._lines.line(self._line_at[place])
 
     def evidence(self) -> Sequence[Evidence]:
         """The evidence of all cases, in their order, once all are judged."""
-        if self.job.scorer is not None or not self._summaries:
-            return tuple([self._held[place] for place in range(len(self._summaries))])
-        return LazyEvidence(len(self._summaries), self._evidence_of, line=self._lines.line)
+        return LazyEvidence(len(self._summaries), self._evidence_of, line=self._line)
 
     def summaries(self) -> Sequence[CaseSummary]:
         """The summaries of all cases, in their order, once all are judged."""
         return [summary for summary in self._summaries if summary is not None]
 
     def _evidence_of(self, place: int) -> Evidence:
-        work = self.works[place]
-        return decode_findings(self._lines.line(place), work.case, work.prediction)
+        return self._decoded(self._line(place), place)
 
-    def time(self, journal: Journal | None) -> None:
+    def _decoded(self, line: bytes, place: int) -> Evidence:
+        work = self.works[place]
+        if self.job.scorer is None:
+            return decode_findings(line, work.case, work.prediction)
+        # What scores in this process may read more of the prediction, which is in the line alone.
+        evidence = decode_evidence(line)
+        return replace(evidence, case=work.case, prediction=replace(evidence.prediction, origin=work.prediction.origin))
+
+    def time(self) -> None:
         """Time the pairs that efficiency metrics wait for."""
         job = self.job
         if self.pool is None:
@@ -296,19 +302,16 @@ class Judging:
             retried=self.retried,
             on_progress=self._on_progress,
         ):
-            line = encode_evidence(evidence)
-            self._keep(journal, index, line, self._summary(evidence))
-        if journal is not None:
-            journal.flush()
+            self._store(index, evidence)
+        self._flush()
 
-    def search(self, journal: Journal | None) -> None:
+    def search(self) -> None:
         """Look for witnesses of the matches that lack a strength, where the job asks for that."""
         settings, wanted = self.job.settings, self.job.witness
         summaries = self.summaries()
         for place in [place for place, case in enumerate(summaries) if lacks_score(case, settings)]:
-            self._strengthen(journal, place, with_score(self._evidence_of(place)))
-        if journal is not None:
-            journal.flush()  # the search reads these lines
+            self._store(place, with_score(self._evidence_of(place)))
+        self._flush()  # the search reads these lines
         if wanted is not None and self.pool is not None:
             repairs = frozenset(place for place, case in enumerate(summaries) if has_untried_repair(case))
             waiting = [place for place, case in enumerate(summaries) if place in repairs or awaits_search(case, wanted)]
@@ -323,17 +326,17 @@ class Judging:
                     repairs=repairs,
                 )
                 for place, evidence in search.strengthened(waiting):
-                    self._strengthen(journal, place, evidence)
-                if journal is not None:
-                    journal.flush()
+                    self._store(place, evidence)
+                self._flush()
                 interruption.end_here()
             self._searching = None
-        if journal is not None:
-            journal.flush()
 
-    def _strengthen(self, journal: Journal | None, place: int, evidence: Evidence) -> None:
-        line = encode_evidence(evidence)
-        self._keep(journal, place, line, self._summary(evidence))
+    def _flush(self) -> None:
+        if self._journal is not None:
+            self._journal.flush()
+
+    def _store(self, place: int, evidence: Evidence) -> None:
+        self._keep(place, encode_evidence(evidence), self._summary(evidence))
 
     def _told_of_search(self, state: Progress) -> None:
         self._searching = state
@@ -375,33 +378,6 @@ class Judging:
         return None if asking_s is None else max(asking_s, judging_s or 0.0)
 
 
-def _taken_over(journal: Journal, place: Finished, work: Work, *, whole: bool) -> Evidence:
-    """Decode a journal line. ``whole``: the line has more of the prediction; only its origin is taken anew."""
-    line = journal.content(place)
-    try:
-        if not whole:
-            return decode_findings(line, work.case, work.prediction)
-        evidence = decode_evidence(line)
-    except RunError as error:
-        raise damaged(journal.path, place.number) from error
-    prediction = replace(evidence.prediction, origin=work.prediction.origin)
-    return replace(evidence, case=work.case, prediction=prediction)
-
-
-def _task(job: Job, work: Work, attempt: int) -> Task:
-    requests = tuple(request for metric in job.local_metrics for request in _requests(metric, work))
-    payload = CaseTask(
-        case=work.case,
-        prediction=work.prediction,
-        url=work.url,
-        gold_url=work.gold_url,
-        requests=requests,
-        keep_rows=bool(job.local_metrics),
-        attempt=attempt,
-    )
-    return Task(id=work.index, payload=pack_task(payload), database=work.url)
-
-
 def _requests(metric: Metric, work: Work) -> tuple[QueryRequest, ...]:
     try:
         return tuple(metric.requests(work.case, work.prediction))
@@ -409,19 +385,13 @@ def _requests(metric: Metric, work: Work) -> tuple[QueryRequest, ...]:
         return ()
 
 
-def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
-    outcome = done.outcome
-    if isinstance(outcome, bytes):
-        return outcome
-    if not isinstance(outcome, CaseOutcome):
-        raise AssayError(f"a worker answered with {type(outcome).__name__} where a CaseOutcome belongs")
-    executions = outcome.executions
+def _with_local_scores(job: Job, work: Work, outcome: CaseOutcome) -> bytes:
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
     scorer = Scorer(Timekeeper(job.settings.limits.comparison_timeout_s), work.case, work.prediction, work.url)
     scorer.requests(job.local_metrics)  # their queries are executed already; a metric that fails here has no score
     for metric in job.local_metrics:
-        scores[metric.name] = scorer.score(metric, executions, evidence.comparison, evidence.verdict)
+        scores[metric.name] = scorer.score(metric, outcome.executions, evidence.comparison, evidence.verdict)
     return encode_evidence(
         replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics if metric.name in scores))
     )

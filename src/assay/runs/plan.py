@@ -10,11 +10,11 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.kept import parts_of
 from assay.model import Case, DatabaseUrl, Prediction
+from assay.ports import QueryRequest
 from assay.runs.store.codec import identity_of, identity_without_origin
 from assay.runs.store.size import within_size
 from assay.sql.completions import completed
@@ -28,16 +28,24 @@ _MOST_AT_ONCE = 16
 """The largest batch of what arrives while workers are at work."""
 
 
-class Work(Struct, frozen=True, kw_only=True):
-    """One case to judge."""
+class Work(Struct, frozen=True, kw_only=True, array_like=True):
+    """One case to score, as a run plans it and as a worker takes it."""
 
-    index: int
-    """Zero-based place in the question set."""
+    index: int = 0
+    """Zero-based position in the question set."""
     case: Case
     prediction: Prediction
     url: DatabaseUrl
     gold_url: DatabaseUrl | None = None
-    """The database of gold's queries, where that is another one."""
+    """The database of the gold queries, if that is another one."""
+    attempt: int = 0
+    """The number of the attempt. Each attempt has connections, results and losses of its own."""
+    requests: tuple[QueryRequest, ...] = ()
+    """The queries that metrics outside the worker need executed."""
+    keep_rows: bool = False
+    """Send the rows back too, for metrics outside the worker."""
+    head_rows: int = 0
+    """How many first rows of each result to send back, for display."""
 
 
 Locate: TypeAlias = Callable[[str | None], DatabaseUrl]
@@ -102,11 +110,6 @@ def works_of(
         yield Work(index=index, case=case, prediction=to_judge(case, prediction, texts), url=url, gold_url=gold_url)
 
 
-def answered(work: Work, prediction: Prediction, texts: TextReading) -> Work:
-    """The work with the answer that has arrived."""
-    return replace(work, prediction=to_judge(work.case, prediction, texts))
-
-
 def to_judge(case: Case, prediction: Prediction, texts: TextReading) -> Prediction:
     """The prediction as it is evaluated: within the size that is kept, and with the query in its text."""
     prediction = within_size(prediction)
@@ -131,25 +134,18 @@ def _where(url: DatabaseUrl, basis: str) -> bytes:
     return identity_of(str(url)) + identity_of(basis)
 
 
-def plan_batches(works: Sequence[Work], workers: int) -> list[list[Work]]:
-    """Batches of work, largest first, each on one database.
-
-    Cases on one database that share a gold query stay together, as far as a batch goes: each worker runs a query once,
-    and gold's ties are looked for once. Cases that share a prediction need not: running it in each worker costs less
-    than an idle worker.
-    """
-    databases = [work.url.text for work in works]
-    batches = plan_places(range(len(works)), databases.__getitem__, lambda place: works[place].case.golds, workers)
-    return [[works[place] for place in batch] for batch in batches]
-
-
 def plan_places(
     places: Sequence[int],
     database_of: Callable[[int], Hashable],
-    golds_of: Callable[[int], Iterable[Hashable]],
+    gold_of: Callable[[int], Hashable],
     workers: int,
 ) -> list[Sequence[int]]:
-    """As `plan_batches`, of places: what is there of a large run besides the places is not kept."""
+    """Batches of places, largest first, each on one database.
+
+    Cases on one database that share their (first) gold query stay together, as far as a batch goes: each worker runs a
+    query once, and looks for its ties once. Cases that share a prediction need not: running it in each worker costs
+    less than an idle worker.
+    """
     by_database: dict[Hashable, array[int]] = defaultdict(lambda: array("q"))
     for place in places:
         by_database[database_of(place)].append(place)
@@ -159,7 +155,10 @@ def plan_places(
         if len(group) <= size:
             batches.append(group)
             continue
-        batches.extend(_fill(_connected(group, golds_of), size))
+        alike: dict[Hashable, array[int]] = defaultdict(lambda: array("q"))
+        for place in group:
+            alike[gold_of(place)].append(place)
+        batches.extend(_fill(sorted(alike.values(), key=len, reverse=True), size))
     return sorted(batches, key=len, reverse=True)
 
 
@@ -193,42 +192,11 @@ class Waiting:
         return found
 
 
-def _fill(components: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
+def _fill(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
     batches: list[array[int]] = []
-    for component in components:
-        if batches and len(batches[-1]) + len(component) <= size:
-            batches[-1].extend(component)
+    for group in groups:
+        if batches and len(batches[-1]) + len(group) <= size:
+            batches[-1].extend(group)
         else:
-            batches.extend(array("q", component[start : start + size]) for start in range(0, len(component), size))
+            batches.extend(array("q", group[start : start + size]) for start in range(0, len(group), size))
     return list(batches)
-
-
-def _connected(group: Sequence[int], golds_of: Callable[[int], Iterable[Hashable]]) -> Iterator[Sequence[int]]:
-    """The group in components that share no gold query with one another, the largest first (union-find)."""
-    parent = array("q", range(len(group)))
-
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
-
-    owner: dict[Hashable, int] = {}
-    for at, place in enumerate(group):
-        for query in golds_of(place):
-            first = owner.setdefault(query, at)
-            if first != at:  # most gold queries are of one case
-                parent[root(at)] = root(first)
-    earliest = array("q", [len(group)]) * len(group)
-    sizes = array("q", [0]) * len(group)
-    for at in range(len(group)):
-        top = root(at)
-        parent[at] = top
-        earliest[top] = min(earliest[top], at)
-        sizes[top] += 1
-    order = sorted(range(len(group)), key=lambda at: (-sizes[parent[at]], earliest[parent[at]], at))
-    start = 0
-    while start < len(order):
-        end = start + sizes[parent[order[start]]]
-        yield array("q", [group[at] for at in order[start:end]])
-        start = end

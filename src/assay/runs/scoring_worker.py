@@ -19,8 +19,9 @@ from assay.model import Execution, PairTiming
 from assay.model.witness import Refutation
 from assay.ports import ChecksSuite, Diagnoser, Executions, Metric
 from assay.runs.known_schemas import KnownSchemas
+from assay.runs.plan import Work
 from assay.runs.store.codec import encode_evidence, unpack_task
-from assay.runs.worker_tasks import CaseOutcome, CaseTask, MatchTask, Timed, TimingTask, WorkerSettings
+from assay.runs.worker_tasks import CaseOutcome, MatchTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
 from assay.sql.plain import is_plain
@@ -43,9 +44,9 @@ def set_up(settings: WorkerSettings) -> WorkerScorer:
 
 
 class WorkerScorer:
-    """Does a task in a worker: a CaseTask, packed or not, a TimingTask, or a MatchTask.
+    """Does a task in a worker: a Work, packed or not, a TimingTask, or a MatchTask.
 
-    A CaseTask gives the evidence as a line of JSON, with the rows where the task asks for them; a TimingTask gives the
+    A Work gives the evidence as a line of JSON, with the rows where the task asks for them; a TimingTask gives the
     measured times; a MatchTask what came of looking for a witness. A worker process closes its connections by ending;
     elsewhere the caller must call `close`.
     """
@@ -63,7 +64,7 @@ class WorkerScorer:
     def __call__(self, packed: object) -> bytes | CaseOutcome | Timed | Refutation:
         if isinstance(packed, MatchTask):
             return self._searched(packed)
-        task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
+        task = packed if isinstance(packed, TimingTask) else unpack_task(packed, Work)
         attempt = task.attempt
         if attempt not in self._executors:
             for earlier in (*self._executors.values(), *self._gold_executors.values()):
@@ -172,7 +173,7 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
     return Timed(timings=tuple(found))
 
 
-def _is_plain(task: CaseTask) -> bool:
+def _is_plain(task: Work) -> bool:
     """Whether the case can be judged without a parser."""
     predicted = task.prediction.query
     if predicted is not None and not is_plain(predicted):
@@ -180,7 +181,7 @@ def _is_plain(task: CaseTask) -> bool:
     return not task.requests and not task.case.results and all(map(is_plain, task.case.golds))
 
 
-def _scored(scorer: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:
+def _scored(scorer: QueryScorer, task: Work) -> bytes | CaseOutcome:
     if not task.keep_rows and not task.head_rows:
         return encode_evidence(scorer.evidence(task.case, task.prediction, task.url, task.gold_url))
     scored = scorer.score(task.case, task.prediction, task.url, task.requests, gold_url=task.gold_url)

@@ -1,4 +1,4 @@
-"""What a run and its workers tell each other: apart from the worker's code, which the run itself need not import."""
+"""What a run and its workers tell each other beside `assay.runs.plan.Work`: the run itself need not import more."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Failure, Limits, PairTiming, Prediction
+from assay.model import CaseOptions, ComparisonOptions, DatabaseUrl, Failure, Limits, PairTiming
 from assay.model.witness import ScratchServer, WitnessSettings
-from assay.ports import Executions, QueryRequest
+from assay.ports import Executions
 
 if TYPE_CHECKING:
     from assay.engines.execution_cache.folder import CacheFolder
@@ -42,24 +42,6 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     """Where witnesses are looked for, of an engine without databases in memory."""
     gold_apart: bool = False
     """Whether gold's queries have databases of their own."""
-
-
-class CaseTask(Struct, frozen=True, kw_only=True):
-    """One case to score in a worker."""
-
-    case: Case
-    prediction: Prediction
-    url: DatabaseUrl
-    gold_url: DatabaseUrl | None = None
-    """The database of gold's queries, where that is another one."""
-    requests: tuple[QueryRequest, ...] = ()
-    """The queries that metrics outside the worker need executed."""
-    keep_rows: bool = False
-    """Send the rows back too, for metrics outside the worker."""
-    head_rows: int = 0
-    """How many first rows of each result to send back, for display."""
-    attempt: int = 0
-    """The number of the attempt. Each attempt has connections, results and losses of its own."""
 
 
 class TimingTask(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from assay.cases.joining.echoes import check_echoes, differing
 from assay.cases.joining.ways import Way, way_of
 from assay.cases.joining.wording import no_fit
 from assay.errors import InputError
-from assay.kept import kept, parts_of
+from assay.kept import parts_of, spooled
 from assay.model import Case, Joining, Prediction
 from assay.ports import LoadedCases, LoadedPredictions
 
@@ -92,7 +92,7 @@ def _answers(
     if exact and len(loaded.predictions) == count and answered_by == array("q", range(count)):
         return loaded.predictions  # as they are in most files
     ids = (case.id for case in parts_of(questions.cases, "id"))
-    return kept(
+    return spooled(
         (
             _under(case_id, None if number == _NOBODY else loaded.predictions[number])
             for case_id, number in zip(ids, answered_by, strict=True)

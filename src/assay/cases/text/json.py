@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.cases.records import KeptRecords, Record, Table, document_table, record_of
+from assay.cases.records import Record, Table, document_table, record_of
 from assay.cases.text.decoding import check_size, lines_of, read_text
 from assay.errors import CaseFileError
+from assay.kept import Spool
 
 _LARGE_BYTES = 512 * 1024
 """From this size on a file of lines is read line by line."""
@@ -89,7 +90,7 @@ def _large_table(path: Path, encoding: str | None) -> Table | None:
     if encoding is not None or not path.is_file() or path.stat().st_size < _LARGE_BYTES:
         return None
     decode = json.JSONDecoder(object_pairs_hook=_object).decode
-    records = KeptRecords()
+    records = Spool[Record](Record)
     columns: dict[str, None] = {}
     try:
         with path.open("rb", buffering=1 << 20) as file:
@@ -100,7 +101,7 @@ def _large_table(path: Path, encoding: str | None) -> Table | None:
                 values = decode(line)
                 if not isinstance(values, dict) or "\0" in line:
                     return None
-                records.append(number, values)
+                records.append(Record(place=f"line {number}", values=values))
                 columns.update(dict.fromkeys(values))
     except (OSError, ValueError, RecursionError):
         return None

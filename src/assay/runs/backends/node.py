@@ -23,8 +23,9 @@ from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
 from assay.runs import SETUP
 from assay.runs.backends.bundle import Bundle
 from assay.runs.backends.node_databases import NodeDatabases
+from assay.runs.plan import Work
 from assay.runs.store.codec import pack_task, unpack_task
-from assay.runs.worker_tasks import CaseTask, MatchTask, TimingTask, WorkerSettings
+from assay.runs.worker_tasks import MatchTask, TimingTask, WorkerSettings
 
 _MOST_WAITING_BYTES = 32 * 1024 * 1024
 """Outcomes of this size wait at most for the driver: then the workers wait, too."""
@@ -218,5 +219,5 @@ def _placed(task: Task, place: DatabaseUrl | None) -> Task:
         return task
     if isinstance(task.payload, (TimingTask, MatchTask)):
         return replace(task, payload=replace(task.payload, url=place))
-    payload = unpack_task(task.payload, CaseTask)
+    payload = unpack_task(task.payload, Work)
     return task if payload.url == place else replace(task, payload=pack_task(replace(payload, url=place)))

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.errors import RunError
-from assay.model import Case, DatabaseUrl, Evidence, Execution, Prediction, Result, Row
+from assay.model import Case, Evidence, Execution, Prediction, Result, Row
 from assay.model.cell_json import PACKED, cell_from_json, cell_to_json
 from assay.model.witness import WitnessTable
 
@@ -168,16 +168,6 @@ def pack_task(task: object) -> bytes | object:
         return msgspec.msgpack.encode(task)
     except UnicodeEncodeError:
         return task
-
-
-def pack_parts(
-    case: bytes, prediction: bytes, *, url: DatabaseUrl, gold_url: DatabaseUrl | None, attempt: int
-) -> bytes:
-    """As `pack_task` of a CaseTask, whose case and answer are in that form already."""
-    parts = {"case": msgspec.Raw(case), "prediction": msgspec.Raw(prediction), "url": url, "attempt": attempt}
-    if gold_url is not None:
-        parts["gold_url"] = gold_url
-    return msgspec.msgpack.encode(parts)
 
 
 def unpack_task(packed: object, kind: type[_Value]) -> _Value:
