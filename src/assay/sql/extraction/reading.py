@@ -32,7 +32,7 @@ _REFUSES = re.compile(
     r"(?:\w+ )?(?:answered|determined|expressed)(?! (?:by|from|in|using|with|without) (?:a single|just|one|only)\b)"
     r"|\b(?:unanswerable|not answerable)\b"
     r"|\b(?:I|we) (?:must |have to )?decline\b|\bno (?:SQL )?(?:query|statement) (?:can|could) answer\b"
-    r"|\b(?:I|we) (?:do not|don't|don’t) know\b"
+    r"|\b(?:I|we) (?:do not|don't|don’t) know (?:the|an) answer\b"
     r"|\bje ne (?:peux|puis) pas\b|\bno (?:puedo|es posible)\b|\bnon posso\b|\bnão posso\b"
     r"|\b(?:is|it's) (?:not possible|impossible) to (?:\w+ ){0,2}?(?:answer|write|generate|provide|determine)"
     r"|^\W*(?:(?:sql|query|answer|final answer)\W+)?null\W*$",
