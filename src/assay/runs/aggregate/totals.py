@@ -194,28 +194,35 @@ def _disagreements(
     A case is listed under each metric that alone accepts some answer of it. A case on whose answers both metrics
     always agree counts as ``both`` where they accept any of them, else as ``neither``.
     """
+    names = [metric.name for metric in metrics if metric.binary]
+    binary = [column for metric, column in zip(metrics, columns, strict=True) if metric.binary]
+    # Many cases have the same values of all metrics, so that each such row is looked at once.
+    alike: dict[tuple[tuple[float | None, ...], ...], list[int]] = {}
+    for place, row in enumerate(zip(*binary, strict=True)):
+        alike.setdefault(row, []).append(place)
     found = []
-    binary = [(metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary]
-    for (first, left), (second, right) in combinations(binary, 2):
-        # Cases have few different values, so that each pair of values is looked at once.
-        pairs = list(zip(left, right, strict=True))
-        counts = Counter(pairs)
-        values = {pair: {both for both in zip(*pair, strict=True) if None not in both} for pair in counts}
-        only_first, only_second = ({pair for pair in counts if alone in values[pair]} for alone in (_FIRST, _SECOND))
+    for left, right in combinations(range(len(names)), 2):
+        both = neither = 0
+        only_first: list[int] = []
+        only_second: list[int] = []
+        for row, places in alike.items():
+            values = {pair for pair in zip(row[left], row[right], strict=True) if None not in pair}
+            if _FIRST in values:
+                only_first += places
+            if _SECOND in values:
+                only_second += places
+            if values.isdisjoint((_FIRST, _SECOND)):
+                both += len(places) * (_BOTH in values)
+                neither += len(places) * (values == {_NEITHER})
         if only_first or only_second:
-            agreeing = counts.keys() - only_first - only_second
             found.append(
                 Disagreement(
-                    first=first,
-                    second=second,
-                    both=sum(counts[pair] for pair in agreeing if _BOTH in values[pair]),
-                    neither=sum(counts[pair] for pair in agreeing if values[pair] == {_NEITHER}),
-                    only_first=tuple(
-                        [case.case_id for case, pair in zip(firsts, pairs, strict=True) if pair in only_first]
-                    ),
-                    only_second=tuple(
-                        [case.case_id for case, pair in zip(firsts, pairs, strict=True) if pair in only_second]
-                    ),
+                    first=names[left],
+                    second=names[right],
+                    both=both,
+                    neither=neither,
+                    only_first=tuple([firsts[place].case_id for place in sorted(only_first)]),
+                    only_second=tuple([firsts[place].case_id for place in sorted(only_second)]),
                 )
             )
     return tuple(found)
