@@ -59,6 +59,9 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "a final one that is not a draft": lambda query: (
         f"The first attempt:\n```sql\nSELECT z FROM y\n```\nNot a draft any more:\n```sql\n{query}\n```"
     ),
+    "a filter added": lambda query: (
+        f"```sql\nSELECT z FROM y\n```\nWe add a filter to get the final query:\n```sql\n{query}\n```"
+    ),
     "a sentence about the draft before it": lambda query: (
         f"Draft:\n```sql\nSELECT z FROM y\n```\nThat was a draft. Now it is right:\n```sql\n{query}\n```"
     ),
@@ -193,6 +196,7 @@ def test_no_query_is_made_of_a_part_of_another_statement_a_refusal_or_a_question
         "Neither of these is the final query:",
         "There is no final query yet:",
         "Almost final:",
+        "On the way to the final query:",
         "Unlike the final query below, this lacks a condition:",
         "To list players of the final:",
         "The final column is the name:",

@@ -19,7 +19,7 @@ _DRAFT = re.compile(
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
-    r"\b(?:not|never|no|neither|nor|nearly|almost|far\s+from|unlike|before|until|to|ne|nicht|keine?|\w+n['’]t)\s+"
+    r"\b(?:not|never|no|neither|nor|nearly|almost|far\s+from|unlike|before|until|way\s+to|ne|nicht|keine?|\w+n['’]t)\s+"
     rf"(?:[\w'’]+\s+){{0,4}}?(?:(?P<final>{_FINAL.pattern}|final\b)|{_DRAFT.pattern})",
     re.IGNORECASE,
 )
