@@ -24,8 +24,10 @@ TEXTS = {
     **{name: wrap(GOLD) for name, wrap in WRAPPINGS.items()},
     "several": AMBIGUOUS,
     "declined": f"I cannot answer that. The closest is:\n```sql\n{GOLD}\n```",
+    "code": f"```python\nimport sqlite3\nsqlite3.connect('t.sqlite').execute(\"{GOLD}\")\n```",
     "wrong": f"Here it is:\n```sql\n{OTHER}\n```",
 }
+NOT_RIGHT = {"several", "declined", "code", "wrong"}
 CASES = [Case(id=name, question=name, golds=(GOLD,)) for name in TEXTS]
 OFFICIAL = ("bird_ex", "bird_soft_f1", "spider_ex", "spider_em")
 
@@ -80,7 +82,7 @@ def _by_id(run: Run) -> dict[str, Evidence]:
 @pytest.mark.parametrize("source", ["file", "mapping", "callable", "system"])
 def test_every_source_is_read_alike(source: str, tmp_path: Path, database: str) -> None:
     found = _by_id(_run(source, tmp_path, database))
-    wrong = {"several", "declined", "wrong"}
+    wrong = NOT_RIGHT
     assert {name for name, item in found.items() if item.outcome == "incorrect"} == wrong
     assert {item.prediction.query for name, item in found.items() if name not in wrong} == {GOLD}
     assert "contains 2 different statements" in found["several"].verdict.reason
@@ -147,7 +149,7 @@ def test_the_summary_counts_them_in_one_note_and_explain_shows_the_text(tmp_path
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_single_pair_is_read_like_a_run(name: str, tmp_path: Path, database: str) -> None:
     evidence = gather_evidence(TEXTS[name], GOLD, database=database)
-    assert (evidence.outcome == "correct") is (name not in {"several", "declined", "wrong"})
+    assert (evidence.outcome == "correct") is (name not in NOT_RIGHT)
     assert ("extracted" in evidence.verdict.flags) is (name not in {"bare", "several", "declined"})
 
 
