@@ -150,7 +150,7 @@ def test_the_summary_counts_them_in_one_note_and_explain_shows_the_text(tmp_path
 def test_a_single_pair_is_read_like_a_run(name: str, tmp_path: Path, database: str) -> None:
     evidence = gather_evidence(TEXTS[name], GOLD, database=database)
     assert (evidence.outcome == "correct") is (name not in NOT_RIGHT)
-    assert ("extracted" in evidence.verdict.flags) is (name not in {"bare", "several", "declined"})
+    assert ("extracted" in evidence.verdict.flags) is (name not in {"bare", "code", "several", "declined"})
 
 
 def test_equal_queries_from_different_texts_keep_their_own_scores(database: str) -> None:
