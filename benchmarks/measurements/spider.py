@@ -21,6 +21,7 @@ from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Prove
 from assay.runs.execute import execute
 from assay.runs.job import Job
 from assay.runs.plan import Work, plan_work
+from assay.runs.work_lists import Works
 from assay.scoring.queries.scorer import QueryScorer
 from assay.sql import warm_up
 from benchmarks.frame import NotHere, Setup, assay, seconds
@@ -92,7 +93,7 @@ def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work], *, causes: boo
     )
     provenance = Provenance(assay_version="", python_version="", platform="")
     metrics = [registry.metric(name) for name in registry.default_metrics()]
-    job = Job(settings=settings, provenance=provenance, works=works, metrics=metrics)
+    job = Job(settings=settings, provenance=provenance, works=Works(works, {}), metrics=metrics)
     names = registry.default_metrics()
     with make_pool(ComparisonOptions(), Limits(), names, setup.workers, diagnose=causes) as pool:
         pool.wait_until_ready()
