@@ -6,12 +6,19 @@ import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay import check
+from assay.comparison import Answer, compare
+from assay.model import ComparisonOptions, Result
+from assay.scoring.queries import luck
+from assay.scoring.queries.any_row_choices import OtherRows
+from assay.scoring.queries.gold_answers import GoldAnswer
+from assay.scoring.queries.luck import Luck
 
 Rows = list[tuple[object, ...]]
 
@@ -231,3 +238,37 @@ def test_more_combinations_than_are_tried_are_said_to_be_unknown(
     assert many.outcome == verdict.outcome
     mixed = " UNION ALL ".join(f"SELECT {group}, 'n0-0'" for group in range(groups)) + " UNION ALL SELECT 0, 'n0-1'"
     assert check(mixed, gold, database=url).outcome == "incorrect"
+
+
+class _AnyDialect:
+    def dialect(self, url: object) -> str:
+        return "sqlite"
+
+
+@pytest.mark.parametrize("wrong", [None, "other", 1.0])
+def test_a_right_result_of_another_row_is_found_and_not_compared_with_each_right_answer(
+    wrong: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gold and prediction both read any of 2^8 combinations of rows, which would be 65,536 comparisons."""
+    choices = [[(number, name) for number, name in enumerate(names)] for names in product("ab", repeat=8)]
+    gold = [Result(columns=("n", "name"), rows=tuple(rows)) for rows in choices]
+    predicted = [Result(columns=("name", "n"), rows=tuple((name, n) for n, name in reversed(rows))) for rows in choices]
+    if wrong is not None:
+        predicted.append(Result(columns=("name", "n"), rows=(*predicted[0].rows[1:], (wrong, 0))))
+    known = GoldAnswer(answer=Answer.bag(gold[0]), others=tuple(map(Answer.bag, gold[1:])))
+    options = ComparisonOptions(near_misses=False, sample_rows=0)
+    monkeypatch.setattr(luck, "other_rows", lambda *_: [OtherRows(queries=(), results=tuple(predicted), complete=True)])
+    compared = []
+    real = GoldAnswer.compare
+
+    def counted(self: GoldAnswer, other: Result, *given: Any, **named: Any) -> Any:
+        compared.append(other)
+        return real(self, other, *given, **named)
+
+    monkeypatch.setattr(GoldAnswer, "compare", counted)
+    comparison = compare(predicted[0], known.answer, options)
+    assert comparison.equal
+    looking = Luck(_AnyDialect(), None)  # type: ignore[arg-type]
+    flags = looking.storage_order(known, comparison, "SELECT 1", predicted[0], options)
+    assert compared == predicted[256:]
+    assert bool(flags) == (wrong is not None)
