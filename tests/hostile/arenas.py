@@ -68,6 +68,9 @@ class Arena:
         self.healthy = self.state("nothing")
 
     def run(self, *queries: str) -> list[Execution]:
+        if self.pool.closed:  # the test before ended in the middle of a run: that failure is its own
+            self.pool = _pool(LIMITS)
+            self.peaks = Peaks(self.pool)
         return self._run(self.pool, *queries)
 
     def run_patiently(self, query: str) -> Execution:
@@ -85,7 +88,7 @@ class Arena:
             patch.setattr(tempfile, "tempdir", str(self.temporary))
             watched = self.peaks if pool is self.pool else nullcontext()
             stack.enter_context(watched)
-            for outcome in pool.run([tasks]):
+            for outcome in list(pool.run([tasks])):  # to the end: a pool that is left early is closed
                 assert isinstance(outcome, TaskDone), outcome
                 assert isinstance(outcome.outcome, Execution)
                 executions[outcome.task_id] = outcome.outcome
