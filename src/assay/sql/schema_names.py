@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 
+if TYPE_CHECKING:
+    from sqlglot.schema import MappingSchema
+
 TypeFamily: TypeAlias = Literal["integer", "real", "numeric", "text", "date", "other"]
 """The kind of values of a column; ``numeric`` may hold both whole numbers and others, as SQLite's NUMERIC does."""
+
+_SQL_TYPES: Mapping[TypeFamily, str] = {
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "numeric": "DECIMAL",
+    "text": "TEXT",
+    "date": "TIMESTAMP",
+    "other": "UNKNOWN",
+}
 
 _INTEGER = re.compile(r"\b(?:tiny|small|medium|big)?int(?:eger)?(?:2|4|8)?\b|\b(?:big|small)?serial\b|\bu?int\d+\b")
 _REAL = re.compile(r"real|floa|doub")
@@ -44,7 +56,7 @@ class NamedTable(Struct, frozen=True, kw_only=True):
 class SchemaNames:
     """A schema's tables and columns by name, whatever the case of letters. Without a schema it knows no name."""
 
-    __slots__ = ("columns", "dialect", "keys", "references", "tables")
+    __slots__ = ("_mapping", "columns", "dialect", "keys", "references", "tables")
 
     def __init__(self, schema: DatabaseSchema | None = None) -> None:
         self.dialect = "" if schema is None else schema.dialect
@@ -63,6 +75,22 @@ class SchemaNames:
         """By table: the only column of its primary key, in small letters."""
         self.references: frozenset[frozenset[str]] = frozenset(self._references())
         """Each two columns of which one refers to the other, such as ``song.singer_id`` and ``singer.id``."""
+        self._mapping: MappingSchema | None = None
+
+    @property
+    def mapping(self) -> MappingSchema:
+        """The same for sqlglot's optimizer, made once: columns by table with their types, all in small letters."""
+        if self._mapping is None:
+            from sqlglot.schema import MappingSchema
+
+            self._mapping = MappingSchema(
+                {
+                    table: {name: _SQL_TYPES[type_family(column.type)] for name, column in one.columns.items()}
+                    for table, one in self.tables.items()
+                },
+                normalize=False,
+            )
+        return self._mapping
 
     def _references(self) -> Iterator[frozenset[str]]:
         for name, one in self.tables.items():
