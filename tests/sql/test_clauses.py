@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
-from assay.sql.clauses import SchemaNames, differences, place_of, read_pair, read_parts, repaired_queries, unknown_names
+from assay.sql.clauses import SchemaNames, differences, place_of, read_pair, read_parts, repaired_queries
 from assay.sql.clauses.writing import plain_text
 
 
@@ -184,26 +184,6 @@ UNREADABLE = [
 def test_a_query_that_cannot_be_compared_is_none_and_raises_nothing(query: str, dialect: str) -> None:
     assert read_pair(BASE, query, dialect, NAMES) is None
     assert read_pair(query, BASE, dialect, NAMES) is None
-    unknown_names(query, dialect, SCHEMA)
-
-
-@pytest.mark.parametrize(
-    ("query", "tables", "columns"),
-    [
-        ("SELECT nme FROM singer", (), ("nme",)),
-        ("SELECT s.nme, s.age FROM singer AS s", (), ("nme",)),
-        ("SELECT name FROM singers", ("singers",), ()),
-        ("SELECT x.name FROM singer AS s", (), ("name",)),
-        ("WITH c AS (SELECT age AS a FROM singer) SELECT a FROM c", (), ()),
-        ("SELECT COUNT(*) AS n FROM singer ORDER BY n", (), ()),
-        ("SELECT d.n FROM (SELECT name AS n FROM singer) AS d", (), ()),
-        ('SELECT name FROM singer WHERE Country = "France"', (), ()),
-    ],
-)
-def test_names_that_the_database_lacks_are_found(query: str, tables: tuple[str, ...], columns: tuple[str, ...]) -> None:
-    found = unknown_names(query, "sqlite", SCHEMA)
-    assert found is not None
-    assert (found.tables, tuple(name for name, _ in found.columns)) == (tables, columns)
 
 
 def test_writing_a_tree_as_text_gives_what_sqlglot_gives_and_changes_nothing() -> None:

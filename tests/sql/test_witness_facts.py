@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.sql.ddl import read_ddl
+from assay.sql.query import Unreadable
 from assay.sql.witness_facts import PairFacts, read_pair
 
 SCHEMA = read_ddl(
@@ -18,7 +19,7 @@ SCHEMA = read_ddl(
 
 def _read(query: str, other: str = "SELECT 1") -> PairFacts:
     found = read_pair(query, other, SCHEMA, "sqlite")
-    assert found is not None
+    assert isinstance(found, PairFacts)
     return found
 
 
@@ -123,6 +124,6 @@ def test_choices_that_are_left_to_the_engine(query: str, doubts: set[str]) -> No
 def test_what_cannot_be_read() -> None:
     """Nothing is guessed and nothing raises; unknown tables are named."""
     for query in ("", "SELEC", "SELECT 1; SELECT 2", "DELETE FROM a", "SELECT " + "(" * 5000):
-        assert read_pair(query, "SELECT 1", SCHEMA, "sqlite") is None
+        assert isinstance(read_pair(query, "SELECT 1", SCHEMA, "sqlite"), Unreadable)
     assert _read("SELECT 1 FROM nowhere").unknown == ("nowhere",)
     assert _read("SELECT random() FROM a").first.by_luck

@@ -12,7 +12,7 @@ import assay
 from assay.engines.sqlite import SqliteEngine
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import DatabaseUrl, Limits
-from assay.sql.witness_facts import constants, read_pair
+from assay.sql.witness_facts import PairFacts, constants, read_pair
 
 DDL = "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b TEXT)"
 
@@ -315,6 +315,6 @@ def test_a_thousand_values_are_one_condition(monkeypatch: pytest.MonkeyPatch) ->
     facts = read_pair(
         f"SELECT a FROM t WHERE a IN ({values})", "SELECT a FROM t", schema_of("CREATE TABLE t (a INT)"), "sqlite"
     )
-    assert facts is not None
+    assert isinstance(facts, PairFacts)
     assert len(facts.constants["t", "a"]) == 1_000
     assert len(seen) == 1

@@ -9,7 +9,7 @@ from looking import look, schema_of
 
 from assay.model import Proof
 from assay.sql import read_shape
-from assay.sql.witness_facts import read_pair
+from assay.sql.witness_facts import PairFacts, read_pair
 from assay.witness.assumed import assume
 from assay.witness.proof import prove
 
@@ -61,7 +61,7 @@ def contradictions(
             continue
         found = look(one, other, ddl, trials=trials, engine=dialect)
         facts = read_pair(one, other, schema_of(ddl, dialect), dialect)
-        assert facts is not None
+        assert isinstance(facts, PairFacts)
         # Where nothing in a query can leave a choice open, no choice explains a difference.
         against = found.differs and not (proof.up_to_choice and facts.first.doubts | facts.second.doubts)
         if against and proof.up_to_rows is not None and found.witness is not None:

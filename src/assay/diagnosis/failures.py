@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from assay.diagnosis.wording import cut
 from assay.model import DatabaseSchema, Failure
 from assay.model.diagnosis import Cause, CauseKind
-from assay.sql.clauses import unknown_names
+from assay.sql.query import Unreadable, read_query
+from assay.sql.unknown_names import unknown_names
 
 _BY_KIND: Mapping[str, CauseKind] = {
     "unanswered": "unanswered",
@@ -48,9 +49,9 @@ def cause_of_failure(failure: Failure, query: str | None, dialect: str, schema: 
     if causes:
         return causes
     text = failure.message
-    read = unknown_names(query, dialect, schema)
-    if _SYNTAX.search(text) or read is None:
-        told = text if read is not None else f"{text}; the query cannot be parsed as {dialect or 'SQL'}"
+    is_readable = not isinstance(read_query(query, dialect), Unreadable)
+    if _SYNTAX.search(text) or not is_readable:
+        told = text if is_readable else f"{text}; the query cannot be parsed as {dialect or 'SQL'}"
         return [Cause(kind="syntax", message=cut(told))]
     return [Cause(kind="type_error" if _TYPE.search(text) else "failed", message=cut(text))]
 
@@ -59,7 +60,7 @@ def _unknown(query: str, dialect: str, schema: DatabaseSchema | None) -> list[Ca
     if schema is None:
         return []
     found = unknown_names(query, dialect, schema)
-    if found is None:
+    if isinstance(found, Unreadable):
         return []
     causes = []
     tables = [table.name for table in schema.tables]

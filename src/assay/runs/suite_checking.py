@@ -14,6 +14,7 @@ from assay.ports import TrialDatabase
 from assay.runs.trials import label_of, trial_maker, watched
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.scoring.queries.possible_answers import TrialAnswers, read_answers
+from assay.sql.query import Unreadable
 from assay.sql.witness_facts import read_pair
 from assay.witness.showing import sql_literal
 
@@ -146,6 +147,8 @@ def _rows(rows: Sequence[Row]) -> str:
 def shown_rows(layout: SuiteLayout, database: SuiteDatabase, queries: tuple[str, str] | None = None) -> tuple[str, ...]:
     """The rows of a database, a line for each table; of two queries, what these read."""
     facts = None if queries is None else read_pair(*queries, layout.schema, layout.schema.dialect)
+    if isinstance(facts, Unreadable):
+        facts = None
     names = {table.quoted_name: table.name.lower() for table in layout.schema.tables}
     lines = []
     for (table, columns), rows in zip(layout.tables, database.rows, strict=True):

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from assay.model import DatabaseSchema
-from assay.sql.facts.scopes import Scopes
-from assay.sql.schema_names import SchemaNames, type_family
-from assay.sql.shape import parse_query
+from assay.sql.query import Query, Unreadable, read_query
+from assay.sql.schema_names import names_of, type_family
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,15 +41,14 @@ def neighbours_of(query: str, schema: DatabaseSchema, dialect: str, *, most: int
     """Up to ``most`` neighbours, of each kind about as many; none where the query cannot be parsed."""
     from sqlglot.errors import SqlglotError
 
-    parsed = parse_query(query, dialect)
-    if parsed is None:
+    read = read_query(query, dialect, names_of(schema))
+    if isinstance(read, Unreadable):
         return ()
     try:
-        tree = parsed.tree
-        scopes = Scopes(tree, SchemaNames(schema), dialect)
+        tree = read.tree
         by_kind: dict[NeighbourKind, list[_Change]] = {}
         for place, node in enumerate(tree.walk()):
-            for kind, change in _changes(node, scopes):
+            for kind, change in _changes(node, read):
                 by_kind.setdefault(kind, []).append((place, change))
         found: dict[str, Neighbour] = {tree.sql(dialect=dialect): Neighbour(query=query, kind="constant")}
         rounds = zip_longest(*[[(kind, one) for one in changes] for kind, changes in by_kind.items()])
@@ -83,14 +81,14 @@ def _changed(tree: exp.Query, change: _Change, dialect: str) -> str | None:
     return copy.sql(dialect=dialect)
 
 
-def _changes(node: exp.Expr, scopes: Scopes) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
+def _changes(node: exp.Expr, query: Query) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
     from sqlglot import exp
 
     match node:
         case exp.Literal():
             yield from _of_literal(node)
         case exp.Column():
-            yield from _of_column(node, scopes)
+            yield from _of_column(node, query)
         case exp.AggFunc():
             yield from _of_aggregate(node)
         case exp.Join():
@@ -159,18 +157,14 @@ def _of_literal(node: exp.Literal) -> Iterator[tuple[NeighbourKind, Callable[[ex
     yield "constant", lambda one: exp.Literal.string(one.name + "x")
 
 
-def _of_column(
-    node: exp.Column, scopes: Scopes
-) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
+def _of_column(node: exp.Column, query: Query) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
     from sqlglot import exp
 
-    inner = isinstance(node.this, exp.Star) or scopes.behind(node) is not None  # a subquery may lack the other columns
-    ref = None if inner else scopes.column(node)
-    table = None if ref is None or ref.table is None or scopes.names is None else scopes.names.table(ref.table)
-    if ref is None or table is None:
-        return
-    own = next((one for one in table.columns if one.name.lower() == ref.column.lower()), None)
-    if own is None:
+    source = None if isinstance(node.this, exp.Star) else query.meaning(node).source
+    # A subquery may lack the other columns.
+    table = None if source is None or source.table is None or query.names is None else query.names.table(source.table)
+    own = None if table is None else next((one for one in table.columns if one.name.lower() == node.name.lower()), None)
+    if table is None or own is None:
         return
     alike = [
         one.name

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 50_000
 MOST_NODES = 20_000
-MOST_LEVELS = 400
+MOST_LEVELS = 1_500
 """Of the tree. `qualify` takes time quadratic in the depth that a chain of ANDs or ORs has."""
 _MOST_HOPS = 30
 """Subqueries and CTEs that a column is followed through."""
@@ -39,7 +39,7 @@ _Node = TypeVar("_Node", bound="exp.Expr")
 
 
 class Unreadable(Struct, frozen=True):
-    """Why a text cannot be read as a query, as a clause: ``it has 60,000 characters, and …``."""
+    """Why a text cannot be read as a query, in words that follow its name: ``has more than 50,000 characters``."""
 
     reason: str
 
@@ -400,23 +400,28 @@ def read_query(text: str, dialect: str, names: SchemaNames | None = None) -> Que
 
     Never raises.
     """
-    from sqlglot.errors import SqlglotError
-
     if len(text) > MOST_CHARACTERS:
-        return Unreadable(f"it has {len(text):,} characters, and only queries of up to {MOST_CHARACTERS:,} are read")
+        return Unreadable(f"has more than {MOST_CHARACTERS:,} characters")
     parsed = parse_query(text, dialect)
     if parsed is None:
         if is_nested_too_deeply(text, dialect):
-            return Unreadable("it is nested too deeply to be read")
-        return Unreadable(f"it cannot be parsed as one query of the dialect {dialect}")
-    if (reason := _too_large(parsed.tree)) is not None:
+            return Unreadable("is nested too deeply to be read")
+        return Unreadable(f"cannot be read as one query of the dialect {dialect}")
+    return read_tree(parsed.tree, text, dialect, names)
+
+
+def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | None = None) -> Query | Unreadable:
+    """Read a query that is part of a longer text, such as a view's. Never raises."""
+    from sqlglot.errors import SqlglotError
+
+    if (reason := _too_large(tree)) is not None:
         return Unreadable(reason)
     try:
-        return Query(text, dialect, names, parsed.tree)
+        return Query(text, dialect, names, tree)
     except RecursionError:
-        return Unreadable("it is nested too deeply to be read")
+        return Unreadable("is nested too deeply to be read")
     except (SqlglotError, ValueError) as problem:
-        return Unreadable(f"its names cannot be resolved: {problem}")
+        return Unreadable(f"has names that cannot be resolved: {problem}")
 
 
 def span_of(node: exp.Expr) -> Span | None:
@@ -434,9 +439,9 @@ def _too_large(tree: exp.Query) -> str | None:
         nodes += len(level)
         depth += 1
         if nodes > MOST_NODES:
-            return f"it has more than {MOST_NODES:,} parts"
+            return f"has more than {MOST_NODES:,} parts"
         if depth > MOST_LEVELS:
-            return f"it is nested more than {MOST_LEVELS} levels deep"
+            return f"is nested more than {MOST_LEVELS:,} levels deep"
         level = [child for node in level for child in node.iter_expressions()]
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
@@ -44,6 +45,12 @@ def type_family(declared: str) -> TypeFamily:
         (_DATE, "date"),
     )
     return next((family for pattern, family in found if pattern.search(lowered)), "other")
+
+
+@lru_cache(maxsize=32)
+def names_of(schema: DatabaseSchema) -> SchemaNames:
+    """The names of a schema, made once."""
+    return SchemaNames(schema)
 
 
 class NamedTable(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,8 @@ from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
 from assay.model.witness import Refutation, Witness
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql import same_text
-from assay.sql.witness_facts import PairFacts, obstacle, read_pair
+from assay.sql.query import Unreadable
+from assay.sql.witness_facts import PairFacts, read_pair
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.pair import Budget, PairSearch, ReadReal, unknown
@@ -142,14 +143,15 @@ def _readable(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
     if not schema.tables and "from" in f"{first}{second}".lower():
         return unknown("no_schema", "the schema has no table")
     facts = read_pair(first, second, schema, dialect)
-    if facts is None:
-        alone = {"first": first, "second": second}
-        which = [name for name, query in alone.items() if read_pair(query, query, schema, dialect) is None]
+    if isinstance(facts, Unreadable):
         told: dict[str, list[str]] = {}
-        for name in which:
-            told.setdefault(obstacle(alone[name], dialect), []).append(name)
-        found = " and ".join(f"the {' and the '.join(those)} query {why}" for why, those in told.items())
-        return unknown("unreadable", found or f"a query cannot be read as one query of the dialect {dialect}")
+        for name, text in (("first", first), ("second", second)):
+            alone = read_pair(text, text, schema, dialect)
+            if isinstance(alone, Unreadable):
+                told.setdefault(alone.reason, []).append(name)
+        return unknown(
+            "unreadable", " and ".join(f"the {' and the '.join(those)} query {why}" for why, those in told.items())
+        )
     if facts.unknown:
         return unknown("no_schema", f"the schema has no table {', '.join(facts.unknown)}")
     if facts.first.by_luck or facts.second.by_luck:

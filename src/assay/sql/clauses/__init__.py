@@ -5,7 +5,6 @@ from assay.sql.clauses.parts import QueryParts, SelectParts, Term, place_of
 from assay.sql.clauses.probes import count_of_joined_rows, quoted_for
 from assay.sql.clauses.reading import read_pair, read_parts
 from assay.sql.clauses.repairs import ClauseRepair, RepairedQuery, repaired_queries
-from assay.sql.clauses.unknown import UnknownNames, unknown_names
 from assay.sql.schema_names import SchemaNames
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "SchemaNames",
     "SelectParts",
     "Term",
-    "UnknownNames",
     "count_of_joined_rows",
     "differences",
     "function_kind",
@@ -26,5 +24,4 @@ __all__ = [
     "read_pair",
     "read_parts",
     "repaired_queries",
-    "unknown_names",
 ]

@@ -9,9 +9,9 @@ from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
 from assay.sql.column_clauses import table_clauses
-from assay.sql.facts import SchemaNames
-from assay.sql.facts.scopes import Scope, Scopes
-from assay.sql.shape import is_nested_too_deeply, is_nondeterministic, parse_query, read_shape
+from assay.sql.query import Query, Select, Unreadable, read_query, read_tree
+from assay.sql.schema_names import SchemaNames, names_of
+from assay.sql.shape import is_nondeterministic, read_shape
 from assay.sql.witness_facts.constants import bent_columns, constants_of, counted_numbers
 from assay.sql.witness_facts.doubts import doubts_of, takes_any
 from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts, QueryReading
@@ -19,38 +19,29 @@ from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts, QueryR
 if TYPE_CHECKING:
     from sqlglot import exp
 
-MOST_CHARACTERS = 50_000
-MOST_LEVELS = 1_500
-"""Of nesting: in a deeper tree, looking up from each leaf would take minutes. SQLite and DuckDB themselves refuse an
-expression of more than 1,000."""
-_SURELY_READ = 100
-"""Levels that nothing here is too deep for."""
 
-
-def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | None:
-    """The facts of two queries on one schema; None where one cannot be parsed or is not one query. Never raises."""
+def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | Unreadable:
+    """The facts of two queries on one schema; Unreadable if one of them is. Never raises."""
     from sqlglot.errors import SqlglotError
 
-    if max(len(first), len(second)) > MOST_CHARACTERS:
-        return None
-    found = _Found(names=SchemaNames(schema), dialect=dialect)
+    found = _Found(names=names_of(schema), dialect=dialect)
     views = {table.name.lower() for table in schema.tables if table.kind == "view"}
     readings = []
-    for query in (first, second):
-        parsed = parse_query(query, dialect)
-        if parsed is None or _is_deep(parsed.tree, MOST_LEVELS):
-            return None
+    for text in (first, second):
+        query = read_query(text, dialect, found.names)
+        if isinstance(query, Unreadable):
+            return query
         try:
-            found.read(parsed.tree)
+            found.read(query)
             readings.append(
                 QueryReading(
-                    doubts=doubts_of(parsed.tree, views),
-                    by_luck=is_nondeterministic(query, dialect) or takes_any(parsed.tree),
-                    ordered=read_shape(query, dialect).ordered,
+                    doubts=doubts_of(query.tree, views),
+                    by_luck=is_nondeterministic(text, dialect) or takes_any(query.tree),
+                    ordered=read_shape(text, dialect).ordered,
                 )
             )
         except (RecursionError, SqlglotError, ValueError):
-            return None
+            return Unreadable("is nested too deeply to be read")
     read = frozenset(found.tables)
     found.read_formulas(schema)
     found.read_checks(schema)
@@ -69,27 +60,6 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
     )
 
 
-def obstacle(query: str, dialect: str) -> str:
-    """Why `read_pair` cannot read a query, in words that follow its name."""
-    if len(query) > MOST_CHARACTERS:
-        return f"has more than {MOST_CHARACTERS:,} characters"
-    parsed = parse_query(query, dialect)
-    if parsed is not None and _is_deep(parsed.tree, MOST_LEVELS):
-        return f"is nested more than {MOST_LEVELS:,} levels deep"
-    if is_nested_too_deeply(query, dialect) or (parsed is not None and _is_deep(parsed.tree, _SURELY_READ)):
-        return "is nested too deeply to be read"
-    return f"cannot be read as one query of the dialect {dialect}"
-
-
-def _is_deep(tree: exp.Query, levels: int) -> bool:
-    level: list[exp.Expr] = [tree]
-    for _ in range(levels):
-        level = [child for node in level for child in node.iter_expressions()]
-        if not level:
-            return False
-    return True
-
-
 class _Found(Struct):
     """What was read so far, of both queries and of the views they use."""
 
@@ -103,16 +73,16 @@ class _Found(Struct):
     unknown: set[str] = field(default_factory=set)
     _above: dict[ColumnKey, ColumnKey] = field(default_factory=dict)
     """Union-find: each column's representative, or one nearer to it."""
-    _views: dict[str, Scopes | None] = field(default_factory=dict)
+    _views: dict[str, Query | None] = field(default_factory=dict)
 
-    def read(self, tree: exp.Query) -> Scopes:
+    def read(self, query: Query) -> None:
         """One query, or a view's."""
-        scopes = Scopes(tree, self.names, self.dialect)
-        reader = _Reader(self, scopes)
+        tree = query.tree
+        reader = _Reader(self, query)
         reader.read_tables()
         reader.read_columns()
         reader.read_equated()
-        for constant, nodes in constants_of(tree, is_text=lambda node: scopes.column(node) is None):
+        for constant, nodes in constants_of(tree, is_text=lambda node: query.meaning(node).is_text):
             keys = [key for node in nodes for key in reader.keys_of(node)]
             for key in keys:
                 self.constants.setdefault(key, []).append(constant)
@@ -122,7 +92,6 @@ class _Found(Struct):
             for key in (key for node in nodes for key in reader.keys_of(node)):
                 self.constants.setdefault(key, []).append(constant)
         self.counts += counted_numbers(tree)
-        return scopes
 
     def root(self, key: ColumnKey) -> ColumnKey:
         while (above := self._above.get(key, key)) != key:
@@ -154,10 +123,10 @@ class _Found(Struct):
         """The constants of CHECK constraints: values near them meet these."""
         for table in schema.tables:
             for check in table.checks if table.name.lower() in self.tables else ():
-                parsed = parse_query(f"SELECT 1 FROM {table.quoted_name} WHERE {check}", self.dialect)
-                if parsed is not None:
+                query = read_query(f"SELECT 1 FROM {table.quoted_name} WHERE {check}", self.dialect, self.names)
+                if isinstance(query, Query):
                     columns, counts = set(self.columns), list(self.counts)
-                    self.read(parsed.tree)
+                    self.read(query)
                     self.columns, self.counts = columns, counts
 
     def read_formulas(self, schema: DatabaseSchema) -> None:
@@ -176,11 +145,11 @@ class _Found(Struct):
                     self._read_formula(table, column, computed.pop(column))
 
     def _read_formula(self, table: TableSchema, column: str, formula: str) -> None:
-        parsed = parse_query(f"SELECT {formula} FROM {table.quoted_name}", self.dialect)
-        if parsed is None:
+        query = read_query(f"SELECT {formula} FROM {table.quoted_name}", self.dialect, self.names)
+        if isinstance(query, Unreadable):
             return
         before, self.columns = self.columns, set()
-        self.read(parsed.tree)
+        self.read(query)
         for key in sorted(self.columns):  # what the computed column is compared with says where its parts turn
             self.constants.setdefault(key, []).extend(self.constants.get((table.name.lower(), column), ()))
         self.columns |= before
@@ -196,14 +165,16 @@ class _Found(Struct):
         name = table.name.lower()
         if name not in self._views:
             self._views[name] = None  # a view that names itself ends here
-            tree = _query_of_view(table, self.dialect)
-            self._views[name] = None if tree is None else self.read(tree)
-        scopes = self._views[name]
-        if scopes is None:
+            query = _query_of_view(table, self.dialect, self.names)
+            if query is not None:
+                self.read(query)
+            self._views[name] = query
+        query = self._views[name]
+        if query is None:
             return []
-        reader = _Reader(self, scopes)
+        reader = _Reader(self, query)
         names = [one.name.lower() for one in table.columns]
-        outputs = scopes.tree.selects
+        outputs = query.tree.selects
         if column in names and len(names) == len(outputs):
             return list(reader.carried(outputs[names.index(column)]))
         return []
@@ -212,13 +183,13 @@ class _Found(Struct):
 class _Reader:
     """Reads one tree."""
 
-    def __init__(self, found: _Found, scopes: Scopes) -> None:
+    def __init__(self, found: _Found, query: Query) -> None:
         self._found = found
-        self._scopes = scopes
+        self._query = query
 
     def read_tables(self) -> None:
-        for scope in self._scopes.all:
-            for source in scope.sources.values():
+        for select in self._query.selects:
+            for source in select.sources.values():
                 if source.table is None:
                     continue
                 stored = self._found.names.table(source.table)
@@ -232,20 +203,18 @@ class _Reader:
     def read_columns(self) -> None:
         from sqlglot import exp
 
-        for scope in self._scopes.all:
-            select = scope.select
-            for output in select.expressions:
+        for select in self._query.selects:
+            for output in select.node.expressions:
                 bare = output.unalias()
-                if isinstance(bare, exp.Star) and not isinstance(select.parent, exp.Exists):
-                    self._all_of(scope, None)
+                if isinstance(bare, exp.Star) and not isinstance(select.node.parent, exp.Exists):
+                    self._all_of(select, None)
                 elif isinstance(bare, exp.Column) and isinstance(bare.this, exp.Star):
-                    self._all_of(scope, bare.table.lower())
-        for node in self._scopes.tree.find_all(exp.Column):
-            if not isinstance(node.this, exp.Star):
-                self._found.columns.update(self.keys_of(node))
+                    self._all_of(select, bare.table.lower())
+        for node in self._query.columns:
+            self._found.columns.update(self.keys_of(node))
 
-    def _all_of(self, scope: Scope, alias: str | None) -> None:
-        for name, source in scope.sources.items():
+    def _all_of(self, select: Select, alias: str | None) -> None:
+        for name, source in select.sources.items():
             if source.table is not None and alias in (None, name):
                 stored = self._found.names.table(source.table)
                 for column in stored.columns if stored is not None else ():
@@ -263,14 +232,13 @@ class _Reader:
 
     def keys_of(self, node: exp.Column) -> list[ColumnKey]:
         """The stored columns that a column's name stands for; none where it is a text, or computed."""
-        ref = self._scopes.column(node)
-        if ref is None:
+        if self._query.meaning(node).is_text:
             return []
-        if ref.table is not None:
-            return self._key(ref.table, ref.column)
+        stored = self._query.stored(node)
+        if stored is not None:
+            return self._key(stored.table, stored.column)
         # Not traced: any column of that name that is read, or a structure of DuckDB's that has a part of that name.
-        parts = [part.name for part in node.parts]
-        wanted = {ref.column.lower(), *(part.lower() for part in parts[:-1])}
+        wanted = {part.name.lower() for part in node.parts}
         return [
             (name, column)
             for name in sorted(self._found.tables)
@@ -301,7 +269,7 @@ class _Reader:
     def read_equated(self) -> None:
         from sqlglot import exp
 
-        tree = self._scopes.tree
+        tree = self._query.tree
         for node in tree.find_all(exp.Binary, exp.In, exp.Between, exp.SetOperation, exp.Join):
             match node:
                 case exp.SetOperation():
@@ -342,13 +310,13 @@ class _Reader:
                 self._equate(left, right)
 
     def _equate_join(self, node: exp.Join) -> None:
-        scope = self._scopes.of(node)
-        if scope is None:
+        select = self._query.select_of(node)
+        if select is None:
             return
         names = {one.name.lower() for one in node.args.get("using") or ()}
         natural = str(node.args.get("method") or "").upper() == "NATURAL"
         by_name: dict[str, list[ColumnKey]] = {}
-        for source in scope.sources.values():
+        for source in select.sources.values():
             stored = None if source.table is None else self._found.names.table(source.table)
             for column in stored.columns if stored is not None else ():
                 if stored is not None and (natural or column.name.lower() in names):
@@ -359,7 +327,7 @@ class _Reader:
                 self._found.equate(keys)
 
 
-def _query_of_view(table: TableSchema, dialect: str) -> exp.Query | None:
+def _query_of_view(table: TableSchema, dialect: str, names: SchemaNames) -> Query | None:
     from sqlglot import exp, parse_one
     from sqlglot.errors import SqlglotError
 
@@ -367,5 +335,6 @@ def _query_of_view(table: TableSchema, dialect: str) -> exp.Query | None:
         tree = parse_one(table.ddl, read=dialect)
     except (SqlglotError, RecursionError, ValueError):
         return None
-    query = tree.args.get("expression") if isinstance(tree, exp.Create) else None
-    return query if isinstance(query, exp.Query) else None
+    selected = tree.args.get("expression") if isinstance(tree, exp.Create) else None
+    query = read_tree(selected, table.ddl, dialect, names) if isinstance(selected, exp.Query) else None
+    return query if isinstance(query, Query) else None

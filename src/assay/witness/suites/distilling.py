@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Proof, Row
 from assay.model.suite import SuiteAssumption
 from assay.ports import ReadsAnswers, TrialDatabase
-from assay.sql.witness_facts import ColumnKey, PairFacts, obstacle, read_pair
+from assay.sql.query import Unreadable
+from assay.sql.witness_facts import ColumnKey, PairFacts, read_pair
 from assay.sql.witness_facts.united import united, widened
 from assay.witness.assumed import Assumed, assume
 from assay.witness.clock import Clock
@@ -110,8 +111,8 @@ class Distiller:
     def distil(self, *, most: int, trials: int, keeps: SuiteAssumption) -> Distilled:
         """At most so many databases, from among ``trials`` of them and a few more for each answer."""
         own = read_pair(self._gold, self._gold, self._schema, self._dialect)
-        if own is None:
-            return Distilled(why=f"the gold query {obstacle(self._gold, self._dialect)}")
+        if isinstance(own, Unreadable):
+            return Distilled(why=f"the gold query {own.reason}")
         if own.unknown:
             return Distilled(why=f"the schema has no table {', '.join(own.unknown)}")
         if own.first.by_luck:
@@ -143,7 +144,7 @@ class Distiller:
     def _read_targets(self) -> None:
         for number, target in enumerate(self._targets):
             facts = read_pair(self._gold, target.query, self._schema, self._dialect)
-            if facts is None or facts.unknown or facts.second.by_luck:
+            if isinstance(facts, Unreadable) or facts.unknown or facts.second.by_luck:
                 continue
             if all(map(self._fillable, facts.tables)):
                 self._facts[number] = facts
