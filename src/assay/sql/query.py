@@ -1,8 +1,9 @@
 """A query read once: what each SELECT reads from, the stored column that each name means, and where it stands.
 
-sqlglot's `qualify` says which source a name belongs to. It works on a copy, `Query.bound`, in which stars are expanded,
-USING is spelled out and each column has its source. The tree as parsed, `Query.tree`, stays what spelling, places and
-edits are about. Nodes of both trees can be asked about.
+Names are looked up on the tree as parsed, which spelling, places and edits are about. `Query.bound` is a copy that
+sqlglot's `qualify` has rewritten: stars expanded, USING spelled out, each column with its source. It is made when it is
+first asked for, and its nodes can be asked about, too. `qualify` does not answer for all names, since it takes as long
+as everything else here together, and refuses queries whose columns do not exist.
 """
 
 from __future__ import annotations
@@ -15,12 +16,11 @@ from msgspec import Struct
 
 from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
 from assay.sql.shape import is_nested_too_deeply, outermost, parse_query
-from assay.sql.sources import entries_of, named_outputs
+from assay.sql.sources import Ctes, entries_of, named_outputs
 from assay.sql.trees import copied, nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
-    from sqlglot.optimizer.scope import Scope
 
 MOST_CHARACTERS = 50_000
 MOST_NODES = 20_000
@@ -115,7 +115,7 @@ class Select:
         """What FROM and the JOINs read, by alias, in the order of the text. Of two with one alias, the first."""
         found: dict[str, Source] = {}
         for entry, _ in entries_of(self.node):
-            source = self.query.source_at(entry, self.node, default=f"?{len(found)}")
+            source = self.query.source_at(entry, default=f"?{len(found)}")
             found.setdefault(source.alias, source)
         return found
 
@@ -141,19 +141,16 @@ class Query:
         self.names = names
         self.tree = tree
         self._nodes = nodes_of(tree)
-        self.bound, self._twins, self._scopes = _bind(tree, self._nodes, names, dialect)
+        self._ctes = Ctes()
         self._selects: dict[int, Select] = {}
         self._meanings: dict[int, Meaning] = {}
         selects: list[Select] = []
         for node in tree.find_all(exp.Select):
             parent = self._select_above(node)
-            selects.append(Select(self, len(selects), node, parent, self._outer_of(node)))
-            self._selects[id(node)] = self._selects[id(self._twins[id(node)])] = selects[-1]
+            self._selects[id(node)] = Select(self, len(selects), node, parent, self._outer_of(node))
+            selects.append(self._selects[id(node)])
         self.selects = tuple(selects)
         """The outermost first."""
-        for column in self.columns:
-            if self.meaning(column).is_text:
-                _becomes_text(self._twins[id(column)], column.name)
 
     @cached_property
     def top(self) -> Select | None:
@@ -169,9 +166,24 @@ class Query:
         """Every node of these kinds in the tree as parsed."""
         return (node for node in self._nodes if isinstance(node, kinds))
 
+    @property
+    def bound(self) -> exp.Expr:
+        """A copy of the tree with stars expanded, USING spelled out, and each column with its source.
+
+        The tree as parsed where `qualify` refuses the query, as it does for some columns that do not exist.
+        """
+        return self._bound[0]
+
     def twin(self, node: exp.Expr) -> exp.Expr:
         """The node of the bound tree that was this one; the node itself if it belongs to that tree."""
-        return self._twins.get(id(node), node)
+        return self._bound[1].get(id(node), node)
+
+    @cached_property
+    def _bound(self) -> tuple[exp.Expr, dict[int, exp.Expr]]:
+        texts = [column for column in self.columns if self.meaning(column).is_text]
+        bound, twins = _bind(self.tree, self._nodes, self.names, self.dialect, texts)
+        self._selects |= {id(twins[key]): select for key, select in self._selects.items()}
+        return bound, twins
 
     def select_of(self, node: exp.Expr) -> Select | None:
         """The SELECT around a node, or that the node is."""
@@ -201,29 +213,39 @@ class Query:
             node = above
         return None
 
-    def source_at(self, entry: exp.Expr, select: exp.Select, *, default: str) -> Source:
-        """What an entry of a SELECT's FROM reads."""
+    def source_at(self, entry: exp.Expr, *, default: str) -> Source:
+        """What an entry of FROM reads; ``default`` is its alias if it has none."""
         from sqlglot import exp
-        from sqlglot.optimizer.scope import Scope
 
-        name = self.twin(entry).alias_or_name or entry.alias_or_name or default
-        scope = self._scopes.get(id(self.twin(select)))
-        found = None if scope is None else scope.sources.get(name)
-        if isinstance(found, Scope):
-            inner = found.expression
-            while isinstance(inner, exp.Subquery):
-                inner = inner.this
-            alias = entry.args.get("alias")
-            names = tuple(one.name for one in (alias.args.get("columns") or ())) if alias is not None else ()
-            if not names and isinstance(inner.parent, exp.CTE):
-                names = tuple(inner.parent.alias_column_names)
-            known = isinstance(inner, exp.Query) and not any(one.is_star for one in inner.selects)
-            return Source(alias=name.lower(), table=None, node=entry, inner=inner, names=names, is_known=known)
+        alias = (entry.alias_or_name or default).lower()
+        inner = entry.this if isinstance(entry, exp.Subquery) else None
+        names = entry.alias_column_names if isinstance(entry, exp.Subquery | exp.Table) else []
         if isinstance(entry, exp.Table) and isinstance(entry.this, exp.Identifier):
-            stored = None if self.names is None else self.names.table(entry.name)
-            table = entry.name if stored is None else stored.name
-            return Source(alias=name.lower(), table=table, node=entry, is_known=stored is not None)
-        return Source(alias=name.lower(), table=None, node=entry, is_known=False)
+            cte = None if entry.args.get("db") else self._ctes.find(entry.name, entry)
+            if cte is None:
+                stored = None if self.names is None else self.names.table(entry.name)
+                table = entry.name if stored is None else stored.name
+                return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
+            inner, names = cte.this, names or cte.alias_column_names
+        while isinstance(inner, exp.Subquery):
+            inner = inner.this
+        if not isinstance(inner, exp.Query):
+            return Source(alias=alias, table=None, node=entry, is_known=False)
+        is_known = not any(output.is_star for output in inner.selects) or self._expands(inner)
+        return Source(alias=alias, table=None, node=entry, inner=inner, names=tuple(names), is_known=is_known)
+
+    def _expands(self, inner: exp.Query) -> bool:
+        """Whether the columns behind the stars of a query are known."""
+        select = self._first_select(inner)
+        return select is not None and select.is_known
+
+    def _first_select(self, query: exp.Expr) -> Select | None:
+        """The SELECT that names the outputs of a query."""
+        from sqlglot import exp
+
+        while isinstance(query, exp.SetOperation | exp.Subquery):
+            query = query.this
+        return self._selects.get(id(query))
 
     def meaning(self, column: exp.Column) -> Meaning:
         """What a column's name means."""
@@ -235,8 +257,7 @@ class Query:
     def _find(self, column: exp.Column) -> Meaning:
         from sqlglot import exp
 
-        twin = self.twin(column)
-        name, qualifier = column.name.lower(), (twin.text("table") or column.table).lower()
+        name, qualifier = column.name.lower(), column.table.lower()
         operation = _operation_ordered_by(column)
         if operation is not None:
             return self._output_of(operation, name)
@@ -276,11 +297,7 @@ class Query:
 
     def _output_of(self, operation: exp.Expr, name: str) -> Meaning:
         """The output of a set operation's first SELECT that has this name."""
-        from sqlglot import exp
-
-        while isinstance(operation, exp.SetOperation | exp.Subquery):
-            operation = operation.this
-        select = self._selects.get(id(operation))
+        select = self._first_select(operation)
         if select is None:
             return UNKNOWN
         output = select.output_called(name)
@@ -296,21 +313,33 @@ class Query:
             return self.names.column(source.table, name) is not None or (
                 self.dialect == "sqlite" and name in _ROW_NUMBERS and source.is_known
             )
-        if source.inner is None or not hasattr(source.inner, "selects"):
-            return False
-        return any(named == name for named, _ in named_outputs(source.inner, list(source.names)))
+        return self._within(source, name) is not UNKNOWN
+
+    def _within(self, source: Source, name: str) -> Meaning:
+        """What a name, in small letters, means among the outputs of the query behind a source."""
+        from sqlglot import exp
+
+        select = None if source.inner is None else self._first_select(source.inner)
+        if source.inner is None or select is None:
+            return UNKNOWN
+        for named, output in named_outputs(source.inner, list(source.names)):
+            if named == name and not output.is_star:
+                return Meaning(select=select, output=output.unalias())
+        for star in (one for one in source.inner.selects if one.is_star):
+            of = star.table.lower() if isinstance(star, exp.Column) else None
+            for alias, behind in select.sources.items():
+                if of in (None, alias) and behind.inner is not source.inner and self._has(behind, name):
+                    return Meaning(select=select, source=behind)
+        return UNKNOWN
 
     def behind(self, column: exp.Column) -> exp.Expr | None:
         """The expression that a subquery, a CTE or an alias calls by this name; None for any other column."""
-        meaning = self.meaning(column)
-        if meaning.output is not None:
-            return meaning.output  # type: ignore[no-any-return]
-        inner = None if meaning.source is None else meaning.source.inner
-        if meaning.source is None or inner is None or not hasattr(inner, "selects"):
-            return None
-        wanted = column.name.lower()
-        named = named_outputs(inner, list(meaning.source.names))
-        return next((output.unalias() for name, output in named if name == wanted), None)
+        name, meaning = column.name.lower(), self.meaning(column)
+        for _ in range(_MOST_HOPS):
+            if meaning.source is None or meaning.source.inner is None:
+                break
+            meaning = self._within(meaning.source, name)
+        return meaning.output  # type: ignore[no-any-return]
 
     def stored(self, column: exp.Column) -> StoredColumn | None:
         """The stored column that a column passes on, through subqueries, CTEs and aliases; None: it is computed, or
@@ -318,18 +347,19 @@ class Query:
         """
         from sqlglot import exp
 
-        node: exp.Expr | None = column
+        name, meaning = column.name, self.meaning(column)
         for _ in range(_MOST_HOPS):
-            if not isinstance(node, exp.Column):
-                return None
-            source = self.meaning(node).source
-            if source is not None and source.table is not None:
-                return self._column_of(source.table, node.name)
-            if source is not None and isinstance(source.inner, exp.SetOperation):
-                return None
-            node = self.behind(node)
+            source, node = meaning.source, meaning.output
             while isinstance(node, exp.Paren | exp.Alias):
                 node = node.this
+            if isinstance(node, exp.Column):
+                name, meaning = node.name, self.meaning(node)
+            elif source is not None and source.table is not None:
+                return self._column_of(source.table, name)
+            elif source is not None and isinstance(source.inner, exp.Select):
+                meaning = self._within(source, name.lower())
+            else:
+                return None
         return None
 
     def _column_of(self, table: str, name: str) -> StoredColumn | None:
@@ -446,40 +476,38 @@ def _too_large(tree: exp.Query) -> str | None:
     return None
 
 
-_Bound = tuple["exp.Expr", dict[int, "exp.Expr"], dict[int, "Scope"]]
+def _bind(
+    tree: exp.Query, nodes: list[exp.Expr], names: SchemaNames | None, dialect: str, texts: list[exp.Column]
+) -> tuple[exp.Expr, dict[int, exp.Expr]]:
+    """A copy of the tree that `qualify` has rewritten, and its node for each of ``nodes`` by id.
 
-
-def _bind(tree: exp.Query, nodes: list[exp.Expr], names: SchemaNames | None, dialect: str) -> _Bound:
-    """A copy of the tree with names resolved, its node for each of ``nodes`` by id, and its scopes by id.
-
-    Where `qualify` refuses the query, as it does for columns that do not exist, the copy has scopes alone.
+    ``texts``: names in double quotes that are texts, which `qualify` does not know of.
     """
     from sqlglot import Dialect
-    from sqlglot.errors import OptimizeError
+    from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.qualify import qualify
-    from sqlglot.optimizer.scope import traverse_scope
 
-    settings = f"{dialect}, normalization_strategy=case_insensitive"  # names are looked up whatever their case
-    speaks = Dialect.get_or_raise(settings)
-    for aliases in (True, False, None):
+    # Names are looked up whatever their case.
+    speaks = Dialect.get_or_raise(f"{dialect}, normalization_strategy=case_insensitive")
+    for expands_aliases in (True, False):
         bound: exp.Expr = copied(tree)
         twins = {id(node): twin for node, twin in zip(nodes, nodes_of(bound), strict=True)}
+        for text in texts:
+            _becomes_text(twins[id(text)], text.name)
         try:
-            if aliases is not None:
-                bound = qualify(
-                    bound,
-                    dialect=speaks,
-                    schema=None if names is None else names.mapping,
-                    expand_alias_refs=aliases,
-                    allow_partial_qualification=True,
-                    validate_qualify_columns=False,
-                    quote_identifiers=False,
-                )
-            return bound, twins, {id(scope.expression): scope for scope in traverse_scope(bound)}
-        except OptimizeError:
-            if aliases is None:
-                raise
-    raise AssertionError  # the last turn returns or raises
+            bound = qualify(
+                bound,
+                dialect=speaks,
+                schema=None if names is None else names.mapping,
+                expand_alias_refs=expands_aliases,
+                allow_partial_qualification=True,
+                validate_qualify_columns=False,
+                quote_identifiers=False,
+            )
+        except (SqlglotError, RecursionError, ValueError):
+            continue
+        return bound, twins
+    return tree, {}
 
 
 def _column_type() -> type[exp.Column]:
