@@ -24,6 +24,10 @@ QUERIES = [
     "SELECT avg(b) FROM t WHERE c LIKE '%y%' OR b BETWEEN 1 AND 5",
     "SELECT c FROM t UNION SELECT d FROM u WHERE a NOT IN (SELECT max(a) FROM t)",
     "WITH w AS (SELECT DISTINCT a FROM t) SELECT count(DISTINCT a), sum(a) FROM w",
+    "WITH w AS (SELECT t.a, c FROM t) SELECT w.a FROM w WHERE w.c LIKE 'x%'",
+    "SELECT v.a, max(v.b) FROM (SELECT a, b FROM t WHERE b > 1) v GROUP BY v.a",
+    "SELECT a FROM (SELECT a, c FROM t UNION SELECT a, d FROM u) ORDER BY c",
+    "SELECT a FROM t UNION SELECT a FROM u ORDER BY a",
 ]
 
 

@@ -172,8 +172,16 @@ def _of_column(node: exp.Column, query: Query) -> Iterator[tuple[NeighbourKind, 
         if one is not own and type_family(one.type or "") == type_family(own.type or "")
     ]
     others = alike or [one.name for one in table.columns if one is not own]
+    # An output of an inner query keeps its name, by which the query around it knows it.
+    is_named = isinstance(node.parent, exp.Select) and node.arg_key == "expressions" and node.parent.parent is not None
     for name in others[:3]:
-        yield "column", _sets("this", exp.to_identifier(name, quoted=not name.isidentifier()))
+        identifier = exp.to_identifier(name, quoted=not name.isidentifier())
+        if is_named:
+            other = node.copy()
+            other.set("this", identifier)
+            yield "column", _becomes(exp.alias_(other, node.this.copy()))
+        else:
+            yield "column", _sets("this", identifier)
 
 
 def _of_aggregate(node: exp.AggFunc) -> Iterator[tuple[NeighbourKind, Callable[[exp.Expr], exp.Expr | None]]]:
