@@ -29,10 +29,12 @@ def check(gold: Gold) -> Iterator[Found]:
     empty = [place for place in range(width) if all(row[place] is None for row in rows)]
     for place in empty:
         output = top.outputs[place] if top is not None and len(top.outputs) == width else None
-        name = output.term.text if output is not None else names[place] if place < len(names) else f"column {place + 1}"
+        name = names[place] if place < len(names) else f"column {place + 1}"
+        if top is not None and output is not None:
+            name = top.query.shown(output)
         count = f"all {len(rows):,} rows" if len(rows) > 1 else "the only row"
         yield Found(
             evidence=f"{name} is NULL in {count}.",
-            place=None if output is None else output.term.place,
+            place=None if top is None or output is None else top.query.span(output),
             severity="note" if len(rows) == 1 and len(empty) < width else None,
         )

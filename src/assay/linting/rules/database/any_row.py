@@ -27,7 +27,7 @@ def check(gold: Gold) -> Iterator[Found]:
     if rows is None or gold.database is None:
         return
     told = any(found.severity is None for found in bare_column.check(gold))
-    for place in any_rows(gold.query, gold.dialect):
+    for place in any_rows(gold.text, gold.dialect):
         if place.kind == "bare column" and told:
             continue
         other = _other_result(gold, place, rows)

@@ -18,11 +18,14 @@ RULE = LintRule(
 
 
 def check(gold: Gold) -> Iterator[Found]:
-    for one in gold.facts.conditions if gold.facts is not None else ():
+    from sqlglot import exp
+
+    query = gold.query
+    for one in () if query is None else query.predicates:
         if one.operator in ("is", "like"):
             continue
-        if any(term.kind == "null" for term in (one.left, *one.right)):
+        if any(isinstance(side, exp.Null) for side in (one.left, *one.right)):
             yield Found(
-                evidence=f"{gold.shown(one.place) or one.left.text} compares with NULL, which is never true.",
-                place=one.place,
+                evidence=f"{one.select.query.shown(one.node)} compares with NULL, which is never true.",
+                place=one.select.query.span(one.node),
             )

@@ -19,15 +19,16 @@ RULE = LintRule(
 
 
 def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
+    query = gold.query
+    if query is None:
         return
-    said = "".join(words(gold.query))
+    said = "".join(words(gold.text))
     for value in quoted_values(gold.question):
         own = words(value)
         # As the question has it, or all but a word's ending: "Cats" for 'cat'.
         if not own or "".join(own) in said or all(one[: max(3, len(one) - 2)] in said for one in own):
             continue
-        if any(_is_code_of(term.value or "", value) for term in gold.facts.literals):
+        if any(_is_code_of(literal, value) for literal in query.literals):
             continue
         if value.lower() in gold.evidence.lower():
             continue  # the evidence says what the value stands for
