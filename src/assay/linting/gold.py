@@ -15,7 +15,6 @@ from assay.ports import QueryExecutor
 from assay.sql.column_probes import column_probe, pairs_probe, value_probe
 from assay.sql.query import Query, Span, StoredColumn, Unreadable, read_query
 from assay.sql.schema_names import SchemaNames
-from assay.sql.select import Select
 
 MOST_QUESTION = 5_000
 """Characters of a question, and of its evidence, that rules read."""
@@ -195,11 +194,6 @@ class Gold:
         """The query's rows; None where it did not give all of them."""
         done = self.execution
         return done.result.rows if done is not None and done.succeeded and done.result is not None else None
-
-    @property
-    def top(self) -> Select | None:
-        """The outermost SELECT."""
-        return None if self.query is None else self.query.top
 
     @property
     def question(self) -> str:

@@ -23,7 +23,7 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     if len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]):
         return  # perhaps computed over no rows, which another rule says
-    top = gold.top
+    top = None if gold.query is None else gold.query.top
     names = gold.execution.columns if gold.execution is not None else ()
     width = len(rows[0])
     empty = [place for place in range(width) if all(row[place] is None for row in rows)]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 _LEAST_ROWS = 3
 
@@ -19,8 +20,8 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    top, rows = gold.top, gold.rows
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    top, rows = query.top, gold.rows
     if top is None or rows is None or len(rows) < _LEAST_ROWS or len(top.outputs) != len(rows[0]):
         return
     if len(top.outputs) < 2:

@@ -9,7 +9,7 @@ from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.column_probes import probe_of_outermost, quoted
 from assay.sql.expressions import argument_of, is_distinct
-from assay.sql.query import StoredColumn
+from assay.sql.query import Query, StoredColumn
 from assay.sql.schema_names import SchemaNames
 from assay.sql.select import Select
 
@@ -28,22 +28,22 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    top = gold.top
+    top = query.top
     if top is None or gold.database is None or len(top.sources) < 2 or gold.names is None:
         return
     seen: set[str] = set()
     for aggregate in top.aggregates:
         argument = argument_of(aggregate)
-        column = None if argument is None else top.query.column_of(argument)
+        column = None if argument is None else query.column_of(argument)
         if is_distinct(aggregate) or column is None or not isinstance(aggregate, exp.Sum | exp.Avg | exp.Count):
             continue
-        source = top.query.meaning(column).source
+        source = query.meaning(column).source
         if source is None or source.alias in seen:
             continue
-        stored = top.query.stored(column)
+        stored = query.stored(column)
         key = None if stored is None else _key(gold.names, stored)
         if stored is None or key is None or (isinstance(aggregate, exp.Count) and key.key != stored.key):
             continue

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import ColumnValues, Found, Gold
 from assay.linting.root_causes import BLANKS, letter_case_of
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="join-shares-no-value",
@@ -18,9 +19,8 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if gold.database is None:
         return
     seen: set[tuple[str, str]] = set()
     for pair in (pair for select in query.selects for pair in select.join_pairs):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="not-in-null",
@@ -18,11 +19,10 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query = gold.query
-    if query is None or gold.database is None:
+    if gold.database is None:
         return
     for one in query.predicates:
         if one.operator != "in" or not one.is_negated or not one.right or not isinstance(one.right[-1], exp.Select):

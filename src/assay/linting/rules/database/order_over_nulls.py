@@ -9,6 +9,7 @@ from assay.linting.gold import Found, Gold
 from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
 from assay.sql.column_probes import probe_of_outermost
+from assay.sql.query import Query
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -25,13 +26,13 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    top = gold.top
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    top = query.top
     if top is None or gold.database is None or not top.order or top.limit_node is None:
         return
     key = top.order[0]
-    column = top.query.column_of(top.meant(key))
-    stored = None if column is None else top.query.stored(column)
+    column = query.column_of(top.meant(key))
+    stored = None if column is None else query.stored(column)
     values = gold.database.values(stored)
     if column is None or values is None or not values.nulls or not _is_taken(gold, key):
         return
@@ -41,7 +42,7 @@ def check(gold: Gold) -> Iterator[Found]:
     if nulls:
         yield Found(
             evidence=f"{nulls:,} of the rows to be ordered have no {stored}, and NULL comes first.",
-            place=top.query.span(column),
+            place=query.span(column),
             root_cause=without_values(str(stored)),
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="repeated-rows",
@@ -18,16 +19,16 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    top, rows = gold.top, gold.rows
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    top, rows = query.top, gold.rows
     if top is None or rows is None or gold.database is None or len(top.sources) < 2 or top.is_distinct or top.group:
         return
     if top.is_aggregated or top.limit_node is not None or len(rows) < 2 or not top.join_pairs:
         return
-    columns = [column for output in top.outputs if (column := top.query.column_of(output)) is not None]
-    if len(columns) != len(top.outputs) or len({top.query.identity(column)[:2] for column in columns}) != 1:
+    columns = [column for output in top.outputs if (column := query.column_of(output)) is not None]
+    if len(columns) != len(top.outputs) or len({query.identity(column)[:2] for column in columns}) != 1:
         return
-    if not any(gold.database.is_unique(top.query.stored(column)) for column in columns):
+    if not any(gold.database.is_unique(query.stored(column)) for column in columns):
         return  # rows of different origin may look the same
     counted: dict[str, int] = {}
     for row in rows:
@@ -39,5 +40,5 @@ def check(gold: Gold) -> Iterator[Found]:
         yield Found(
             evidence=f"{repeated:,} of {len(rows):,} rows repeat others, "
             f"such as {shown!r}, {counted[repr(most)]:,} times.",
-            place=top.query.span(columns[0]),
+            place=query.span(columns[0]),
         )

@@ -6,6 +6,7 @@ from assay.linting.gold import ColumnValues, Found, Gold
 from assay.linting.root_causes import as_texts
 from assay.linting.words import as_number
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="text-compared-as-number",
@@ -19,9 +20,8 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if gold.database is None:
         return
     for one in query.predicates:
         column = query.column_of(one.left)

@@ -34,9 +34,8 @@ _SHARE = 0.8
 _BY_SIZE = ("<", "<=", ">", ">=", "between")
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if gold.database is None:
         return
     seen = set()
     for what, node in _ordered(query):

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from assay.linting.gold import ColumnValues, Found, Gold
 from assay.linting.root_causes import BLANKS, letter_case_of
 from assay.model.lint import LintRule
-from assay.sql.query import Span
+from assay.sql.query import Query, Span
 
 RULE = LintRule(
     name="unknown-literal",
@@ -21,9 +21,8 @@ RULE = LintRule(
 _MOST_COMPARED = 5_000
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if gold.database is None:
         return
     for one in query.predicates:
         column = query.column_of(one.left)

@@ -27,11 +27,10 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query = gold.query
-    for select in () if query is None else query.selects:
+    for select in query.selects:
         if not (select.group or any(map(has_aggregate, select.outputs))):
             continue
         if any(isinstance(node, exp.Window) for node in select.nodes("output")):
@@ -42,9 +41,9 @@ def check(gold: Gold) -> Iterator[Found]:
             continue  # a key that decides all columns cannot be told from others
         decided = _decided(gold, select)
         for output in select.outputs:
-            for column in select.query.columns_in(output, bare=True):
-                is_own = select.query.meaning(column).select is select
-                if is_own and select.query.identity(column) not in decided:
+            for column in query.columns_in(output, bare=True):
+                is_own = query.meaning(column).select is select
+                if is_own and query.identity(column) not in decided:
                     yield from _doubted(gold, select, column)
                     break
 

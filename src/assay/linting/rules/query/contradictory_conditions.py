@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import as_number
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 from assay.sql.select import Predicate
 
 RULE = LintRule(
@@ -20,27 +21,25 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
     together: dict[tuple[object, ...], list[Predicate]] = defaultdict(list)
-    for one in () if query is None else query.predicates:
-        column = one.select.query.column_of(one.left)
+    for one in query.predicates:
+        column = query.column_of(one.left)
         is_plain = one.operator in ("=", "<", "<=", ">", ">=") and not one.is_negated and one.clause != "output"
-        if column is not None and is_plain and one.select.query.value_of(one.right[0]) is not None:
-            together[one.select.query.identity(column), one.select.index, one.clause, id(one.conjunction)].append(one)
+        if column is not None and is_plain and query.value_of(one.right[0]) is not None:
+            together[query.identity(column), one.select.index, one.clause, id(one.conjunction)].append(one)
     for group in together.values():
         for index, second in enumerate(group):
-            first = next((one for one in group[:index] if _exclude(one, second)), None)
+            first = next((one for one in group[:index] if _exclude(query, one, second)), None)
             if first is not None:
-                shown = second.select.query.shown
                 yield Found(
-                    evidence=f"{shown(first.node)} and {shown(second.node)} never hold for one row.",
-                    place=second.select.query.span(second.node),
+                    evidence=f"{query.shown(first.node)} and {query.shown(second.node)} never hold for one row.",
+                    place=query.span(second.node),
                 )
 
 
-def _exclude(first: Predicate, second: Predicate) -> bool:
-    a, b = (one.select.query.value_of(one.right[0]) or "" for one in (first, second))
+def _exclude(query: Query, first: Predicate, second: Predicate) -> bool:
+    a, b = (query.value_of(one.right[0]) or "" for one in (first, second))
     x, y = as_number(a), as_number(b)
     if first.operator == second.operator == "=":
         if x is not None and y is not None:

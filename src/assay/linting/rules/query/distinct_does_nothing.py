@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.expressions import has_aggregate
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="distinct-does-nothing",
@@ -18,19 +19,18 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    for select in () if query is None else query.selects:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    for select in query.selects:
         if not select.is_distinct or not select.sources:
             continue
-        keys = [select.query.column_of(key) for key in select.group]
-        columns = [select.query.column_of(output) for output in select.outputs]
-        chosen = {select.query.identity(column) for column in columns if column is not None}
+        keys = [query.column_of(key) for key in select.group]
+        columns = [query.column_of(output) for output in select.outputs]
+        chosen = {query.identity(column) for column in columns if column is not None}
         source = next(iter(select.sources.values()))
         table = None if source.table is None or gold.names is None else gold.names.table(source.table)
         if select.is_aggregated and not select.group and all(map(has_aggregate, select.outputs)):
             why = "the query gives one row"
-        elif keys and all(key is not None and select.query.identity(key) in chosen for key in keys):
+        elif keys and all(key is not None and query.identity(key) in chosen for key in keys):
             why = "its groups differ already"
         elif (
             len(select.sources) == 1
@@ -41,4 +41,4 @@ def check(gold: Gold) -> Iterator[Found]:
             why = f"the key of {table.name} is among the columns"
         else:
             continue
-        yield Found(evidence=f"DISTINCT removes nothing: {why}.", place=select.query.span(select.outputs[0]))
+        yield Found(evidence=f"DISTINCT removes nothing: {why}.", place=query.span(select.outputs[0]))

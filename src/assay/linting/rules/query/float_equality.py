@@ -30,19 +30,19 @@ _MOST_HOPS = 60
 """Subqueries and CTEs that a column is followed through."""
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query = gold.query
-    for one in () if query is None else query.predicates:
+    for one in query.predicates:
         if one.operator not in ("=", "<>") or one.clause == "output":
             continue
-        sides, of = (one.left, one.right[0]), one.select.query
-        if any(isinstance(side, exp.Query) for side in sides) or _is_own_value(of, *sides):
+        sides = (one.left, one.right[0])
+        if any(isinstance(side, exp.Query) for side in sides) or _is_own_value(query, *sides):
             continue
-        if any(_is_computed(of, side) for side in sides):
+        if any(_is_computed(query, side) for side in sides):
             yield Found(
-                evidence=f"{of.shown(one.node)} compares computed fractions for equality.", place=of.span(one.node)
+                evidence=f"{query.shown(one.node)} compares computed fractions for equality.",
+                place=query.span(one.node),
             )
 
 

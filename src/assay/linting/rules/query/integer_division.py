@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.expressions import inside
+from assay.sql.query import Query
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -26,11 +27,10 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query = gold.query
-    if query is None or gold.dialect not in _CUTS:
+    if gold.dialect not in _CUTS:
         return
     for division in query.all_of(exp.Div):
         left, right = inside(division.this), inside(division.expression)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.expressions import is_distinct
-from assay.sql.query import StoredColumn
+from assay.sql.query import Query, StoredColumn
 from assay.sql.select import Select, Source
 
 if TYPE_CHECKING:
@@ -26,9 +26,8 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    for select in () if query is None else query.selects:
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
+    for select in query.selects:
         unlinked = select.unlinked_sources
         if unlinked and not _is_harmless(select):
             first = next(source for source in select.many_rowed if source not in unlinked)
@@ -36,7 +35,7 @@ def check(gold: Gold) -> Iterator[Found]:
             yield Found(
                 evidence=f"Nothing ties {others} to {first.table or first.alias}: "
                 "each row of the one meets all of the other.",
-                place=select.query.span(unlinked[0].node),
+                place=query.span(unlinked[0].node),
                 severity="note" if all(map(_is_crossed, unlinked)) else None,
             )
 

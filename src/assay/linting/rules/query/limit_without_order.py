@@ -20,10 +20,7 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None:
-        return
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     yield from _after_several(gold, query)
     for select in query.selects:
         limit = select.limit_node

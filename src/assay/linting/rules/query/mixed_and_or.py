@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 from assay.sql.select import Predicate
 
 if TYPE_CHECKING:
@@ -24,43 +25,42 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    for select in () if query is None else query.selects:
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
+    for select in query.selects:
         conditions = [
             one for one in select.predicates if one.clause in ("where", "having", "on") and not one.is_required
         ]
         for lone in conditions:
-            rest = _beside_alternative(lone, conditions)
+            rest = _beside_alternative(query, lone, conditions)
             if rest is not None:
                 yield Found(
-                    evidence=f"{select.query.shown(lone.node)} stands alone beside OR: "
-                    f"{select.query.shown(rest.node)} does not hold for it.",
-                    place=select.query.span(lone.node),
+                    evidence=f"{query.shown(lone.node)} stands alone beside OR: "
+                    f"{query.shown(rest.node)} does not hold for it.",
+                    place=query.span(lone.node),
                 )
 
 
-def _beside_alternative(lone: Predicate, conditions: list[Predicate]) -> Predicate | None:
+def _beside_alternative(query: Query, lone: Predicate, conditions: list[Predicate]) -> Predicate | None:
     """A condition that an OR ties to another alternative for the column of ``lone``, and not to ``lone``."""
-    column = _column(lone)
+    column = _column(query, lone)
     if lone.disjunction is None or column is None or lone.operator not in ("=", "like"):
         return None
     if sum(one.conjunction is lone.conjunction for one in conditions) > 1:
         return None
     for other in conditions:
-        if other is lone or _column(other) != column or other.operator != lone.operator:
+        if other is lone or _column(query, other) != column or other.operator != lone.operator:
             continue
         if not _is_side_of(other.conjunction, lone.disjunction):
             continue
         rest = [one for one in conditions if one.conjunction is other.conjunction and one is not other]
-        if rest and not any(_column(one) == column for one in rest):
+        if rest and not any(_column(query, one) == column for one in rest):
             return rest[0]
     return None
 
 
-def _column(one: Predicate) -> tuple[int, str, str] | None:
-    column = one.select.query.column_of(one.left)
-    return None if column is None else one.select.query.identity(column)
+def _column(query: Query, one: Predicate) -> tuple[int, str, str] | None:
+    column = query.column_of(one.left)
+    return None if column is None else query.identity(column)
 
 
 def _is_side_of(conjunction: exp.Expr, disjunction: exp.Expr) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="null-comparison",
@@ -17,15 +18,14 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query = gold.query
-    for one in () if query is None else query.predicates:
+    for one in query.predicates:
         if one.operator in ("is", "like"):
             continue
         if any(isinstance(side, exp.Null) for side in (one.left, *one.right)):
             yield Found(
-                evidence=f"{one.select.query.shown(one.node)} compares with NULL, which is never true.",
-                place=one.select.query.span(one.node),
+                evidence=f"{query.shown(one.node)} compares with NULL, which is never true.",
+                place=query.span(one.node),
             )

@@ -26,11 +26,10 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query = gold.query
-    if query is None or gold.names is None:
+    if gold.names is None:
         return
     for select in query.selects:
         if len(select.sources) < 2 or any(

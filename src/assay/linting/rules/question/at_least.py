@@ -34,9 +34,8 @@ _SAID = (
 _WRONG = {">=": ">", ">": ">=", "<=": "<", "<": "<="}
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None or has(gold.question, "inclusive|inclusively|including"):
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if has(gold.question, "inclusive|inclusively|including"):
         return
     for pattern, operator in _SAID:
         for said in pattern.finditer(gold.question):

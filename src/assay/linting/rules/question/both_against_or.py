@@ -22,11 +22,10 @@ RULE = LintRule(
 _BOTH = re.compile(r"\bboth\b.*?\band\b", re.IGNORECASE)
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query = gold.query
-    if query is None or not _BOTH.search(gold.question) or any(query.all_of(exp.Intersect)):
+    if not _BOTH.search(gold.question) or any(query.all_of(exp.Intersect)):
         return
     if re.search(r"\beither\b|\bdistinct\s+\w*\)\s*=\s*2", f"{gold.question} {gold.text}", re.IGNORECASE):
         return

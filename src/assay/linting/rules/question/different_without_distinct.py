@@ -7,7 +7,7 @@ from assay.linting.gold import Found, Gold
 from assay.linting.words import has
 from assay.model.lint import LintRule
 from assay.sql.expressions import argument_of, is_distinct
-from assay.sql.query import StoredColumn
+from assay.sql.query import Query, StoredColumn
 
 RULE = LintRule(
     name="different-without-distinct",
@@ -21,11 +21,11 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query, top = gold.query, gold.top
-    if query is None or top is None or not has(gold.question, "different|distinct|unique"):
+    top = query.top
+    if top is None or not has(gold.question, "different|distinct|unique"):
         return
     if re.search(r"\bdifferent\w* (?:from|than|to)\b|\bdifferently\b", gold.question, re.IGNORECASE):
         return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.expressions import has_aggregate
+from assay.sql.query import Query
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -26,12 +27,12 @@ RULE = LintRule(
 _EACH = re.compile(r"\b(?:for|in|of|by|to|from|does|do|with|on|at) (?:each|every)\b|\beach of the\b", re.IGNORECASE)
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query, top = gold.query, gold.top
+    top = query.top
     found = _EACH.search(gold.question)
-    if query is None or top is None or found is None or any(query.all_of(exp.Window, exp.SetOperation)):
+    if top is None or found is None or any(query.all_of(exp.Window, exp.SetOperation)):
         return
     if any(select.group for select in query.selects) or not top.is_aggregated:
         return

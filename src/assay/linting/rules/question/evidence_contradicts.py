@@ -26,9 +26,8 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None or not gold.evidence:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if not gold.evidence:
         return
     stated = stated_conditions(gold.evidence)
     for one in stated:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import stated_conditions
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="evidence-ignored",
@@ -18,12 +19,12 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.query is None or not gold.evidence or gold.names is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if not gold.evidence or gold.names is None:
         return
     known = {name for table in gold.names.tables.values() for name in table.columns}
     text = gold.text.lower()
-    literals = {value.lower() for value in gold.query.literals}
+    literals = {value.lower() for value in query.literals}
     for stated in stated_conditions(gold.evidence):
         if stated.column not in known or stated.column in text or stated.value.lower() in literals:
             continue

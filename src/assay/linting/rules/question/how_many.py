@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import has
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="how-many",
@@ -19,11 +20,11 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     from sqlglot import exp
 
-    query, top = gold.query, gold.top
-    if query is None or top is None or not has(gold.question, "how many"):
+    top = query.top
+    if top is None or not has(gold.question, "how many"):
         return
     if any(query.all_of(exp.AggFunc, exp.Window)) or any(source.table is None for source in top.sources.values()):
         return

@@ -41,10 +41,7 @@ _COMPARED = re.compile(r"(?:top|first|last|best|more|less|fewer|greater|least|mo
 _FACTORS = (1.0, 1e-2, 1e2, 1e-3, 1e3, 1e6)
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None:
-        return
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     # A comma is a decimal point in many languages, and separates numbers in others: nothing is said of those.
     question = _COMMA.sub(" ", _NOT_ASKED.sub(" ", gold.question))
     asked = numbers(question)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import quoted_values, words
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="question-quote",
@@ -18,10 +19,7 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
-    if query is None:
-        return
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     said = "".join(words(gold.text))
     for value in quoted_values(gold.question):
         own = words(value)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import as_number, is_english, said_numbers, says
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="value-not-asked",
@@ -19,20 +20,18 @@ RULE = LintRule(
 _SHORT = 4
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    query = gold.query
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     said = f"{gold.question} {gold.evidence}"
-    for one in () if query is None else query.predicates:
-        of = one.select.query
-        if one.clause == "output" or of.column_of(one.left) is None or one.operator == "is":
+    for one in query.predicates:
+        if one.clause == "output" or query.column_of(one.left) is None or one.operator == "is":
             continue
         for side in one.right:
-            value = of.value_of(side)
+            value = query.value_of(side)
             if value is not None and not _is_said(said, one.operator, value, is_number=side.is_number):
                 yield Found(
-                    evidence=f"The query asks for {of.shown(one.left)} {one.operator} {of.shown(side)}, "
+                    evidence=f"The query asks for {query.shown(one.left)} {one.operator} {query.shown(side)}, "
                     "which the question does not say.",
-                    place=of.span(one.node),
+                    place=query.span(one.node),
                 )
 
 
