@@ -8,11 +8,11 @@ from typing import Literal
 from assay.model import DatabaseSchema, Proof, Unproved
 from assay.shell import install_command
 from assay.sql import is_nondeterministic, same_text
-from assay.sql.normal.algebra import Block, Query
-from assay.sql.normal.normalising import Normaliser
-from assay.sql.normal.reading import MOST_CHARACTERS, read_query
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.model import Block, Query
+from assay.sql.algebra.normalising import Normaliser
+from assay.sql.algebra.reading import MOST_CHARACTERS, read_query
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 from assay.witness.proof.matching import Matching
 from assay.witness.proof.oracle import available, row_oracle
 

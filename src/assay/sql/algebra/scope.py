@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from assay.sql.normal.algebra import Col, Source, Term
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.model import Col, Source, Term
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 
 
 class Entry(Struct):

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from assay.model import TableSchema
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.model import (
     Agg,
     Block,
     Call,
@@ -21,12 +21,12 @@ from assay.sql.normal.algebra import (
     Term,
     has_aggregate,
 )
-from assay.sql.normal.reading_from import FromReader
-from assay.sql.normal.reading_terms import TermReader
-from assay.sql.normal.reading_windows import grouping_sets, name_windows, qualified
-from assay.sql.normal.scope import Scope, entry_of
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.reading_from import FromReader
+from assay.sql.algebra.reading_terms import TermReader
+from assay.sql.algebra.reading_windows import grouping_sets, name_windows, qualified
+from assay.sql.algebra.scope import Scope, entry_of
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 
 MOST_CHARACTERS = 20_000
 """A longer query is not read: no rule's time grows slower than its length."""

@@ -11,7 +11,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from assay.model import TableSchema
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.literals import compared
+from assay.sql.algebra.model import (
     ONE,
     Block,
     Call,
@@ -24,11 +25,10 @@ from assay.sql.normal.algebra import (
     Term,
     substituted,
 )
-from assay.sql.normal.literals import compared
-from assay.sql.normal.reading_terms import TermReader
-from assay.sql.normal.scope import Entry, Scope, entry_of
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import TableFacts, World
+from assay.sql.algebra.reading_terms import TermReader
+from assay.sql.algebra.scope import Entry, Scope, entry_of
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import TableFacts, World
 
 
 class From(Struct):

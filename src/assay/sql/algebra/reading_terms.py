@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from sqlglot import exp
 
-from assay.sql.normal.algebra import FALSE, NULL, ONE, TRUE, Agg, Block, Call, Const, Sub, Term, columns_of
-from assay.sql.normal.literals import compared, negated, number
-from assay.sql.normal.reading_windows import read_window
-from assay.sql.normal.scope import Scope
-from assay.sql.normal.stopping import NotCovered
+from assay.sql.algebra.literals import compared, negated, number
+from assay.sql.algebra.model import FALSE, NULL, ONE, TRUE, Agg, Block, Call, Const, Sub, Term, columns_of
+from assay.sql.algebra.reading_windows import read_window
+from assay.sql.algebra.scope import Scope
+from assay.sql.algebra.stopping import NotCovered
 
 if TYPE_CHECKING:
-    from assay.sql.normal.algebra import Query
+    from assay.sql.algebra.model import Query
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "eq",

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 from sqlglot import exp
 
-from assay.sql.normal.algebra import NULL, ONE, Agg, Block, Call, Col, Const, Term, substituted
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.model import NULL, ONE, Agg, Block, Call, Col, Const, Term, substituted
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 
 MOST_SETS = 16
 _NUMBERED: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
