@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.keys import Closure, free_aggregates, key_columns
+from assay.sql.algebra.lower_windows import SO_FAR, UNTIED
 from assay.sql.algebra.model import (
     NULL,
     ONE,
@@ -21,7 +22,6 @@ from assay.sql.algebra.model import (
     over_source,
     parts_of,
 )
-from assay.sql.algebra.reading_windows import SO_FAR, UNTIED
 from assay.sql.algebra.stopping import NotCovered
 
 
