@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.facts import Facts, Matcher, block_facts
+from assay.sql.algebra.literals import equated
+from assay.sql.algebra.model import (
     Agg,
     Block,
     Call,
@@ -20,9 +22,7 @@ from assay.sql.normal.algebra import (
     columns_of,
     left_sources,
 )
-from assay.sql.normal.facts import Facts, Matcher, block_facts
-from assay.sql.normal.literals import equated
-from assay.sql.normal.world import NUMBERS, World
+from assay.sql.algebra.world import NUMBERS, World
 
 
 class Closure:

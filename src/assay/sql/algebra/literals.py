@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from assay.sql.normal.algebra import NULL, Call, Col, Combined, Const, Term
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import NUMBERS, World
+from assay.sql.algebra.model import NULL, Call, Col, Combined, Const, Term
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import NUMBERS, World
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _WHOLE = re.compile(r"-?\d+", re.ASCII)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import FALSE, TRUE, Block, Call, Query, Term
-from assay.sql.normal.conditions import conjunction
-from assay.sql.normal.facts import Facts, Matcher
-from assay.sql.normal.world import World
+from assay.sql.algebra.conditions import conjunction
+from assay.sql.algebra.facts import Facts, Matcher
+from assay.sql.algebra.model import FALSE, TRUE, Block, Call, Query, Term
+from assay.sql.algebra.world import World
 
 MOST_PARTS = 12
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.flattening import replaced
+from assay.sql.algebra.keys import Closure, at_most_one, key_columns
+from assay.sql.algebra.literals import equated
+from assay.sql.algebra.model import (
     NULL,
     ONE,
     Block,
@@ -19,11 +23,7 @@ from assay.sql.normal.algebra import (
     left_terms,
     query_columns,
 )
-from assay.sql.normal.facts import Facts
-from assay.sql.normal.flattening import replaced
-from assay.sql.normal.keys import Closure, at_most_one, key_columns
-from assay.sql.normal.literals import equated
-from assay.sql.normal.world import NUMBERS
+from assay.sql.algebra.world import NUMBERS
 
 
 def _ids(left: LeftJoin) -> set[int]:

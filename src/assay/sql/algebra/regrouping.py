@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.conditions import holds
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.grouping import grouped_terms
+from assay.sql.algebra.model import (
     FALSE,
     NULL,
     TRUE,
@@ -23,10 +26,7 @@ from assay.sql.normal.algebra import (
     parts_of,
     substituted,
 )
-from assay.sql.normal.conditions import holds
-from assay.sql.normal.facts import Facts
-from assay.sql.normal.grouping import grouped_terms
-from assay.sql.normal.world import World
+from assay.sql.algebra.world import World
 
 _OF_PARTS = {("sum", "sum"): "sum", ("sum", "count"): "count", ("max", "max"): "max", ("min", "min"): "min"}
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.conditions import between_constants, comparison, is_total, is_truth, rejected
+from assay.sql.algebra.model import (
     FALSE,
     NULL,
     TRUE,
@@ -25,8 +26,7 @@ from assay.sql.normal.algebra import (
     over_query,
     over_source,
 )
-from assay.sql.normal.conditions import between_constants, comparison, is_total, is_truth, rejected
-from assay.sql.normal.world import NUMBERS, World
+from assay.sql.algebra.world import NUMBERS, World
 
 _COMMUTATIVE = frozenset({"eq", "ne", "same", "nsame", "add", "mul", "and", "or"})
 _MOST_SPLITS = 2
@@ -386,7 +386,7 @@ def output_present(world: World, matcher: Matcher, query: Query, place: int, *, 
 
 def block_facts(world: World, matcher: Matcher, block: Block, outer: Iterable[Term] = ()) -> Facts:
     """What is true of a block's rows before they are grouped."""
-    from assay.sql.normal.algebra import left_sources
+    from assay.sql.algebra.model import left_sources
 
     padded = frozenset(source.id for source in left_sources(block.lefts))
     return Facts(world, matcher, (*outer, *block.where), padded=padded, sources=block.sources)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.literals import compared
+from assay.sql.algebra.model import (
     FALSE,
     NULL,
     ONE,
@@ -24,9 +25,8 @@ from assay.sql.normal.algebra import (
     Term,
     has_aggregate,
 )
-from assay.sql.normal.literals import compared
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 
 _OPPOSITE = {"eq": "ne", "ne": "eq", "same": "nsame", "nsame": "same", "isnull": "notnull", "notnull": "isnull"}
 _STRICT = frozenset(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.keys import Closure, free_aggregates, key_columns
+from assay.sql.algebra.lower_windows import SO_FAR, UNTIED
+from assay.sql.algebra.model import (
     NULL,
     ONE,
     Agg,
@@ -19,10 +22,7 @@ from assay.sql.normal.algebra import (
     over_source,
     parts_of,
 )
-from assay.sql.normal.facts import Facts
-from assay.sql.normal.keys import Closure, free_aggregates, key_columns
-from assay.sql.normal.reading_windows import SO_FAR, UNTIED
-from assay.sql.normal.stopping import NotCovered
+from assay.sql.algebra.stopping import NotCovered
 
 
 def grouped_terms(block: Block) -> tuple[Term, ...]:

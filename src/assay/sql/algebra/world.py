@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.model import (
     NULL,
     Agg,
     Block,

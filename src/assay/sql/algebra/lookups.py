@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.conditions import rejected
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.flattening import replaced
+from assay.sql.algebra.grouping import grouped_terms
+from assay.sql.algebra.keys import Closure, key_columns
+from assay.sql.algebra.literals import equated
+from assay.sql.algebra.model import (
     ONE,
     Agg,
     Block,
@@ -23,13 +29,7 @@ from assay.sql.normal.algebra import (
     query_columns,
     terms_of,
 )
-from assay.sql.normal.conditions import rejected
-from assay.sql.normal.facts import Facts
-from assay.sql.normal.flattening import replaced
-from assay.sql.normal.grouping import grouped_terms
-from assay.sql.normal.keys import Closure, key_columns
-from assay.sql.normal.literals import equated
-from assay.sql.normal.world import World
+from assay.sql.algebra.world import World
 
 
 def scalar_to_left(block: Block, facts: Facts) -> Block:

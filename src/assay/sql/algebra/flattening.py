@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.facts import Matcher, output_present
+from assay.sql.algebra.keys import key_columns
+from assay.sql.algebra.model import (
     ONE,
     Agg,
     Block,
@@ -24,9 +26,7 @@ from assay.sql.normal.algebra import (
     substituted,
     terms_of,
 )
-from assay.sql.normal.facts import Matcher, output_present
-from assay.sql.normal.keys import key_columns
-from assay.sql.normal.world import World
+from assay.sql.algebra.world import World
 
 
 def replaced(block: Block, new: dict[Term, Term]) -> Block:

@@ -6,7 +6,55 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.conditions import conjunction
+from assay.sql.algebra.facts import Facts, Matcher
+from assay.sql.algebra.flattening import (
+    combined_to_block,
+    count_distinct_rows,
+    filter_below_windows,
+    merge_grouped,
+    merge_grouped_among,
+    merge_plain,
+    merge_plain_in_left,
+    merge_trivial,
+    prune_outputs,
+    replaced,
+)
+from assay.sql.algebra.grouping import (
+    check_determined,
+    check_windows,
+    counts_rows,
+    drop_cut_of_one,
+    drop_distinct,
+    drop_null_test,
+    drop_sure_having,
+    groups_to_distinct,
+    groups_to_existence,
+    having_to_where,
+    plain_aggregates,
+    shorten_windows,
+    ungroup,
+)
+from assay.sql.algebra.joins import (
+    drop_parent,
+    drop_unused_left,
+    existence_of_own_group,
+    join_existing,
+    join_existing_group,
+    left_that_always_matches,
+    left_to_absence,
+    left_to_inner,
+    merge_same_row,
+)
+from assay.sql.algebra.keys import Closure
+from assay.sql.algebra.lookups import (
+    distinct_to_existence,
+    full_to_left,
+    grouped_left_to_scalar,
+    left_groups_to_scalars,
+    scalar_to_left,
+)
+from assay.sql.algebra.model import (
     FALSE,
     NULL,
     ONE,
@@ -27,58 +75,10 @@ from assay.sql.normal.algebra import (
     over_source,
     substituted,
 )
-from assay.sql.normal.conditions import conjunction
-from assay.sql.normal.facts import Facts, Matcher
-from assay.sql.normal.flattening import (
-    combined_to_block,
-    count_distinct_rows,
-    filter_below_windows,
-    merge_grouped,
-    merge_grouped_among,
-    merge_plain,
-    merge_plain_in_left,
-    merge_trivial,
-    prune_outputs,
-    replaced,
-)
-from assay.sql.normal.grouping import (
-    check_determined,
-    check_windows,
-    counts_rows,
-    drop_cut_of_one,
-    drop_distinct,
-    drop_null_test,
-    drop_sure_having,
-    groups_to_distinct,
-    groups_to_existence,
-    having_to_where,
-    plain_aggregates,
-    shorten_windows,
-    ungroup,
-)
-from assay.sql.normal.joins import (
-    drop_parent,
-    drop_unused_left,
-    existence_of_own_group,
-    join_existing,
-    join_existing_group,
-    left_that_always_matches,
-    left_to_absence,
-    left_to_inner,
-    merge_same_row,
-)
-from assay.sql.normal.keys import Closure
-from assay.sql.normal.lookups import (
-    distinct_to_existence,
-    full_to_left,
-    grouped_left_to_scalar,
-    left_groups_to_scalars,
-    scalar_to_left,
-)
-from assay.sql.normal.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.unions import merged_parts
-from assay.sql.normal.world import World
+from assay.sql.algebra.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.unions import merged_parts
+from assay.sql.algebra.world import World
 
 _MOST_ROUNDS = 60
 
@@ -394,7 +394,7 @@ def _unwrapped(query: Query, world: World) -> Query:
 
 
 def _has_subquery(term: Term) -> bool:
-    from assay.sql.normal.algebra import parts_of
+    from assay.sql.algebra.model import parts_of
 
     return any(isinstance(part, Sub) for part in parts_of(term))
 
