@@ -47,7 +47,7 @@ from assay.model import (
     Prediction,
     TableSchema,
 )
-from assay.sql.clauses import SchemaNames, differences, read_pair
+from assay.sql.differences import SchemaNames, differences, read_pair
 
 BOUND = 0.95
 SPLIT_SEED = 19

@@ -12,7 +12,7 @@ from assay.diagnosis.naming import hand_weighed, meaning_alone, name_causes
 from assay.diagnosis.signs import Sign
 from assay.diagnosis.traits import seen_traits
 from assay.diagnosis.weights import MOST_NAMED, WEIGHTS
-from assay.sql.clauses import Difference, QueryParts, SchemaNames
+from assay.sql.differences import Difference, QueryParts, SchemaNames
 
 SIGNS = sorted(WEIGHTS)
 TRAITS = sorted(seen_traits([], QueryParts(selects=()), QueryParts(selects=()), SchemaNames()))

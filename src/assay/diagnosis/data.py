@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assay.model import Cell, Comparison, DatabaseSchema, Row
 from assay.model.diagnosis import Cause, Repair
 from assay.model.schema import TableSchema
-from assay.sql.clauses import Difference, Term, count_of_joined_rows, place_of, quoted_for
+from assay.sql.differences import Difference, Term, count_of_joined_rows, place_of, quoted_for
 
 _MOST_VALUES = 2_000
 _SHOWN = 3

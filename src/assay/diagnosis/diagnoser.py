@@ -20,7 +20,15 @@ from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
 from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep
 from assay.ports import QueryExecutor
-from assay.sql.clauses import Difference, QueryParts, SchemaNames, differences, read_pair, read_parts, repaired_queries
+from assay.sql.differences import (
+    Difference,
+    QueryParts,
+    SchemaNames,
+    differences,
+    read_pair,
+    read_parts,
+    repaired_queries,
+)
 
 MOST_REPAIRS = 40
 """At most this many repairs of an answer are executed: a count, so that two runs find the same."""

@@ -6,8 +6,8 @@ import pytest
 import sqlglot
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
-from assay.sql.clauses import SchemaNames, differences, place_of, read_pair, read_parts, repaired_queries
-from assay.sql.clauses.writing import plain_text
+from assay.sql.differences import SchemaNames, differences, place_of, read_pair, read_parts, repaired_queries
+from assay.sql.differences.writing import plain_text
 
 
 def table(name: str, *columns: str, key: str = "id") -> TableSchema:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.sql.clauses.leaves import (
+from assay.sql.differences.leaves import (
     aliases_of,
     is_inner,
     leaves_of,
     operators_of,
     renaming_of,
 )
-from assay.sql.clauses.reading import pair_trees
-from assay.sql.clauses.spelling import conjuncts
-from assay.sql.clauses.writing import plain_text
+from assay.sql.differences.reading import pair_trees
+from assay.sql.differences.spelling import conjuncts
+from assay.sql.differences.writing import plain_text
 from assay.sql.schema_names import SchemaNames
 from assay.sql.trees import copied, nodes_of_kind, written
 

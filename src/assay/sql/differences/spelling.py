@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from assay.sql.clauses.writing import plain_text
+from assay.sql.differences.writing import plain_text
 
 if TYPE_CHECKING:
     from sqlglot import exp

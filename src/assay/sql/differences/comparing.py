@@ -10,9 +10,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.clauses.condition_pairs import condition_differences
-from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries, place_of
-from assay.sql.clauses.terms import text_of
+from assay.sql.differences.condition_pairs import condition_differences
+from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries, place_of
+from assay.sql.differences.terms import text_of
 
 Clause = Literal[
     "SELECT", "DISTINCT", "FROM", "JOIN", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "set operation", "WITH"

@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.clauses.parts import SelectParts, Term
-from assay.sql.clauses.terms import text_of
+from assay.sql.differences.parts import SelectParts, Term
+from assay.sql.differences.terms import text_of
 
 ConditionKind = Literal[
     "literal",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term
-from assay.sql.clauses.scopes import Scope
-from assay.sql.clauses.spelling import MOST_PARTS, conjuncts, disjuncts, in_order, plain, positive, turned
-from assay.sql.clauses.writing import plain_text
+from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term
+from assay.sql.differences.scopes import Scope
+from assay.sql.differences.spelling import MOST_PARTS, conjuncts, disjuncts, in_order, plain, positive, turned
+from assay.sql.differences.writing import plain_text
 from assay.sql.trees import copied, nodes_of, written
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from assay.sql.clauses.difference import differences, unshared_tables
-from assay.sql.clauses.flattening import flattened
-from assay.sql.clauses.leaves import number_of_use
-from assay.sql.clauses.pairing import best_numbering, in_golds_order
-from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
-from assay.sql.clauses.scopes import Scope, Source
-from assay.sql.clauses.spelling import conjuncts
-from assay.sql.clauses.terms import Merging, Terms, outputs_of
-from assay.sql.clauses.writing import plain_text
+from assay.sql.differences.comparing import differences, unshared_tables
+from assay.sql.differences.flattening import flattened
+from assay.sql.differences.leaves import number_of_use
+from assay.sql.differences.pairing import best_numbering, in_golds_order
+from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
+from assay.sql.differences.scopes import Scope, Source
+from assay.sql.differences.spelling import conjuncts
+from assay.sql.differences.terms import Merging, Terms, outputs_of
+from assay.sql.differences.writing import plain_text
 from assay.sql.schema_names import SchemaNames
 from assay.sql.shape import ParsedQuery, parse_query
 from assay.sql.sources import entries_of

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
 from typing import TYPE_CHECKING
 
-from assay.sql.clauses.leaves import leaves_of, operators_of, uses_of
-from assay.sql.clauses.writing import plain_text
+from assay.sql.differences.leaves import leaves_of, operators_of, uses_of
+from assay.sql.differences.writing import plain_text
 
 if TYPE_CHECKING:
     from sqlglot import exp
