@@ -132,8 +132,11 @@ def _ors(side: Sequence[_Placed]) -> list[_Placed]:
 def _together(side: Sequence[_Placed]) -> Term | None:
     if not side:
         return None
-    shown = " AND ".join(f"({one.term.shown})" if one.term.parts else one.term.shown for one in side)
-    return replace(side[0].term, shown=shown)
+
+    def show() -> str:
+        return " AND ".join(f"({one.term.shown})" if one.term.parts else one.term.shown for one in side)
+
+    return replace(side[0].term, show=show)
 
 
 def _paired(left: list[_Placed], right: list[_Placed]) -> Iterator[tuple[_Placed, _Placed]]:

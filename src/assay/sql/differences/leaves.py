@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from assay.sql.trees import nodes_of_kind
+from assay.sql.differences.binding import BareQuery
+from assay.sql.query import Source
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+Uses = Mapping[int, int]
+"""The number of the use of its table, by the id of an entry of FROM. Others are numbered in the order of the text."""
 
 
 def leaves_of(tree: exp.Expr) -> list[exp.Expr]:
@@ -44,75 +49,33 @@ def operators_of(tree: exp.Expr) -> list[str]:
     return found
 
 
-def uses_of(leaf: exp.Expr) -> list[tuple[exp.Expr, str, str]]:
-    """The entries of a FROM, each with its table and the name that the query gives it, in small letters."""
-    start = leaf.args.get("from_")
-    items = [] if start is None else [start.this]
-    items += [join.this for join in leaf.args.get("joins") or ()]
-    return [
-        (item, item.name.lower(), item.alias_or_name.lower()) for item in items if item.key in ("table", "subquery")
-    ]
+def sources_of(query: BareQuery, leaf: exp.Expr) -> list[Source]:
+    """What a SELECT reads."""
+    select = query.select(leaf)
+    return [] if select is None else list(select.sources.values())
 
 
-def number_of_use(item: exp.Expr, before: int) -> int:
-    """Which use of its table an entry of FROM is: what it was numbered (`pairing`), else the next after ``before``."""
-    meta = item._meta
-    return int(meta["use"]) if meta and "use" in meta else before + 1
+def table_of(source: Source) -> str:
+    """The name, in small letters, that an entry of FROM reads its table or CTE by; empty for a subquery."""
+    return source.node.name.lower() if source.node.key == "table" else ""
 
 
-def aliases_of(leaf: exp.Expr) -> dict[str, str]:
-    """The tables of a FROM by the names that the query gives them, in small letters."""
-    return {alias: table for _, table, alias in uses_of(leaf)}
-
-
-def written_names(leaf: exp.Expr) -> dict[str, str]:
-    """The names that a FROM gives its tables, as they are written, by the same in small letters."""
-    from sqlglot import exp
-
-    return {one.alias_or_name.lower(): one.alias_or_name for one in nodes_of_kind(leaf, exp.Table, exp.Subquery)}
-
-
-def renaming_of(giver: exp.Expr, host: exp.Expr) -> dict[str, str]:
-    """The names of one FROM's tables in another, use by use."""
-    found: dict[str, str] = {}
-    theirs = numbered_uses(host)
-    written = written_names(host)
-    for use, alias in numbered_uses(giver).items():
-        if use in theirs:
-            found[alias] = written.get(theirs[use], theirs[use])
-    alone = [alias for alias in aliases_of(giver) if alias not in found]
-    others = [alias for use, alias in theirs.items() if use not in numbered_uses(giver)]
-    if len(alone) == len(others) == 1:  # one table in place of another
-        found[alone[0]] = written.get(others[0], others[0])
-    return found
-
-
-def numbered_uses(leaf: exp.Expr) -> dict[tuple[str, int], str]:
-    """What each use of a table is called, by the table and the number of the use."""
+def numbered_uses(query: BareQuery, leaf: exp.Expr, uses: Uses) -> dict[tuple[str, int], str]:
+    """What each use of a table is called, as it is written, by the table and the number of the use."""
     seen: Counter[str] = Counter()
     found: dict[tuple[str, int], str] = {}
-    for item, table, alias in uses_of(leaf):
-        found[table, number_of_use(item, seen[table])] = alias
+    for source in sources_of(query, leaf):
+        table = table_of(source)
         seen[table] += 1
+        found[table, uses.get(id(source.node), seen[table])] = source.node.alias_or_name
     return found
 
 
-def is_inner(column: exp.Expr, table: str, root: exp.Expr) -> bool:
-    """Whether a column belongs to a subquery inside the clause."""
-    from sqlglot import exp
-
-    inner = column.find_ancestor(exp.Select)
-    while inner is not None and inner is not root and _is_below(inner, root):
-        if not table or table in aliases_of(inner):
-            return True
-        inner = inner.find_ancestor(exp.Select)
-    return False
-
-
-def _is_below(node: exp.Expr, root: exp.Expr) -> bool:
-    above = node.parent
-    while above is not None:
-        if above is root:
-            return True
-        above = above.parent
-    return False
+def renaming_of(giver: Mapping[tuple[str, int], str], host: Mapping[tuple[str, int], str]) -> dict[str, str]:
+    """The names of one FROM's tables, in small letters, and what they are in another, use by use."""
+    found = {alias.lower(): host[use] for use, alias in giver.items() if use in host}
+    alone = [alias.lower() for use, alias in giver.items() if use not in host]
+    others = [alias for use, alias in host.items() if use not in giver]
+    if len(alone) == len(others) == 1:  # one table in place of another
+        found[alone[0]] = others[0]
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -31,8 +31,8 @@ class Term(Struct, frozen=True, kw_only=True):
 
     text: str
     merged: str
-    shown: str
-    """As its author wrote it."""
+    show: Callable[[], str] = str
+    """Writes `shown`: few terms are shown, and writing one takes longer than reading it."""
     columns: tuple[str, ...] = ()
     """Such as ``singer.name``, in the order in which they are read."""
     literals: tuple[str, ...] = ()
@@ -49,6 +49,11 @@ class Term(Struct, frozen=True, kw_only=True):
     distinct: bool = False
     """An aggregate in it counts distinct values."""
     windowed: bool = False
+
+    @property
+    def shown(self) -> str:
+        """As its author wrote it, but for columns, which stand under their tables' names."""
+        return self.show()
 
     def leaves(self) -> Iterator[Term]:
         """The conditions without the OR around them."""

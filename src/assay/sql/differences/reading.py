@@ -1,300 +1,388 @@
-"""Read a query into its parts: `read_parts`."""
+"""Read queries clause by clause: `read_pair`, `read_parts`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.sql.differences.binding import MOST_SELECTS, BareQuery, bare_query
+from assay.sql.differences.canonical import conjuncts, plain_text
 from assay.sql.differences.comparing import differences, unshared_tables
-from assay.sql.differences.flattening import flattened
-from assay.sql.differences.leaves import number_of_use
-from assay.sql.differences.pairing import best_numbering, in_golds_order
+from assay.sql.differences.leaves import Uses
+from assay.sql.differences.pairing import in_golds_order, numberings
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
-from assay.sql.differences.scopes import Scope, Source
-from assay.sql.differences.spelling import conjuncts
-from assay.sql.differences.terms import Merging, Terms, outputs_of
-from assay.sql.differences.writing import plain_text
+from assay.sql.differences.terms import Merging, Show, Terms
+from assay.sql.query import Meaning, Select, Source
 from assay.sql.schema_names import SchemaNames
-from assay.sql.shape import ParsedQuery, parse_query
 from assay.sql.sources import entries_of
-from assay.sql.trees import copied, written
+from assay.sql.trees import copied, nodes_of, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-MOST_CHARACTERS = 10_000
-MOST_TOKENS = 1_500
-MOST_SELECTS = 60
-"""A longer query is not compared clause by clause: that would take seconds, and nobody would read the result."""
+_MOST_CHARACTERS = 1_000
+"""A derived column is not replaced by an expression longer than this: repeated, that would grow without end."""
 
 
 class TooLargeError(Exception):
     """A query holds more SELECTs than are read."""
 
 
-def read_parts(
-    query: str, dialect: str, names: SchemaNames, *, called: Mapping[str, str] | None = None
-) -> QueryParts | None:
-    """The parts of one query; None where it cannot be parsed, or is too long or too deep to compare.
+class ReadPair(Struct, frozen=True, eq=False, kw_only=True):
+    """Gold and a prediction to be compared, what has no order in the prediction in gold's order."""
 
-    ``called`` gives tables other names, under which their columns then stand.
-    """
-    tree = bare_tree(query, dialect)
-    return None if tree is None else _parts(tree, dialect, names, called=called)
+    bound: tuple[BareQuery, BareQuery]
+    uses: Uses
+    """The numbers of the uses of the prediction's tables."""
+    gold: QueryParts
+    predicted: QueryParts
 
 
-def _parts(
-    tree: exp.Query, dialect: str, names: SchemaNames, *, called: Mapping[str, str] | None = None
-) -> QueryParts | None:
+def read_parts(query: str, dialect: str, names: SchemaNames) -> QueryParts | None:
+    """The parts of one query; None where it cannot be parsed, or is too long or too deep to compare."""
+    bare = bare_query(query, dialect, names)
+    return None if bare is None else _parts(bare)
+
+
+def _parts(query: BareQuery, uses: Uses | None = None, called: Mapping[str, str] | None = None) -> QueryParts | None:
     try:
-        return Reader(names, dialect, called or {}).query(tree, None, {})
+        return Reader(query, uses or {}, called or {}).parts_of(query.tree)
     except (RecursionError, TooLargeError):
         return None
 
 
-_Ctes = Mapping[str, tuple[QueryParts, Mapping[str, "exp.Expr"]]]
-
-
-def parse_short(query: str, dialect: str) -> ParsedQuery | None:
-    """The tree of a query; None where it cannot be parsed or is too long."""
-    if len(query) > MOST_CHARACTERS:
-        return None
-    parsed = parse_query(query, dialect)
-    return None if parsed is None or len(parsed.tokens) > MOST_TOKENS else parsed
-
-
-@lru_cache(maxsize=64)
-def bare_tree(query: str, dialect: str) -> exp.Query | None:
-    """The tree of a query, `flattened`, without the places of its parts in the text; None as for `parse_short`.
-
-    Copying those places takes as long as copying the rest. The tree is shared: whoever changes it must copy it first.
-    """
-    parsed = parse_short(query, dialect)
-    if parsed is None:
-        return None
-    try:
-        return flattened(copied(parsed.tree, bare=True))
-    except RecursionError:
-        return None
-
-
 @lru_cache(maxsize=8)
-def pair_trees(gold: str, predicted: str, dialect: str, names: SchemaNames) -> tuple[exp.Query, exp.Query] | None:
-    """The trees of two queries to be compared, what has no order in gold's order; None as for `bare_tree`.
-
-    The trees are shared: whoever changes one must copy it first.
-    """
-    ours, theirs = bare_tree(gold, dialect), bare_tree(predicted, dialect)
-    if ours is None or theirs is None:
-        return None
-
-    @cache
-    def known() -> QueryParts | None:
-        return _parts(ours, dialect, names)
-
-    def differ(tree: exp.Query) -> int:
-        parts, golds = _parts(tree, dialect, names), known()
-        return 0 if parts is None or golds is None else sum(1 for _ in differences(golds, parts))
-
-    try:
-        return ours, best_numbering(ours, in_golds_order(ours, theirs), differ)
-    except RecursionError:
-        return None
-
-
-def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> tuple[QueryParts, QueryParts] | None:
+def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> ReadPair | None:
     """The parts of two queries to be compared; None where one of them cannot be read.
 
     Where the prediction reads one table in place of one of gold's, its columns stand under the name of gold's table:
     that they are another table's is one difference, not one for each column.
     """
-    trees = pair_trees(gold, predicted, dialect, names)
-    ours, theirs = (_parts(tree, dialect, names) for tree in trees) if trees is not None else (None, None)
-    if trees is None or ours is None or theirs is None:
+    ours, theirs = bare_query(gold, dialect, names), bare_query(predicted, dialect, names)
+    golds = None if ours is None or theirs is None else _parts(ours)
+    if ours is None or theirs is None or golds is None:
         return None
-    missing, extra = unshared_tables(ours, theirs)
-    known = {source.table for select in ours.all_selects() for source in select.sources}
-    if len(missing) == len(extra) == 1 and extra[0] not in known:
-        again = _parts(trees[1], dialect, names, called={extra[0]: missing[0]})
-        return ours, theirs if again is None else again
-    return ours, theirs
+
+    try:
+        theirs = in_golds_order(ours, theirs)
+        read = [(uses, _parts(theirs, uses)) for uses in numberings(ours, theirs)]
+        found = [(uses, parts) for uses, parts in read if parts is not None]
+        if not found:
+            return None
+        uses, predicted_parts = found[0]
+        if len(found) > 1:
+            uses, predicted_parts = min(found, key=lambda one: len(differences(golds, one[1])))
+        missing, extra = unshared_tables(golds, predicted_parts)
+        known = {source.table for select in golds.all_selects() for source in select.sources}
+        if len(missing) == len(extra) == 1 and extra[0] not in known:
+            predicted_parts = _parts(theirs, uses, {extra[0]: missing[0]}) or predicted_parts
+    except RecursionError:
+        return None
+    return ReadPair(bound=(ours, theirs), uses=uses, gold=golds, predicted=predicted_parts)
+
+
+_Outputs = Mapping[str, "exp.Expr"]
+"""What each output column of a query is computed from, by its name in small letters."""
 
 
 class Reader:
-    """Reads one query and all inside it."""
+    """Reads one query and all inside it: terms in which each column stands under its stored table's name.
 
-    def __init__(self, names: SchemaNames, dialect: str, called: Mapping[str, str]) -> None:
-        self._names = names
+    ``SELECT T1.name FROM singer AS T1 JOIN (SELECT age AS a FROM song) AS T2 ON T1.id = T2.a`` joins ``singer.id`` and
+    ``song.age``. A further use of a table in one SELECT is ``singer#2``, a column of the query around ``^singer.id``.
+    ``uses`` numbers uses otherwise, and ``called`` gives tables other names.
+    """
+
+    def __init__(self, query: BareQuery, uses: Uses, called: Mapping[str, str]) -> None:
+        self._query = query
+        self._uses = uses
         self._called = called
-        self._dialect = dialect
-        self._sizes: dict[int, tuple[int, QueryParts]] = {}
-        """How many SELECTs a query holds, a CTE counted at each use. The query is kept so that its id stays its own."""
+        self._read: dict[int, tuple[QueryParts, _Outputs]] = {}
+        """By id of a query in the tree; without parts while it is being read, since a recursive one names itself."""
+        self._sizes: dict[int, int] = {}
+        """By id of a query's parts: how many SELECTs it holds, a CTE counted at each use."""
+        self._sources: dict[int, dict[str, str]] = {}
 
-    def query(self, tree: exp.Expr, outer: Scope | None, ctes: _Ctes) -> QueryParts:
-        """The parts of a query that stands inside ``outer``."""
-        return self.query_and_outputs(tree, outer, ctes)[0]
+    # The names
 
-    def query_and_outputs(
-        self, tree: exp.Expr, outer: Scope | None, ctes: _Ctes
-    ) -> tuple[QueryParts, Mapping[str, exp.Expr]]:
-        """As `query`, with what each output column is computed from, by name. Raises TooLargeError."""
-        parts, outputs = self._query(tree, outer, ctes)
-        inner = (query for select in parts.selects for query in inner_queries(select))
-        size = len(parts.selects) + sum(self._sizes.get(id(query), (0, query))[0] for query in inner)
-        if size > MOST_SELECTS:
-            raise TooLargeError
-        self._sizes[id(parts)] = (size, parts)
-        return parts, outputs
+    def parts_of(self, query: exp.Expr) -> QueryParts:
+        """The parts of a query in the tree, or of the one that this is a copy of. Raises TooLargeError."""
+        return self._of(self._query.original(query) or query)[0]
 
-    def _query(self, tree: exp.Expr, outer: Scope | None, ctes: _Ctes) -> tuple[QueryParts, Mapping[str, exp.Expr]]:
+    def resolved(self, column: exp.Column) -> exp.Expr:
+        """What a column stands for, under its table's name."""
         from sqlglot import exp
 
-        ctes = self._ctes(tree, outer, ctes)
+        original = self._query.original(column) or column
+        if original.is_star:
+            return column
+        meaning = self._query.bound.meaning(original)
+        if meaning.is_text:
+            return exp.Literal.string(original.name)
+        name = original.name.lower()
+        if meaning.output is not None:
+            made: exp.Expr = Terms(self).resolve(meaning.output)
+        elif meaning.source is None or meaning.select is None:
+            made = exp.column(name, table=original.table.lower() or None)
+        else:
+            depth, select = 0, self._query.bound.select_of(original)
+            while select is not None and select is not meaning.select:
+                depth, select = depth + 1, select.outer
+            made = self._of_source(meaning.select, meaning.source, name, depth)
+        if isinstance(made, exp.Column) and column._meta and not made._meta:
+            made.meta.update(column._meta)
+        return made
+
+    def _of_source(self, select: Select, source: Source, name: str, depth: int = 0) -> exp.Expr:
+        from sqlglot import exp
+
+        derived = self._derived(source).get(name)
+        if derived is not None and len(plain_text(derived)) <= _MOST_CHARACTERS:
+            return copied(derived)
+        return exp.column(name, table="^" * depth + self._names_in(select)[source.alias])
+
+    def _derived(self, source: Source) -> Mapping[str, exp.Expr]:
+        """What the columns of a subquery or a CTE are computed from."""
+        outputs = {} if source.inner is None else self._of(source.inner)[1]
+        if source.names and len(source.names) == len(outputs):
+            return dict(zip(map(str.lower, source.names), outputs.values(), strict=True))
+        return outputs
+
+    def _columns_of(self, source: Source) -> tuple[str, ...] | None:
+        """The names of a source's columns, in small letters; None where they are not known."""
+        if source.inner is not None:
+            return tuple(self._derived(source))
+        names = self._query.bound.names
+        return None if source.table is None or names is None else names.columns.get(source.table.lower())
+
+    def _names_in(self, select: Select) -> dict[str, str]:
+        """The names of the sources of a SELECT by alias: the table's own, numbered where it occurs again."""
+        found = self._sources.get(select.index)
+        if found is None:
+            found = self._sources[select.index] = {}
+            seen: Counter[str] = Counter()
+            for source in select.sources.values():
+                name = source.alias.replace("?", "subquery")
+                if source.table is not None:
+                    name = source.table.lower()
+                    seen[name] += 1
+                    use = self._uses.get(id(source.node), seen[name])
+                    name = self._called.get(name, name) + (f"#{use}" if use > 1 else "")
+                found[source.alias] = name
+        return found
+
+    def shown(self, node: exp.Expr) -> str:
+        """The text of an expression as its author wrote it, but with columns under their tables' names."""
+        from sqlglot import exp
+
+        whole = exp.Paren(this=copied(node))
+        for one in reversed(nodes_of(whole)[1:]):
+            original = self._query.original(one)
+            if isinstance(one, exp.Var) and original is not None:
+                text = self.shown(original)
+                one.replace(exp.Var(this=text if isinstance(original, exp.Subquery) else f"({text})"))
+            elif isinstance(original, exp.Column):
+                self._show_column(one, original)
+            elif isinstance(original, exp.Table):
+                self._show_table(one, original)
+        return written(whole.this, self._query.bound.dialect)
+
+    def _show_column(self, column: exp.Expr, original: exp.Column) -> None:
+        """Put the stored table's name in the place of an alias; take an alias away that stands for no table."""
+
+        bound = self._query.bound
+        select = bound.select_of(original)
+        source = None if select is None else select.sources.get(original.table.lower())
+        meaning = bound.meaning(original) if not original.is_star else Meaning(select=select, source=source)
+        stored = None if original.is_star else bound.stored(original)
+        table, name = None if stored is None else stored.table, None if stored is None else stored.column
+        if meaning.source is not None and meaning.source.table is not None and meaning.select is not None:
+            _, _, use = self._names_in(meaning.select)[meaning.source.alias].partition("#")
+            table = meaning.source.table + (f"#{use}" if use else "")
+        elif meaning.source is None:
+            return
+        column.set("db", None)
+        column.set("table", None if table is None else _identifier(table))
+        if name is not None:
+            column.set("this", _identifier(name))
+
+    def _show_table(self, table: exp.Expr, original: exp.Table) -> None:
+        select = self._query.bound.select_of(original)
+        source = None if select is None else select.sources.get(original.alias_or_name.lower())
+        if select is None or source is None or source.table is None:
+            return
+        _, _, use = self._names_in(select)[source.alias].partition("#")
+        table.set("alias", _identifier(f"{source.table}#{use}") if use else None)
+
+    # The queries
+
+    def _of(self, tree: exp.Expr) -> tuple[QueryParts, _Outputs]:
+        if id(tree) not in self._read:
+            self._read[id(tree)] = (QueryParts(selects=()), {})
+            parts, outputs = self._read_query(tree)
+            inner = (query for select in parts.selects for query in inner_queries(select))
+            size = len(parts.selects) + sum(self._sizes.get(id(query), 0) for query in inner)
+            if size > MOST_SELECTS:
+                raise TooLargeError
+            self._sizes[id(parts)] = size
+            self._read[id(tree)] = (parts, outputs)
+        return self._read[id(tree)]
+
+    def _read_query(self, tree: exp.Expr) -> tuple[QueryParts, _Outputs]:
+        from sqlglot import exp
+
         if isinstance(tree, exp.SetOperation):
-            return self._set_operation(tree, outer, ctes)
+            return self._set_operation(tree)
         if isinstance(tree, exp.Subquery):
-            inner, outputs = self.query_and_outputs(tree.this, outer, ctes)
+            parts, outputs = self._of(tree.this)
             limit, offset = _cut(tree)
-            if limit is not None or offset is not None:
-                inner = QueryParts(
-                    selects=inner.selects, operators=inner.operators, order=inner.order, limit=limit, offset=offset
-                )
-            return inner, outputs
-        if isinstance(tree, exp.Select):
-            select, outputs = self._select(tree, outer, ctes)
-            return QueryParts(selects=(select,)), outputs
+            return (parts if limit is offset is None else replace(parts, limit=limit, offset=offset)), outputs
+        select = self._query.select(tree)
+        if select is not None:
+            return self._select(select)
         text = plain_text(tree)
-        return QueryParts(selects=(SelectParts(outputs=(Term(text=text, merged=text, shown=text),)),)), {}
+        term = Term(text=text, merged=text, show=partial(self.shown, tree))
+        return QueryParts(selects=(SelectParts(outputs=(term,)),)), {}
 
-    def _ctes(self, tree: exp.Expr, outer: Scope | None, ctes: _Ctes) -> _Ctes:
-        with_ = tree.args.get("with_")
-        if with_ is None:
-            return ctes
-        known = dict(ctes)
-        for cte in with_.expressions:
-            parts, outputs = self.query_and_outputs(cte.this, outer, known)
-            columns = [column.name.lower() for column in cte.args["alias"].args.get("columns") or ()]
-            if columns and len(columns) == len(outputs):
-                outputs = dict(zip(columns, outputs.values(), strict=True))
-            known[cte.alias.lower()] = (parts, outputs)
-        return known
-
-    def _set_operation(
-        self, tree: exp.SetOperation, outer: Scope | None, ctes: _Ctes
-    ) -> tuple[QueryParts, Mapping[str, exp.Expr]]:
-        left, outputs = self.query_and_outputs(tree.this, outer, ctes)
-        right, _ = self.query_and_outputs(tree.expression, outer, ctes)
+    def _set_operation(self, tree: exp.SetOperation) -> tuple[QueryParts, _Outputs]:
+        left, outputs = self._of(tree.this)
+        right, _ = self._of(tree.expression)
         operator = tree.key.upper() + ("" if tree.args.get("distinct", True) else " ALL")
         limit, offset = _cut(tree)
-        scope = Scope(outer=outer, aliases=dict(outputs))
-        terms = Terms(self, scope, self._dialect, self._keys(()), ctes)
         parts = QueryParts(
             selects=(*left.selects, *right.selects),
             operators=(*left.operators, operator, *right.operators),
-            order=_order(tree, terms, tuple(outputs.values())),
+            order=_order(tree, Terms(self), tuple(outputs.values())),
             limit=limit,
             offset=offset,
         )
         return parts, outputs
 
-    def _select(self, tree: exp.Select, outer: Scope | None, ctes: _Ctes) -> tuple[SelectParts, Mapping[str, exp.Expr]]:
-        scope = Scope(outer=outer)
-        inner: list[QueryParts] = []
-        tables: list[SourceTable] = []
-        for item, join in entries_of(tree):
-            source, query = self._source(item, scope, ctes, outer)
-            scope.sources[(item.alias_or_name or source.name).lower()] = source
-            inner += [] if query is None else [query]
-            tables.append(SourceTable(name=source.name, table=source.table, join=join))
-        keys = frozenset() if any(table.join != "INNER" for table in tables) else self._keys(scope.sources.values())
-        terms = Terms(self, scope, self._dialect, keys, ctes)
+    def _select(self, select: Select) -> tuple[QueryParts, _Outputs]:
+        tree, names = select.node, self._names_in(select)
+        sides = {id(entry): side for entry, side in entries_of(tree)}
+        sources = list(select.sources.values())
+        tables = tuple(
+            SourceTable(name=names[one.alias], table=(one.table or "").lower(), join=sides[id(one.node)])
+            for one in sources
+        )
+        terms = Terms(self, frozenset() if any(one.join != "INNER" for one in tables) else self._keys(select))
+        using = {id(join): list(self._using(select, join)) for join in tree.args.get("joins") or ()}
+        hidden = {(alias, name) for joined in using.values() for alias, name, _, _ in joined}
+        outputs = list(self._outputs(select, terms, hidden))
+        plain = tuple(resolved for _, resolved, _ in outputs)
+        merging, outer_merging = Merging(), Merging()
+        where: list[Term] = []
+        outer_joins: list[Term] = []
+        # Joins and WHERE: what a condition says counts, not where it stands.
         for join in tree.args.get("joins") or ():
-            list(terms.using(join))  # what a star leaves out
-        outputs = outputs_of(tree, scope, terms)
-        scope.aliases = {name: tree for name, tree in outputs if name}
-        plain = tuple(resolved for _, resolved in outputs)
-        merging, outer_merging, where, outer_joins, having = self._conditions(tree, terms)
-        group = _keys_of_group(tree.args.get("group"), plain)
+            is_outer = bool(join.args.get("side"))
+            for _, _, left, right in using[id(join)]:
+                (outer_merging if is_outer else merging).equate(left, right)
+            for condition, show in self._conditions(terms, join.args.get("on")):
+                equated = terms.equated(condition)
+                if equated is not None:
+                    (outer_merging if is_outer else merging).equate(*equated)
+                elif is_outer:
+                    outer_joins.append(terms.term(condition, show))
+                else:
+                    where.append(terms.condition(condition, show))
+        for condition, show in self._conditions(terms, tree.args.get("where")):
+            equated = terms.equated(condition)
+            if equated is not None:
+                merging.equate(*equated)
+            else:
+                where.append(terms.condition(condition, show))
+        having = [terms.condition(*one) for one in self._conditions(terms, tree.args.get("having"))]
         limit, offset = _cut(tree)
         parts = SelectParts(
-            outputs=tuple(
-                terms.term(resolved, shown or plain_text(resolved))
-                for resolved, shown in zip(plain, _shown(tree, len(plain)), strict=True)
-            ),
+            outputs=tuple(terms.term(resolved, show) for _, resolved, show in outputs),
             distinct=tree.args.get("distinct") is not None,
-            sources=tuple(tables),
+            sources=tables,
             joins=merging.classes,
             outer_equal=outer_merging.classes,
-            outer_joins=outer_joins,
-            where=where,
-            group=tuple(terms.read(terms.output(key, plain)) for key in group),
-            having=having,
+            outer_joins=tuple(outer_joins),
+            where=_once(where),
+            group=tuple(terms.read(_output(key, plain)) for key in _keys_of_group(tree.args.get("group"), plain)),
+            having=_once(having),
             order=_order(tree, terms, plain),
             limit=limit,
             offset=offset,
-            inner=tuple(inner),
+            inner=tuple(self._of(one.inner)[0] for one in sources if one.inner is not None),
         )
-        return merging.applied(parts), {name or f"_{place}": tree for place, (name, tree) in enumerate(outputs)}
+        by_name = {name or f"_{place}": resolved for place, (name, resolved, _) in enumerate(outputs)}
+        return QueryParts(selects=(merging.applied(parts),)), by_name
 
-    def _conditions(
-        self, tree: exp.Select, terms: Terms
-    ) -> tuple[Merging, Merging, tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
-        """Joins, WHERE, other join conditions and HAVING: what a condition says counts, not where it stands."""
-        merging, outer = Merging(), Merging()
-        where: list[Term] = []
-        outer_joins: list[Term] = []
-        for join in tree.args.get("joins") or ():
-            is_outer = bool(join.args.get("side"))
-            for left, right in terms.using(join):
-                (outer if is_outer else merging).equate(left, right)
-            for one in conjuncts(join.args.get("on")):
-                resolved = terms.resolve(one)
-                equated = terms.equated(resolved)
-                if is_outer and equated is not None:
-                    outer.equate(*equated)
-                elif is_outer:
-                    outer_joins.append(terms.term(resolved, written(one, self._dialect)))
-                elif equated is None or not merging.equate(*equated):
-                    where.append(terms.condition(resolved, written(one, self._dialect)))
-        found = tree.args.get("where")
-        for one in conjuncts(found.this if found else None):
-            resolved = terms.resolve(one)
-            equated = terms.equated(resolved)
-            if equated is None or not merging.equate(*equated):
-                where.append(terms.condition(resolved, written(one, self._dialect)))
-        having: list[Term] = []
-        found = tree.args.get("having")
-        for one in conjuncts(found.this if found else None):
-            having.append(terms.condition(terms.resolve(one), written(one, self._dialect)))
-        return merging, outer, _once(where), tuple(outer_joins), _once(having)
+    def _conditions(self, terms: Terms, clause: exp.Expr | None) -> Iterator[tuple[exp.Expr, Show]]:
+        """The conditions of a clause that must all hold, each with what writes it."""
+        node = clause.this if clause is not None and clause.key in ("where", "having") else clause
+        for one in conjuncts(None if node is None else copied(node)):
+            yield terms.resolve(one), partial(self.shown, one)
 
-    def _source(
-        self, item: exp.Expr, scope: Scope, ctes: _Ctes, outer: Scope | None
-    ) -> tuple[Source, QueryParts | None]:
+    def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, str, str]]:
+        """The columns that USING or NATURAL makes equal: the alias and name of the one that a star leaves out, and
+        both under their tables' names.
+        """
+        joined = select.sources.get(join.this.alias_or_name.lower())
+        names = [name.name.lower() for name in join.args.get("using") or ()]
+        if joined is None or not (names or join.args.get("method") == "NATURAL"):
+            return
+        before = [source for source in select.sources.values() if source is not joined]
+        known = {source.alias: self._columns_of(source) for source in before}
+        if not names:
+            own = self._columns_of(joined) or ()
+            names = [name for name in own if any(name in (columns or ()) for columns in known.values())]
+        called = self._names_in(select)
+        for name in names:
+            other = next((one for one in before if name in (known[one.alias] or (name,))), None)
+            if other is not None:
+                yield joined.alias, name, f"{called[other.alias]}.{name}", f"{called[joined.alias]}.{name}"
+
+    def _outputs(
+        self, select: Select, terms: Terms, hidden: Collection[tuple[str, str]]
+    ) -> Iterator[tuple[str, exp.Expr, Show]]:
+        """Each output's name in small letters, its resolved expression and what writes it; a star stands for the
+        columns that it selects.
+        """
         from sqlglot import exp
 
-        if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
-            table = item.name.lower()
-            if table in ctes:
-                query, outputs = ctes[table]
-                name = item.alias.lower() or table
-                return Source(name=name, outputs=outputs, columns=tuple(outputs)), query
-            use = number_of_use(item, Counter(source.table for source in scope.sources.values())[table])
-            name = self._called.get(table, table)
-            name = f"{name}#{use}" if use > 1 else name
-            return Source(name=name, table=table, columns=self._names.columns.get(table)), None
-        if isinstance(item, exp.Subquery):
-            parts, outputs = self.query_and_outputs(item, outer, ctes)
-            return Source(name=item.alias.lower() or "subquery", outputs=outputs, columns=tuple(outputs)), parts
-        return Source(name=item.alias_or_name.lower() or "source"), None
+        for output in select.node.expressions:
+            bare = output.unalias()
+            if bare.is_star and isinstance(bare, exp.Star | exp.Column):
+                wanted = bare.table.lower() if isinstance(bare, exp.Column) else ""
+                star = bare.this if isinstance(bare, exp.Column) else bare
+                left_out = {name.name.lower() for name in star.args.get("except_") or ()}
+                sources = [one for alias, one in select.sources.items() if not wanted or alias == wanted]
+                columns = [self._columns_of(one) for one in sources]
+                if sources and None not in columns:
+                    for source, names in zip(sources, columns, strict=True):
+                        for name in names or ():
+                            if name not in left_out and (wanted or (source.alias, name) not in hidden):
+                                made = self._of_source(select, source, name)
+                                yield name, made, partial(self.shown, made)
+                    continue
+            yield output.alias_or_name.lower(), terms.resolve(bare), partial(self.shown, bare)
 
-    def _keys(self, sources: Sequence[Source] | object) -> frozenset[str]:
-        found: set[str] = set()
-        for source in sources if not isinstance(sources, tuple) else ():  # type: ignore[attr-defined]
-            found |= {f"{source.name}.{key}" for key in self._names.keys.get(source.table, ())}
-        return frozenset(found)
+    def _keys(self, select: Select) -> frozenset[str]:
+        """The primary keys of the tables of a SELECT, under their tables' names."""
+        names = self._query.bound.names
+        keys = {} if names is None else names.keys
+        return frozenset(
+            f"{name}.{key}"
+            for alias, name in self._names_in(select).items()
+            for key in keys.get((select.sources[alias].table or "").lower(), ())
+        )
+
+
+def _identifier(name: str) -> exp.Identifier:
+    from sqlglot import exp
+
+    return exp.Identifier(this=name, quoted=not name.replace("#", "_").isidentifier())
 
 
 def _cut(tree: exp.Expr) -> tuple[str | None, str | None]:
@@ -310,7 +398,7 @@ def _cut(tree: exp.Expr) -> tuple[str | None, str | None]:
 def _order(tree: exp.Expr, terms: Terms, outputs: Sequence[exp.Expr]) -> tuple[OrderTerm, ...]:
     order = tree.args.get("order")
     return tuple(
-        OrderTerm(term=terms.read(terms.output(key.this, outputs)), descending=bool(key.args.get("desc")))
+        OrderTerm(term=terms.read(_output(key.this, outputs)), descending=bool(key.args.get("desc")))
         for key in (order.expressions if order else ())
         if key.key == "ordered"
     )
@@ -328,9 +416,14 @@ def _keys_of_group(group: exp.Expr | None, outputs: Sequence[exp.Expr]) -> Seque
     return keys
 
 
-def _shown(tree: exp.Select, count: int) -> list[str]:
-    written = [plain_text(output.unalias()) for output in tree.expressions]
-    return written if len(written) == count else [""] * count
+def _output(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
+    """What a key of GROUP BY or ORDER BY stands for: an output by its number, or the expression itself."""
+    from sqlglot import exp
+
+    if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
+        place = int(key.name) - 1
+        return outputs[place] if 0 <= place < len(outputs) else key
+    return key
 
 
 def _once(terms: Sequence[Term]) -> tuple[Term, ...]:

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.sql.differences.leaves import (
-    aliases_of,
-    is_inner,
-    leaves_of,
-    operators_of,
-    renaming_of,
-)
-from assay.sql.differences.reading import pair_trees
-from assay.sql.differences.spelling import conjuncts
-from assay.sql.differences.writing import plain_text
-from assay.sql.schema_names import SchemaNames
+from assay.sql.differences.canonical import conjuncts, plain_text
+from assay.sql.differences.leaves import leaves_of, numbered_uses, operators_of, renaming_of, sources_of
+from assay.sql.differences.reading import ReadPair
 from assay.sql.trees import copied, nodes_of_kind, written
 
 if TYPE_CHECKING:
@@ -71,16 +63,10 @@ class _Unit(Struct, frozen=True):
     size: int
 
 
-def repaired_queries(gold: str, predicted: str, dialect: str, names: SchemaNames) -> Iterator[RepairedQuery]:
-    """The prediction with one clause of gold's, then with two and three, the smallest change first.
-
-    Nothing where one of them cannot be parsed, or is too long or too deep.
-    """
-    trees = pair_trees(gold, predicted, dialect, names)
-    if trees is None:
-        return
+def repaired_queries(pair: ReadPair) -> Iterator[RepairedQuery]:
+    """The prediction with one clause of gold's, then with two and three, the smallest change first."""
     try:
-        workshop = _Workshop(*trees, dialect, names)
+        workshop = _Workshop(pair)
         units = workshop.units()
     except RecursionError:
         return
@@ -98,20 +84,23 @@ def repaired_queries(gold: str, predicted: str, dialect: str, names: SchemaNames
 class _Workshop:
     """Puts clauses of gold into a prediction."""
 
-    def __init__(self, gold: exp.Query, predicted: exp.Query, dialect: str, names: SchemaNames) -> None:
-        self._gold = _prepared(gold, names)
-        self._predicted = _prepared(predicted, names)
-        self._dialect = dialect
-        self._names = names
+    def __init__(self, pair: ReadPair) -> None:
+        self._given, self._kept = pair.bound
+        self._gold, self._predicted = self._given.tree, self._kept.tree
+        self._dialect = self._given.bound.dialect
         self._ours = leaves_of(self._gold)
         self._theirs = leaves_of(self._predicted)
-        self._renamings: dict[tuple[int, int], dict[str, str]] = {}
+        self._renamings: list[tuple[Mapping[str, str], Mapping[str, str]]] = []
+        """By the place of the SELECT: gold's aliases in the prediction's FROM, and the prediction's in gold's."""
+        for ours, theirs in zip(self._ours, self._theirs, strict=False):
+            golds, own = numbered_uses(self._given, ours, {}), numbered_uses(self._kept, theirs, pair.uses)
+            self._renamings.append((renaming_of(golds, own), renaming_of(own, golds)))
 
     def units(self) -> list[_Unit]:
         """The clauses that differ, in any order."""
         found: list[_Unit] = []
         for place, (ours, theirs) in enumerate(zip(self._ours, self._theirs, strict=False)):
-            aliases = self._renaming(ours, theirs)
+            aliases = self._renamings[place][0]
             for clause, args in _CLAUSES.items():
                 if not any(leaf.args.get(arg) for leaf in (ours, theirs) for arg in args):
                     continue
@@ -143,7 +132,7 @@ class _Workshop:
         leaves: list[exp.Expr] = []
         for place, theirs in enumerate(self._theirs):
             wanted = [unit.clause for unit in units if unit.place == place]
-            leaf = self._mixed(self._ours[place], theirs, wanted) if wanted else copied(theirs)
+            leaf = self._mixed(place, wanted) if wanted else copied(theirs)
             if leaf is None:
                 return None
             leaves.append(leaf)
@@ -164,13 +153,6 @@ class _Workshop:
             after = self._shown(leaves[unit.place], unit.clause, {})
             steps.append(ClauseRepair(clause=unit.clause, before=before, after=after))
         return tuple(steps)
-
-    def _renaming(self, giver: exp.Expr, host: exp.Expr) -> Mapping[str, str]:
-        """As `renaming_of`, once for each two SELECTs, which live as long as this."""
-        key = (id(giver), id(host))
-        if key not in self._renamings:
-            self._renamings[key] = renaming_of(giver, host)
-        return self._renamings[key]
 
     def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
         skeleton = copied(self._gold if _WHOLE in outer else self._predicted)
@@ -202,55 +184,45 @@ class _Workshop:
             texts.append(" ".join([*operators_of(tree), *others]))
         return ClauseRepair(clause=clause, before=texts[0], after=texts[1])
 
-    def _mixed(self, ours: exp.Expr, theirs: exp.Expr, wanted: Sequence[str]) -> exp.Expr | None:
+    def _mixed(self, place: int, wanted: Sequence[str]) -> exp.Expr | None:
         """One SELECT of the prediction with these clauses of gold's.
 
         Clauses that stay as they are belong to several such SELECTs: writing one as text copies it first.
         """
+        ours, theirs = self._ours[place], self._theirs[place]
         made = type(theirs)()
         for arg, value in theirs.args.items():
             if arg not in _CLAUSE_ARGS:
                 made.set(arg, value)
-        host = ours if "FROM" in wanted else theirs
+        golds_from = "FROM" in wanted
         for clause, args in _CLAUSES.items():
-            giver = ours if clause in wanted else theirs
-            moves = giver is not host and clause != "FROM"
-            renaming = self._renaming(giver, host) if moves else {}
             for arg in args:
-                given = giver.args.get(arg)
-                given = _copied(given) if moves else list(given) if isinstance(given, list) else given
-                for node in _listed(given) if moves else ():
-                    if not self._rename(node, renaming, giver, host):
+                given = (ours if clause in wanted else theirs).args.get(arg)
+                given = list(given) if isinstance(given, list) else given
+                if clause != "FROM" and (clause in wanted) != golds_from:
+                    given = _copied(given)
+                    if not all(self._moved(node, place, to_gold=golds_from) for node in _listed(given)):
                         return None
                 made.set(arg, given)
         return made
 
-    def _rename(self, node: exp.Expr, renaming: Mapping[str, str], giver: exp.Expr, host: exp.Expr) -> bool:
-        """Point the columns of a clause at the tables of another FROM. False where one of those is not there."""
+    def _moved(self, node: exp.Expr, place: int, *, to_gold: bool) -> bool:
+        """Point the columns of a clause at the tables of the other FROM. False where one of those is not there."""
         from sqlglot import exp
 
-        given = aliases_of(giver)
+        giver, leaf = (self._kept, self._theirs[place]) if to_gold else (self._given, self._ours[place])
+        host, other = (self._given, self._ours[place]) if to_gold else (self._kept, self._theirs[place])
+        sources = sources_of(host, other)
         for column in nodes_of_kind(node, exp.Column):
-            table = column.table.lower()
-            if is_inner(column, table, node):
-                continue
-            if table in renaming:
-                column.set("table", exp.to_identifier(renaming[table]))
-            elif table and table in given:
+            meaning = giver.meaning(column)
+            if meaning.source is None or meaning.select is None or meaning.select.node is not leaf:
+                continue  # a text, an output, or a column of another SELECT
+            alias = self._renamings[place][to_gold].get(meaning.source.alias)
+            if alias is None:
                 return False
-            elif not table:
-                self._qualify(column, giver, host, renaming)
+            if column.table or len(sources) > 1:
+                column.set("table", exp.to_identifier(alias))
         return True
-
-    def _qualify(self, column: exp.Column, giver: exp.Expr, host: exp.Expr, renaming: Mapping[str, str]) -> None:
-        """Say whose a bare column is, where several tables of the other FROM have one of that name."""
-        from sqlglot import exp
-
-        name = column.name.lower()
-        holding = [one for one, table in aliases_of(host).items() if name in self._names.columns.get(table, ())]
-        own = [one for one, table in aliases_of(giver).items() if name in self._names.columns.get(table, ())]
-        if len(holding) > 1 and own and own[0] in renaming:
-            column.set("table", exp.to_identifier(renaming[own[0]]))
 
     def _shown(self, tree: exp.Expr, clause: str, renaming: Mapping[str, str]) -> str:
         """A clause in the database's own dialect."""
@@ -309,27 +281,6 @@ def _relabel(part: exp.Expr, renaming: Mapping[str, str]) -> None:
     elif isinstance(part, exp.Table) and part.alias_or_name.lower() in renaming:
         alias = renaming[part.alias_or_name.lower()]
         part.set("alias", None if alias == part.name.lower() else exp.TableAlias(this=exp.to_identifier(alias)))
-
-
-def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
-    """A copy whose ORDER BY, GROUP BY and HAVING name no outputs but repeat what those compute."""
-    from sqlglot import exp
-
-    made = copied(tree)
-    for leaf in leaves_of(made):
-        given = {
-            output.alias.lower(): output.this
-            for output in leaf.args.get("expressions") or ()
-            if isinstance(output, exp.Alias)
-        }
-        columns = {name for table in aliases_of(leaf).values() for name in names.columns.get(table, ())}
-        for arg in ("order", "group", "having"):
-            clause = leaf.args.get(arg)
-            for column in nodes_of_kind(clause, exp.Column) if clause is not None else ():
-                name = column.name.lower()
-                if not column.table and name in given and name not in columns:
-                    column.replace(copied(given[name]))
-    return made
 
 
 def _copied(found: exp.Expr | list[exp.Expr] | None) -> exp.Expr | list[exp.Expr] | None:
