@@ -212,15 +212,15 @@ class _Workshop:
 
         giver, leaf = (self._kept, self._theirs[place]) if to_gold else (self._given, self._ours[place])
         host, other = (self._given, self._ours[place]) if to_gold else (self._kept, self._theirs[place])
-        sources = sources_of(host, other)
+        several = len(sources_of(host, other)) > 1
         for column in nodes_of_kind(node, exp.Column):
             meaning = giver.meaning(column)
             if meaning.source is None or meaning.select is None or meaning.select.node is not leaf:
                 continue  # a text, an output, or a column of another SELECT
             alias = self._renamings[place][to_gold].get(meaning.source.alias)
-            if alias is None:
+            if alias is None and column.table:
                 return False
-            if column.table or len(sources) > 1:
+            if alias is not None and (column.table or several):
                 column.set("table", exp.to_identifier(alias))
         return True
 
