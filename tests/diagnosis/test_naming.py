@@ -19,7 +19,7 @@ TRAITS = sorted(seen_traits([], QueryParts(selects=()), QueryParts(selects=()), 
 
 
 def sign(name: str) -> Sign:
-    return Sign(name=name, difference=Difference(kind="output_changed", clause="SELECT", gold=name))
+    return Sign(name=name, difference=Difference(kind="output_changed", clause="SELECT", gold_text=name))
 
 
 @pytest.mark.parametrize("name", SIGNS)

@@ -184,30 +184,40 @@ class Reader:
         for one in reversed(nodes_of(whole)[1:]):
             original = self._query.original(one)
             if isinstance(one, exp.Var) and original is not None:
-                text = self.shown(original)
-                one.replace(exp.Var(this=text if isinstance(original, exp.Subquery) else f"({text})"))
-            elif isinstance(original, exp.Column):
+                one.replace(exp.Var(this=self._shown_in_parentheses(original)))
+            elif isinstance(one, exp.Column):
                 self._show_column(one, original)
             elif isinstance(original, exp.Table):
                 self._show_table(one, original)
         return written(whole.this, self._query.bound.dialect)
 
-    def _show_column(self, column: exp.Expr, original: exp.Column) -> None:
-        """Put the stored table's name in the place of an alias; take an alias away that stands for no table."""
+    def _shown_in_parentheses(self, query: exp.Expr) -> str:
+        text = self.shown(query)
+        return text if query.key == "subquery" else f"({text})"
 
-        bound = self._query.bound
-        select = bound.select_of(original)
-        source = None if select is None else select.sources.get(original.table.lower())
-        meaning = bound.meaning(original) if not original.is_star else Meaning(select=select, source=source)
-        stored = None if original.is_star else bound.stored(original)
-        table, name = None if stored is None else stored.table, None if stored is None else stored.column
-        if meaning.source is not None and meaning.source.table is not None and meaning.select is not None:
-            _, _, use = self._names_in(meaning.select)[meaning.source.alias].partition("#")
-            table = meaning.source.table + (f"#{use}" if use else "")
-        elif meaning.source is None:
-            return
+    def _show_column(self, column: exp.Column, original: exp.Column | None) -> None:
+        """Put the stored table's name in the place of an alias; take an alias away that stands for no table."""
+        names, bound = self._query.bound.names, self._query.bound
+        if original is None:  # one that a star or USING stands for
+            called, _, use = column.table.lstrip("^").partition("#")
+            stored = None if names is None else names.column(called, column.name)
+            if names is not None and stored is not None:
+                called = names.tables[called].schema.name
+            name: str | None = column.name if stored is None else stored.name
+            table: str | None = called + (f"#{use}" if use else "")
+        else:
+            select = bound.select_of(original)
+            source = None if select is None else select.sources.get(original.table.lower())
+            meaning = Meaning(select=select, source=source) if original.is_star else bound.meaning(original)
+            if meaning.source is None or meaning.select is None:
+                return
+            stored_column = None if original.is_star else bound.stored(original)
+            table, name = (None, None) if stored_column is None else (stored_column.table, stored_column.column)
+            if meaning.source.table is not None:
+                use = self._names_in(meaning.select)[meaning.source.alias].partition("#")[2]
+                table = meaning.source.table + (f"#{use}" if use else "")
         column.set("db", None)
-        column.set("table", None if table is None else _identifier(table))
+        column.set("table", _identifier(table) if table else None)
         if name is not None:
             column.set("this", _identifier(name))
 
@@ -229,6 +239,7 @@ class Reader:
             size = len(parts.selects) + sum(self._sizes.get(id(query), 0) for query in inner)
             if size > MOST_SELECTS:
                 raise TooLargeError
+            parts = replace(parts, show=partial(self._shown_in_parentheses, tree))
             self._sizes[id(parts)] = size
             self._read[id(tree)] = (parts, outputs)
         return self._read[id(tree)]
@@ -279,25 +290,31 @@ class Reader:
         merging, outer_merging = Merging(), Merging()
         where: list[Term] = []
         outer_joins: list[Term] = []
+        written_on: set[str] = set()
+        written_where: set[str] = set()
         # Joins and WHERE: what a condition says counts, not where it stands.
         for join in tree.args.get("joins") or ():
             is_outer = bool(join.args.get("side"))
             for _, _, left, right in using[id(join)]:
                 (outer_merging if is_outer else merging).equate(left, right)
+                written_on.add(_equation(left, right))
             for condition, show in self._conditions(terms, join.args.get("on")):
                 equated = terms.equated(condition)
                 if equated is not None:
                     (outer_merging if is_outer else merging).equate(*equated)
-                elif is_outer:
-                    outer_joins.append(terms.term(condition, show))
-                else:
-                    where.append(terms.condition(condition, show))
+                    written_on.add(_equation(*equated))
+                    continue
+                conditions = outer_joins if is_outer else where
+                conditions.append((terms.term if is_outer else terms.condition)(condition, show))
+                written_on.add(conditions[-1].text)
         for condition, show in self._conditions(terms, tree.args.get("where")):
             equated = terms.equated(condition)
             if equated is not None:
                 merging.equate(*equated)
+                written_where.add(_equation(*equated))
             else:
                 where.append(terms.condition(condition, show))
+                written_where.add(where[-1].text)
         having = [terms.condition(*one) for one in self._conditions(terms, tree.args.get("having"))]
         limit, offset = _cut(tree)
         parts = SelectParts(
@@ -314,6 +331,9 @@ class Reader:
             limit=limit,
             offset=offset,
             inner=tuple(self._of(one.inner)[0] for one in sources if one.inner is not None),
+            compared=terms.compared,
+            written_on=frozenset(written_on),
+            written_where=frozenset(written_where),
         )
         by_name = {name or f"_{place}": resolved for place, (name, resolved, _) in enumerate(outputs)}
         return QueryParts(selects=(merging.applied(parts),)), by_name
@@ -383,6 +403,10 @@ def _identifier(name: str) -> exp.Identifier:
     from sqlglot import exp
 
     return exp.Identifier(this=name, quoted=not name.replace("#", "_").isidentifier())
+
+
+def _equation(*sides: str) -> str:
+    return " = ".join(sorted(sides))
 
 
 def _cut(tree: exp.Expr) -> tuple[str | None, str | None]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.sql.differences.canonical import conjuncts, plain_text
+from assay.sql.differences.canonical import plain_text
 from assay.sql.differences.leaves import leaves_of, numbered_uses, operators_of, renaming_of, sources_of
+from assay.sql.differences.parts import QueryParts, SelectParts
 from assay.sql.differences.reading import ReadPair
+from assay.sql.differences.terms import text_of
 from assay.sql.trees import copied, nodes_of_kind, written
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class RepairedQuery(Struct, frozen=True, kw_only=True):
     """A prediction with some of its clauses replaced."""
 
     query: str
+    is_gold: bool
+    """It is gold itself, so that nothing need be executed to know that it is right."""
     _told: Callable[[], tuple[ClauseRepair, ...]]
 
     @property
@@ -64,27 +68,31 @@ class _Unit(Struct, frozen=True):
 
 
 def repaired_queries(pair: ReadPair) -> Iterator[RepairedQuery]:
-    """The prediction with one clause of gold's, then with two and three, the smallest change first."""
+    """The prediction with one clause of gold's, then with two and three, the smallest change first.
+
+    Those that select as many columns as gold come before all others, which are right only where that does not count.
+    Each text comes once.
+    """
     try:
         workshop = _Workshop(pair)
-        units = workshop.units()
+        units = workshop.units()[:_MOST_UNITS]
+        chosen = [some for count in range(1, _MOST_CLAUSES + 1) for some in combinations(units, count)]
+        chosen.sort(key=lambda some: (not workshop.fits(some), len(some), sum(unit.size for unit in some)))
+        seen = set()
+        for some in chosen:
+            repaired = workshop.repaired(some)
+            if repaired is not None and repaired.query not in seen:
+                seen.add(repaired.query)
+                yield repaired
     except RecursionError:
         return
-    for count in range(1, _MOST_CLAUSES + 1):
-        chosen = sorted(combinations(units[:_MOST_UNITS], count), key=lambda some: sum(unit.size for unit in some))
-        for some in chosen:
-            try:
-                repaired = workshop.repaired(some)
-            except RecursionError:
-                return
-            if repaired is not None:
-                yield repaired
 
 
 class _Workshop:
     """Puts clauses of gold into a prediction."""
 
     def __init__(self, pair: ReadPair) -> None:
+        self._pair = pair
         self._given, self._kept = pair.bound
         self._gold, self._predicted = self._given.tree, self._kept.tree
         self._dialect = self._given.bound.dialect
@@ -97,31 +105,38 @@ class _Workshop:
             self._renamings.append((renaming_of(golds, own), renaming_of(own, golds)))
 
     def units(self) -> list[_Unit]:
-        """The clauses that differ, in any order."""
+        """The clauses that say something else, the smallest difference first."""
         found: list[_Unit] = []
-        for place, (ours, theirs) in enumerate(zip(self._ours, self._theirs, strict=False)):
-            aliases = self._renamings[place][0]
-            for clause, args in _CLAUSES.items():
-                if not any(leaf.args.get(arg) for leaf in (ours, theirs) for arg in args):
-                    continue
-                left = _text(ours, clause, aliases, plain_text)
-                right = _text(theirs, clause, {}, plain_text)
-                if clause == "FROM" and _from_key(ours, aliases) == _from_key(theirs, {}):
-                    continue
-                if _alike(left) != _alike(right):
-                    found.append(_Unit(place, clause, _size(left, right)))
-        if len(self._ours) > 1 or len(self._theirs) > 1:
-            if operators_of(self._gold) != operators_of(self._predicted):
-                extra = [plain_text(leaf) for leaf in (*self._ours[1:], *self._theirs[1:])]
-                found.append(_Unit(-1, _WHOLE, 8 if len(self._ours) == len(self._theirs) else _size(*extra)))
-            for clause in ("ORDER BY", "LIMIT"):
-                texts = [_text(tree, clause, {}, plain_text) for tree in (self._gold, self._predicted)]
-                if len(set(map(_alike, texts))) > 1 and not all(tree.key == "select" for tree in self._trees):
-                    found.append(_Unit(-1, clause, _size(*texts)))
+        gold, predicted = self._pair.gold, self._pair.predicted
+        for place, (ours, theirs) in enumerate(zip(gold.selects, predicted.selects, strict=False)):
+            left, right = _said(ours), _said(theirs)
+            if _rows_of(ours) == _rows_of(theirs):
+                right |= {"FROM": left["FROM"], "WHERE": left["WHERE"]}
+            found += [
+                _Unit(place, clause, _size(left[clause], right[clause]))
+                for clause in _CLAUSES
+                if left[clause] != right[clause]
+            ]
+        if gold.operators != predicted.operators:
+            extra = [plain_text(leaf) for leaf in (*self._ours[1:], *self._theirs[1:])]
+            found.append(_Unit(-1, _WHOLE, 8 if len(self._ours) == len(self._theirs) else _size(*extra)))
+        if gold.operators or predicted.operators:
+            left, right = _tail(gold), _tail(predicted)
+            found += [
+                _Unit(-1, clause, _size(left[clause], right[clause]))
+                for clause in left
+                if left[clause] != right[clause]
+            ]
         withs = [_with_text(tree) for tree in self._trees]
         if withs[0].lower() != withs[1].lower():
             found.append(_Unit(-1, _WITH, _size(*withs)))
         return sorted(found, key=lambda unit: unit.size)
+
+    def fits(self, units: Sequence[_Unit]) -> bool:
+        """Whether the prediction with these clauses of gold's selects as many columns as gold."""
+        ours, theirs = self._pair.gold.selects[0], self._pair.predicted.selects[0]
+        selected = any(unit.clause == "SELECT" and unit.place == 0 for unit in units)
+        return selected or len(ours.outputs) == len(theirs.outputs)
 
     @property
     def _trees(self) -> tuple[exp.Query, exp.Query]:
@@ -141,7 +156,12 @@ class _Workshop:
         tree = leaves[0] if alone else self._assembled([copied(leaf) for leaf in leaves], outer)
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
             _take_with(tree, self._gold, self._predicted, anew=_WITH in outer)
-        return RepairedQuery(query=written(tree, self._dialect), _told=partial(self._steps, units, leaves))
+        query = written(tree, self._dialect)
+        return RepairedQuery(query=query, is_gold=query == self._golds_text, _told=partial(self._steps, units, leaves))
+
+    @cached_property
+    def _golds_text(self) -> str:
+        return written(self._gold, self._dialect)
 
     def _steps(self, units: Sequence[_Unit], leaves: Sequence[exp.Expr]) -> tuple[ClauseRepair, ...]:
         steps = []
@@ -149,8 +169,8 @@ class _Workshop:
             if unit.place < 0:
                 steps.append(self._outer_step(unit.clause))
                 continue
-            before = self._shown(self._theirs[unit.place], unit.clause, {})
-            after = self._shown(leaves[unit.place], unit.clause, {})
+            before = self._shown(self._theirs[unit.place], unit.clause)
+            after = self._shown(leaves[unit.place], unit.clause)
             steps.append(ClauseRepair(clause=unit.clause, before=before, after=after))
         return tuple(steps)
 
@@ -174,7 +194,7 @@ class _Workshop:
         if clause == _WITH:
             return ClauseRepair(clause=clause, before=_with_text(self._predicted), after=_with_text(self._gold))
         if clause != _WHOLE:
-            before, after = (self._shown(tree, clause, {}) for tree in (self._predicted, self._gold))
+            before, after = (self._shown(tree, clause) for tree in (self._predicted, self._gold))
             return ClauseRepair(clause=clause, before=before, after=after)
         texts = []
         for tree, leaves in ((self._predicted, self._theirs), (self._gold, self._ours)):
@@ -224,63 +244,45 @@ class _Workshop:
                 column.set("table", exp.to_identifier(alias))
         return True
 
-    def _shown(self, tree: exp.Expr, clause: str, renaming: Mapping[str, str]) -> str:
+    def _shown(self, tree: exp.Expr, clause: str) -> str:
         """A clause in the database's own dialect."""
-        return _text(tree, clause, renaming, lambda node: written(node, self._dialect))
+        given = (tree.args.get(arg) for arg in _CLAUSES[clause])
+        pieces = [written(node, self._dialect).strip().lstrip(",").strip() for some in given for node in _listed(some)]
+        return (", " if clause == "SELECT" else " ").join(pieces)
 
 
-def _text(tree: exp.Expr, clause: str, renaming: Mapping[str, str], write: Callable[[exp.Expr], str]) -> str:
-    """A clause as text, with other aliases where those are given."""
-    from sqlglot import exp
-
-    pieces: list[str] = []
-    for arg in _CLAUSES[clause]:
-        given = tree.args.get(arg)
-        found = _copied(given) if renaming else given
-        for node in _listed(found):
-            for part in nodes_of_kind(node, exp.Column, exp.Table) if renaming else []:
-                _relabel(part, renaming)
-            pieces.append(write(node).strip().lstrip(",").strip())
-    return (", " if clause == "SELECT" else " ").join(pieces)
-
-
-def _from_key(leaf: exp.Expr, renaming: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """The tables of a FROM and the conditions of its joins, in no order: equal where the FROMs say the same."""
-    from sqlglot import exp
-
-    start = leaf.args.get("from_")
-    joins = [copied(join) for join in leaf.args.get("joins") or ()]
-    items = [] if start is None else [("", copied(start.this))]
-    items += [(str(join.args.get("side") or ""), join.this) for join in joins]
-    conditions: list[exp.Expr] = [
-        one for join in joins for one in conjuncts(join.args.get("on")) if join.args.get("on") is not None
-    ]
-    conditions += [join for join in joins if join.args.get("using") or join.args.get("method")]
-    for node in [*conditions, *(item for _, item in items)]:
-        for part in nodes_of_kind(node, exp.Column, exp.Table):
-            _relabel(part, renaming)
-    texts = []
-    for one in conditions:
-        sides = [plain_text(one.this), plain_text(one.expression)] if isinstance(one, exp.EQ) else [plain_text(one)]
-        texts.append(" = ".join(sorted(map(_alike, sides))))
-    sided = any(side for side, _ in items)
-    tables = [_alike(f"{side} {plain_text(item)}") for side, item in items]
-    return tables if sided else sorted(tables), sorted(texts)
+def _said(select: SelectParts) -> dict[str, str]:
+    """What each clause says: two that say the same may be exchanged."""
+    inner = [f"({text_of(query)})" for query in select.inner]
+    sources = sorted(f"{one.join} JOIN {one.table or one.name}" for one in select.sources)
+    return {
+        "SELECT": ", ".join(term.text for term in select.outputs),
+        "DISTINCT": "DISTINCT" * select.distinct,
+        "FROM": " ".join([*sources, *inner, *(f"ON {one}" for one in sorted(select.written_on))]),
+        "WHERE": _clause("WHERE ", " AND ", sorted(select.written_where)),
+        "GROUP BY": _clause("GROUP BY ", ", ", sorted(term.text for term in select.group)),
+        "HAVING": _clause("HAVING ", " AND ", sorted(term.text for term in select.having)),
+        **_tail(select),
+    }
 
 
-def _alike(text: str) -> str:
-    """A clause's text without the case of its words; texts in quotes keep theirs."""
-    return "".join(part if place % 2 else part.lower() for place, part in enumerate(text.split("'")))
+def _tail(parts: SelectParts | QueryParts) -> dict[str, str]:
+    """What ORDER BY and LIMIT say."""
+    order = [key.term.text + (" DESC" if key.descending else " ASC") for key in parts.order]
+    limit = [] if parts.limit is None else [f"LIMIT {parts.limit}"]
+    limit += [] if parts.offset is None else [f"OFFSET {parts.offset}"]
+    return {"ORDER BY": _clause("ORDER BY ", ", ", order), "LIMIT": " ".join(limit)}
 
 
-def _relabel(part: exp.Expr, renaming: Mapping[str, str]) -> None:
-    from sqlglot import exp
+def _clause(word: str, between: str, said: Sequence[str]) -> str:
+    return word + between.join(said) if said else ""
 
-    if isinstance(part, exp.Column) and part.table.lower() in renaming:
-        part.set("table", exp.to_identifier(renaming[part.table.lower()]))
-    elif isinstance(part, exp.Table) and part.alias_or_name.lower() in renaming:
-        alias = renaming[part.alias_or_name.lower()]
-        part.set("alias", None if alias == part.name.lower() else exp.TableAlias(this=exp.to_identifier(alias)))
+
+def _rows_of(select: SelectParts) -> tuple[object, ...]:
+    """What FROM and WHERE say together, wherever their conditions are written."""
+    sources = sorted((one.name, one.table, one.join) for one in select.sources)
+    conditions = sorted(term.text for term in (*select.where, *select.outer_joins))
+    return sources, select.joins, select.outer_equal, conditions, [text_of(query) for query in select.inner]
 
 
 def _copied(found: exp.Expr | list[exp.Expr] | None) -> exp.Expr | list[exp.Expr] | None:

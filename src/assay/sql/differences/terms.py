@@ -67,6 +67,8 @@ class Terms:
         self._keys = keys
         """Columns that are never NULL, such as ``singer.id``."""
         self._inner: dict[str, QueryParts] = {}
+        self.compared: dict[str, Show] = {}
+        """Columns that conditions make equal, each with what writes it."""
 
     def read(self, node: exp.Expr) -> Term:
         """The term of an expression of the query."""
@@ -192,7 +194,9 @@ class Terms:
             return None
         if left.table == right.table or "^" in left.table + right.table or not left.table or not right.table:
             return None
-        return plain_text(left), plain_text(right)
+        texts = plain_text(left), plain_text(right)
+        self.compared |= {text: partial(self._names.shown, one) for text, one in zip(texts, (left, right), strict=True)}
+        return texts
 
 
 class Merging(Struct):
