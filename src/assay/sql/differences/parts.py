@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ _NAME = re.compile(r'"((?:[^"]|"")*)"|([^".]+)')
 _USE = re.compile(r"#\d+\Z")
 
 
+@lru_cache(maxsize=4096)
 def place_of(column: str) -> tuple[str, str]:
     """The table and the name of one of `Term.columns`, without quotes, whichever use of the table it is of.
 
@@ -31,8 +33,8 @@ class Term(Struct, frozen=True, kw_only=True):
 
     text: str
     merged: str
-    shown: str
-    """As its author wrote it."""
+    show: Callable[[], str] = str
+    """Writes `shown`: few terms are shown, and writing one takes longer than reading it."""
     columns: tuple[str, ...] = ()
     """Such as ``singer.name``, in the order in which they are read."""
     literals: tuple[str, ...] = ()
@@ -49,6 +51,11 @@ class Term(Struct, frozen=True, kw_only=True):
     distinct: bool = False
     """An aggregate in it counts distinct values."""
     windowed: bool = False
+
+    @property
+    def shown(self) -> str:
+        """As its author wrote it, but for columns, which stand under their tables' names."""
+        return self.show()
 
     def leaves(self) -> Iterator[Term]:
         """The conditions without the OR around them."""
@@ -95,6 +102,12 @@ class SelectParts(Struct, frozen=True, kw_only=True):
     offset: str | None = None
     inner: tuple[QueryParts, ...] = ()
     """The subqueries and CTEs that it reads rows from."""
+    compared: Mapping[str, Callable[[], str]] = {}
+    """The columns of ``joins`` and ``outer_equal``, each with what writes it."""
+    written_on: frozenset[str] = frozenset()
+    """The conditions that are written in FROM, equal columns included."""
+    written_where: frozenset[str] = frozenset()
+    """The conditions that are written in WHERE, equal columns included."""
 
     @property
     def aggregated(self) -> bool:
@@ -112,6 +125,12 @@ class QueryParts(Struct, frozen=True, kw_only=True):
     """Of a set operation; a SELECT's own stands in it."""
     limit: str | None = None
     offset: str | None = None
+    show: Callable[[], str] = str
+
+    @property
+    def shown(self) -> str:
+        """In parentheses, as its author wrote it, but for columns, which stand under their tables' names."""
+        return self.show()
 
     def all_selects(self) -> Iterator[SelectParts]:
         """Every SELECT, the outermost first, with those in subqueries and CTEs."""

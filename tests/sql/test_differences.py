@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import sqlglot
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
-from assay.sql.clauses import SchemaNames, differences, place_of, read_pair, read_parts, repaired_queries
-from assay.sql.clauses.writing import plain_text
+from assay.sql.differences import (
+    RepairedQuery,
+    SchemaNames,
+    differences,
+    place_of,
+    read_pair,
+    read_parts,
+    repaired_queries,
+)
+from assay.sql.differences.canonical import plain_text
 
 
 def table(name: str, *columns: str, key: str = "id") -> TableSchema:
@@ -33,7 +43,13 @@ NAMES = SchemaNames(SCHEMA)
 def kinds(gold: str, predicted: str, dialect: str = "sqlite") -> list[str]:
     read = read_pair(gold, predicted, dialect, NAMES)
     assert read is not None
-    return [one.kind for one in differences(*read)]
+    return [one.kind for one in differences(read.gold, read.predicted)]
+
+
+def repairs(gold: str, predicted: str) -> Iterator[RepairedQuery]:
+    read = read_pair(gold, predicted, "sqlite", NAMES)
+    assert read is not None
+    return repaired_queries(read)
 
 
 SAME = [
@@ -146,7 +162,7 @@ def test_one_change_is_one_difference(gold: str, predicted: str, kind: str) -> N
 
 @pytest.mark.parametrize(("gold", "predicted", "kind"), ONE)
 def test_gold_s_clause_in_the_place_of_the_changed_one_gives_gold_again(gold: str, predicted: str, kind: str) -> None:
-    first = next(iter(repaired_queries(gold, predicted, "sqlite", NAMES)), None)
+    first = next(iter(repairs(gold, predicted)), None)
     assert first is not None, kind
     assert kinds(gold, first.query) == []
     assert len(first.steps) == 1
@@ -155,7 +171,7 @@ def test_gold_s_clause_in_the_place_of_the_changed_one_gives_gold_again(gold: st
 def test_a_repair_speaks_of_the_prediction_s_own_aliases() -> None:
     gold = "SELECT a.name FROM singer AS a JOIN song AS b ON a.id = b.singer_id WHERE b.year > 3"
     predicted = "SELECT b.name FROM song AS a JOIN singer AS b ON b.id = a.singer_id WHERE a.year > 4"
-    (step,) = next(repaired_queries(gold, predicted, "sqlite", NAMES)).steps
+    (step,) = next(repairs(gold, predicted)).steps
     assert (step.clause, step.before, step.after) == ("WHERE", "WHERE a.year > 4", "WHERE a.year > 3")
 
 

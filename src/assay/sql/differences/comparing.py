@@ -10,9 +10,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.clauses.condition_pairs import condition_differences
-from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries, place_of
-from assay.sql.clauses.terms import text_of
+from assay.sql.differences.condition_pairs import condition_differences
+from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries, place_of
+from assay.sql.differences.terms import text_of
 
 Clause = Literal[
     "SELECT", "DISTINCT", "FROM", "JOIN", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "set operation", "WITH"
@@ -73,12 +73,23 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     kind: Kind
     clause: Clause
-    gold: str = ""
-    predicted: str = ""
+    gold_text: str = ""
+    """What gold says, if that is not one term."""
+    predicted_text: str = ""
     inside: bool = False
     """It is in a subquery or a CTE."""
     gold_term: Term | None = None
     predicted_term: Term | None = None
+
+    @property
+    def gold(self) -> str:
+        """What gold says here."""
+        return self.gold_text if self.gold_term is None else self.gold_term.shown
+
+    @property
+    def predicted(self) -> str:
+        """What the prediction says here."""
+        return self.predicted_text if self.predicted_term is None else self.predicted_term.shown
 
 
 def differences(gold: QueryParts, predicted: QueryParts) -> tuple[Difference, ...]:
@@ -109,8 +120,6 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
         Difference(
             kind=found.kind,
             clause=found.clause,
-            gold=found.gold.shown if found.gold else "",
-            predicted=found.predicted.shown if found.predicted else "",
             gold_term=found.gold,
             predicted_term=found.predicted,
             inside=found.inside,
@@ -141,7 +150,7 @@ def _joined_with(join: Difference, conditions: Sequence[Difference]) -> Differen
         return join
     gold = ", ".join(filter(None, [join.gold, *(one.gold for one in conditions)]))
     predicted = ", ".join(filter(None, [join.predicted, *(one.predicted for one in conditions)]))
-    return replace(join, gold=gold, predicted=predicted)
+    return replace(join, gold_text=gold, predicted_text=predicted)
 
 
 def _inner(query: QueryParts) -> list[QueryParts]:
@@ -155,7 +164,10 @@ def _set_operation(gold: QueryParts, predicted: QueryParts) -> Difference:
     elif not gold.operators:
         kind = "set_operation_extra"
     return Difference(
-        kind=kind, clause="set operation", gold=", ".join(gold.operators), predicted=", ".join(predicted.operators)
+        kind=kind,
+        clause="set operation",
+        gold_text=", ".join(gold.operators),
+        predicted_text=", ".join(predicted.operators),
     )
 
 
@@ -171,8 +183,8 @@ def _subqueries(
     yield Difference(
         kind="subquery_changed" if both else kind,
         clause="WHERE",
-        gold="; ".join(f"({text_of(query)})" for query in _inner(gold)),
-        predicted="; ".join(f"({text_of(query)})" for query in _inner(predicted)),
+        gold_text="; ".join(query.shown for query in _inner(gold)),
+        predicted_text="; ".join(query.shown for query in _inner(predicted)),
     )
 
 
@@ -189,7 +201,7 @@ def _of_selects(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> I
     if gold.distinct != predicted.distinct and not _only_groups(gold, predicted):
         kind: Kind = "distinct_missing" if gold.distinct else "distinct_extra"
         words = ("DISTINCT", "") if gold.distinct else ("", "DISTINCT")
-        yield Difference(kind=kind, clause="DISTINCT", gold=words[0], predicted=words[1], inside=inside)
+        yield Difference(kind=kind, clause="DISTINCT", gold_text=words[0], predicted_text=words[1], inside=inside)
     yield from _groups(gold, predicted, inside=inside)
     yield from _order_and_limit(gold, predicted, inside=inside)
 
@@ -216,18 +228,14 @@ def _outputs(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> Iter
         yield Difference(
             kind=output_kind(left, right),
             clause="SELECT",
-            gold=left.shown,
-            predicted=right.shown,
             inside=inside,
             gold_term=left,
             predicted_term=right,
         )
     for left in ours:
-        yield Difference(kind="output_missing", clause="SELECT", gold=left.shown, gold_term=left, inside=inside)
+        yield Difference(kind="output_missing", clause="SELECT", gold_term=left, inside=inside)
     for right in theirs:
-        yield Difference(
-            kind="output_extra", clause="SELECT", predicted=right.shown, predicted_term=right, inside=inside
-        )
+        yield Difference(kind="output_extra", clause="SELECT", predicted_term=right, inside=inside)
 
 
 _DATES = ("DATE", "TIME", "STRFTIME", "JULIAN", "EXTRACT", "YEAR", "MONTH", "DAY")
@@ -308,15 +316,15 @@ def _groups(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> Itera
     elif not gold.group:
         kind = "group_extra"
     shown = (", ".join(term.shown for term in gold.group), ", ".join(term.shown for term in predicted.group))
-    yield Difference(kind=kind, clause="GROUP BY", gold=shown[0], predicted=shown[1], inside=inside)
+    yield Difference(kind=kind, clause="GROUP BY", gold_text=shown[0], predicted_text=shown[1], inside=inside)
 
 
 def _order_and_limit(
     gold: SelectParts | QueryParts, predicted: SelectParts | QueryParts, *, inside: bool
 ) -> Iterator[Difference]:
     ours, theirs = _ordering(gold.order), _ordering(predicted.order)
-    shown = (_shown_order(gold.order), _shown_order(predicted.order))
     if ours != theirs:
+        shown = (_shown_order(gold.order), _shown_order(predicted.order))
         kind: Kind = "order_changed"
         if not theirs:
             kind = "order_missing"
@@ -324,7 +332,7 @@ def _order_and_limit(
             kind = "order_extra"
         elif [key for key, _ in ours] == [key for key, _ in theirs]:
             kind = "direction"
-        yield Difference(kind=kind, clause="ORDER BY", gold=shown[0], predicted=shown[1], inside=inside)
+        yield Difference(kind=kind, clause="ORDER BY", gold_text=shown[0], predicted_text=shown[1], inside=inside)
     if (gold.limit, gold.offset) != (predicted.limit, predicted.offset):
         kind = "limit_changed"
         if predicted.limit is None and predicted.offset is None:
@@ -332,7 +340,11 @@ def _order_and_limit(
         elif gold.limit is None and gold.offset is None:
             kind = "limit_extra"
         yield Difference(
-            kind=kind, clause="LIMIT", gold=_shown_limit(gold), predicted=_shown_limit(predicted), inside=inside
+            kind=kind,
+            clause="LIMIT",
+            gold_text=_shown_limit(gold),
+            predicted_text=_shown_limit(predicted),
+            inside=inside,
         )
 
 
@@ -354,21 +366,30 @@ def _tables(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]:
     missing, extra = unshared_tables(gold, predicted)
     for left, right in zip_longest(missing, extra):
         if left and right:
-            yield Difference(kind="table_changed", clause="FROM", gold=left, predicted=right)
+            yield Difference(kind="table_changed", clause="FROM", gold_text=left, predicted_text=right)
         elif left:
-            yield Difference(kind="table_missing", clause="FROM", gold=left)
+            yield Difference(kind="table_missing", clause="FROM", gold_text=left)
         else:
-            yield Difference(kind="table_extra", clause="FROM", predicted=right)
+            yield Difference(kind="table_extra", clause="FROM", predicted_text=right)
     joins = [_joins(query, each=_as_many(gold, predicted)) for query in (gold, predicted)]
     if joins[0] != joins[1]:
-        shown = [", ".join(sorted({" = ".join(sorted(same)) for same in one - other})) for one, other in _both(joins)]
+        names = [
+            {column: show() for select in query.all_selects() for column, show in select.compared.items()}
+            for query in (gold, predicted)
+        ]
+        shown = [
+            ", ".join(sorted({" = ".join(sorted(own.get(column, column) for column in same)) for same in one - other}))
+            for (one, other), own in zip(_both(joins), names, strict=True)
+        ]
         shared = {table for table in ours if table in theirs}
         within = [_over(one - other, shared) for one, other in _both(joins)]
         if any(within) or (not missing and not extra):
-            yield Difference(kind="join_condition", clause="JOIN", gold=shown[0], predicted=shown[1])
+            yield Difference(kind="join_condition", clause="JOIN", gold_text=shown[0], predicted_text=shown[1])
     kinds = [_join_kinds(query) for query in (gold, predicted)]
     if kinds[0] != kinds[1] and not missing and not extra:
-        yield Difference(kind="join_type", clause="JOIN", gold=", ".join(kinds[0]), predicted=", ".join(kinds[1]))
+        yield Difference(
+            kind="join_type", clause="JOIN", gold_text=", ".join(kinds[0]), predicted_text=", ".join(kinds[1])
+        )
 
 
 def unshared_tables(gold: QueryParts, predicted: QueryParts) -> tuple[list[str], list[str]]:

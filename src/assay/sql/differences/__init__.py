@@ -1,10 +1,10 @@
 """Queries clause by clause: their parts, what two of them say differently, and one with clauses of the other."""
 
-from assay.sql.clauses.difference import Clause, Difference, differences, function_kind
-from assay.sql.clauses.parts import QueryParts, SelectParts, Term, place_of
-from assay.sql.clauses.probes import count_of_joined_rows, quoted_for
-from assay.sql.clauses.reading import read_pair, read_parts
-from assay.sql.clauses.repairs import ClauseRepair, RepairedQuery, repaired_queries
+from assay.sql.differences.comparing import Clause, Difference, differences, function_kind
+from assay.sql.differences.parts import QueryParts, SelectParts, Term, place_of
+from assay.sql.differences.probes import count_of_joined_rows, quoted_for
+from assay.sql.differences.reading import ReadPair, read_pair, read_parts
+from assay.sql.differences.repairs import ClauseRepair, RepairedQuery, repaired_queries
 from assay.sql.schema_names import SchemaNames
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "ClauseRepair",
     "Difference",
     "QueryParts",
+    "ReadPair",
     "RepairedQuery",
     "SchemaNames",
     "SelectParts",

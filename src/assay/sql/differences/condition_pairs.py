@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.clauses.parts import SelectParts, Term
-from assay.sql.clauses.terms import text_of
+from assay.sql.differences.parts import SelectParts, Term
+from assay.sql.differences.terms import text_of
 
 ConditionKind = Literal[
     "literal",
@@ -132,8 +132,11 @@ def _ors(side: Sequence[_Placed]) -> list[_Placed]:
 def _together(side: Sequence[_Placed]) -> Term | None:
     if not side:
         return None
-    shown = " AND ".join(f"({one.term.shown})" if one.term.parts else one.term.shown for one in side)
-    return replace(side[0].term, shown=shown)
+
+    def show() -> str:
+        return " AND ".join(f"({one.term.shown})" if one.term.parts else one.term.shown for one in side)
+
+    return replace(side[0].term, show=show)
 
 
 def _paired(left: list[_Placed], right: list[_Placed]) -> Iterator[tuple[_Placed, _Placed]]:

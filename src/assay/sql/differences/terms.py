@@ -3,24 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term
-from assay.sql.clauses.scopes import Scope
-from assay.sql.clauses.spelling import MOST_PARTS, conjuncts, disjuncts, in_order, plain, positive, turned
-from assay.sql.clauses.writing import plain_text
-from assay.sql.trees import copied, nodes_of, written
+from assay.sql.differences.canonical import (
+    MOST_PARTS,
+    conjuncts,
+    disjuncts,
+    in_order,
+    plain,
+    plain_text,
+    positive,
+    turned,
+)
+from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term
+from assay.sql.trees import copied, nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_MOST_CHARACTERS = 1_000
-"""A derived column is not replaced by an expression longer than this: repeated, that would grow without end."""
+Show = Callable[[], str]
+
+
+class Names(Protocol):
+    """What a query's names mean (`reading.Reader`)."""
+
+    def resolved(self, column: exp.Column) -> exp.Expr:
+        """What a column stands for, under its table's name."""
+
+    def parts_of(self, query: exp.Expr) -> QueryParts:
+        """The parts of a subquery."""
+
+    def shown(self, node: exp.Expr) -> str:
+        """The text of an expression with columns under their tables' names."""
+
+
 _OPERATORS = {
     "eq": "=",
     "neq": "<>",
@@ -37,40 +59,37 @@ _OPERATORS = {
 }
 
 
-class _Reads(Protocol):
-    def query(self, tree: exp.Expr, outer: Scope | None, ctes: Any) -> QueryParts: ...
-
-
 class Terms:
-    """Makes the terms of one SELECT."""
+    """Makes the terms of one SELECT, whose columns ``names`` resolves."""
 
-    def __init__(self, reader: _Reads, scope: Scope, dialect: str, keys: frozenset[str], ctes: object) -> None:
-        self._reader = reader
-        self._scope = scope
-        self._dialect = dialect
+    def __init__(self, names: Names, keys: frozenset[str] = frozenset()) -> None:
+        self._names = names
         self._keys = keys
-        self._ctes = ctes
+        """Columns that are never NULL, such as ``singer.id``."""
         self._inner: dict[str, QueryParts] = {}
-        self.joined: set[tuple[str, str]] = set()
-        """The columns, by alias, that a star leaves out since USING or NATURAL has them already."""
+        self.compared: dict[str, Show] = {}
+        """Columns that conditions make equal, each with what writes it."""
 
     def read(self, node: exp.Expr) -> Term:
-        """The term of an expression as its author wrote it."""
-        return self.term(self.resolve(node), written(node, self._dialect))
+        """The term of an expression of the query."""
+        return self.term(self.resolve(node), partial(self._names.shown, node))
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
         """A copy in which columns stand under their tables' names and subqueries are replaced by their parts."""
         from sqlglot import exp
 
         whole = exp.Paren(this=copied(node))
-        nodes = nodes_of(whole)
-        queries = [found for found in nodes if isinstance(found, exp.Query) and _is_outermost(found)]
-        for query in queries:
-            query.replace(self._held(query))
-        if queries:
-            nodes = nodes_of(whole)
-        for one in reversed(nodes[1:]):  # what is inside comes first
-            made = self._column(one) if isinstance(one, exp.Column) else plain(one, self._keys)
+        nodes: list[exp.Expr] = [whole.this]
+        for one in nodes:  # it grows meanwhile
+            if not isinstance(one, exp.Query):
+                nodes += one.iter_expressions()
+        for one in reversed(nodes):  # what is inside comes first
+            if isinstance(one, exp.Query):
+                made: exp.Expr = self._held(one)
+            elif isinstance(one, exp.Column):
+                made = self._names.resolved(one)
+            else:
+                made = plain(one, self._keys)
             if made is not one:
                 one.replace(made)
         return plain(whole.this, self._keys)
@@ -78,44 +97,14 @@ class Terms:
     def _held(self, query: exp.Expr) -> exp.Expr:
         from sqlglot import exp
 
-        parts = self._reader.query(query, self._scope, self._ctes)
+        parts = self._names.parts_of(query)
         name = f"({text_of(parts)})"
         self._inner[name] = parts
-        return exp.Var(this=name)
+        made = exp.Var(this=name)
+        made.meta.update(query._meta or {})  # it still knows which query it is
+        return made
 
-    def _column(self, column: exp.Column) -> exp.Expr:
-        from sqlglot import exp
-
-        name, table = column.name.lower(), column.table.lower()
-        if isinstance(column.this, exp.Star):
-            return column
-        found = self._scope.find(name, table)
-        if found is None:
-            if not table and name in self._scope.aliases:
-                return copied(self._scope.aliases[name])
-            if not table and column.this.args.get("quoted") and self._dialect == "sqlite":
-                return exp.Literal.string(column.name)  # SQLite takes a quoted name that is no column for a text
-            return exp.column(name, table=table or None)
-        source, depth = found
-        if source.table and source.columns is not None and name not in source.columns and not table:
-            return exp.column(name)
-        derived = source.outputs.get(name)
-        if derived is not None and len(plain_text(derived)) <= _MOST_CHARACTERS:
-            return copied(derived)
-        return exp.column(name, table="^" * depth + source.name)
-
-    def output(self, node: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
-        """What a key of GROUP BY or ORDER BY stands for: an output by its number, or the expression itself."""
-        from sqlglot import exp
-
-        if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
-            place = int(node.name) - 1
-            return outputs[place] if 0 <= place < len(outputs) else node
-        if isinstance(node, exp.Column) and not node.table and node.name.lower() in self._scope.aliases:
-            return self._scope.aliases[node.name.lower()]
-        return node
-
-    def term(self, resolved: exp.Expr, shown: str) -> Term:
+    def term(self, resolved: exp.Expr, show: Show) -> Term:
         """The term of a resolved expression."""
         from sqlglot import exp
 
@@ -139,7 +128,7 @@ class Terms:
         return Term(
             text=text,
             merged=text,
-            shown=shown,
+            show=show,
             columns=tuple(plain_text(one) for one in nodes if isinstance(one, exp.Column)),
             literals=tuple(plain_text(one) for one in nodes if isinstance(one, exp.Literal)),
             functions=(
@@ -153,7 +142,7 @@ class Terms:
             windowed=any(isinstance(one, exp.Window) for one in nodes),
         )
 
-    def condition(self, resolved: exp.Expr, shown: str) -> Term:
+    def condition(self, resolved: exp.Expr, show: Show) -> Term:
         """The term of a resolved condition, with its operator and the parts of an OR."""
         from sqlglot import exp
 
@@ -164,9 +153,9 @@ class Terms:
             parts = tuple(self._all_of(part) for part in disjuncts(one))
             merged = _one_of(parts)
             if merged is not None:
-                return replace(merged, shown=shown)
+                return replace(merged, show=show)
             texts = sorted({part.text for part in parts})
-            together = self.term(one, shown)
+            together = self.term(one, show)
             text = "(" + " OR ".join(texts) + ")"
             return replace(together, text=text, merged=text, operator="OR", parts=parts)
         negated = isinstance(one, exp.Not)
@@ -179,20 +168,19 @@ class Terms:
             values = sorted(core.expressions, key=plain_text)
             core.set("expressions", [copied(value) for value in values])
             if not negated and len(values) <= MOST_PARTS:
-                whole = self.term(one, shown)
+                whole = self.term(one, show)
                 made = (exp.EQ(this=copied(core.this), expression=copied(value)) for value in values)
-                parts = tuple(self.condition(part, written(part, self._dialect)) for part in made)
+                parts = tuple(self.condition(part, partial(self._names.shown, part)) for part in made)
                 return replace(whole, operator="IN", parts=parts)
-        return replace(self.term(one, shown), operator=f"NOT {operator}" if negated else operator)
+        return replace(self.term(one, show), operator=f"NOT {operator}" if negated else operator)
 
     def _all_of(self, node: exp.Expr) -> Term:
-        parts = tuple(self.condition(one, written(one, self._dialect)) for one in conjuncts(node))
+        parts = tuple(self.condition(one, partial(self._names.shown, one)) for one in conjuncts(node))
         if len(parts) == 1:
             return parts[0]
         text = "(" + " AND ".join(sorted(part.text for part in parts)) + ")"
-        return replace(
-            self.term(node, written(node, self._dialect)), text=text, merged=text, operator="AND", parts=parts
-        )
+        together = self.term(node, partial(self._names.shown, node))
+        return replace(together, text=text, merged=text, operator="AND", parts=parts)
 
     def equated(self, resolved: exp.Expr) -> tuple[str, str] | None:
         """The two columns of different tables that a condition makes equal."""
@@ -206,22 +194,9 @@ class Terms:
             return None
         if left.table == right.table or "^" in left.table + right.table or not left.table or not right.table:
             return None
-        return plain_text(left), plain_text(right)
-
-    def using(self, join: exp.Expr) -> Iterator[tuple[str, str]]:
-        """The columns that USING or NATURAL makes equal."""
-        joined = self._scope.sources.get(join.this.alias_or_name.lower())
-        if joined is None:
-            return
-        before = [source for source in self._scope.sources.values() if source is not joined]
-        names = [name.name.lower() for name in join.args.get("using") or ()]
-        if join.args.get("method") == "NATURAL":
-            names = [name for name in joined.columns or () if any(name in (one.columns or ()) for one in before)]
-        for name in names:
-            other = next((one for one in before if one.columns is None or name in one.columns), None)
-            if other is not None:
-                self.joined.add((join.this.alias_or_name.lower(), name))
-                yield f"{other.name}.{name}", f"{joined.name}.{name}"
+        texts = plain_text(left), plain_text(right)
+        self.compared |= {text: partial(self._names.shown, one) for text, one in zip(texts, (left, right), strict=True)}
+        return texts
 
 
 class Merging(Struct):
@@ -268,39 +243,6 @@ def _renamed(term: Term, names: Mapping[str, str]) -> Term:
     either = "|".join(re.escape(column) for column in sorted(mine, key=len, reverse=True))
     text = re.sub(rf"(?<![\w.#^])(?:{either})(?![\w#])", lambda found: names[found.group()], term.text)
     return replace(term, merged=text)
-
-
-def outputs_of(tree: exp.Select, scope: Scope, terms: Terms) -> list[tuple[str, exp.Expr]]:
-    """Each output's name in small letters and its resolved expression; a star stands for the columns it selects."""
-    from sqlglot import exp
-
-    found: list[tuple[str, exp.Expr]] = []
-    for output in tree.expressions:
-        bare = output.unalias()
-        star = isinstance(bare, exp.Star) or (isinstance(bare, exp.Column) and isinstance(bare.this, exp.Star))
-        if star:
-            wanted = bare.table.lower() if isinstance(bare, exp.Column) else ""
-            left_out = _left_out(bare)
-            sources = [one for alias, one in scope.sources.items() if not wanted or alias == wanted]
-            if sources and all(one.columns is not None for one in sources):
-                found += [
-                    (name, terms.resolve(exp.column(name, table=alias)))
-                    for alias, one in scope.sources.items()
-                    if one in sources
-                    for name in one.columns or ()
-                    if name not in left_out and (wanted or (alias, name) not in terms.joined)
-                ]
-                continue
-        found.append((output.alias_or_name.lower(), terms.resolve(bare)))
-    return found
-
-
-def _left_out(star: exp.Expr) -> frozenset[str]:
-    """The columns that a star names as left out."""
-    from sqlglot import exp
-
-    bare = star.this if isinstance(star, exp.Column) else star
-    return frozenset(name.name.lower() for name in bare.args.get("except_") or ())
 
 
 def text_of(query: QueryParts) -> str:
@@ -358,10 +300,3 @@ def _has_literal(node: exp.Expr) -> bool:
     from sqlglot import exp
 
     return any(isinstance(side, exp.Literal | exp.Var) for side in (node.this, node.expression))
-
-
-def _is_outermost(query: exp.Expr) -> bool:
-    """Whether a query stands in no other one."""
-    from sqlglot import exp
-
-    return query.find_ancestor(exp.Query) is None
