@@ -10,6 +10,7 @@ from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
 from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, one_line
 from assay.reports.text.refutation import refutation_text, witness_sql
+from assay.reports.views.causes import schema_use_line
 
 _LENGTH = 500
 _TEXT_LENGTH = 4_000
@@ -92,6 +93,8 @@ def diagnosis_lines(found: Diagnosis) -> Iterator[str]:
         yield f"\n{'cause' if place == 0 else 'also'}: {info.title} ({info.category}{proved})"
         yield f"{_MARGIN}{one_line(cause.message, limit=_LENGTH)}"
         yield f"{_MARGIN}{info.advice}"
+    if use := schema_use_line(found):
+        yield f"\nschema use: {use}"
     if found.repair is not None:
         yield from _repair(found.repair, selection=CAUSES[found.causes[0].kind].category == SELECTION)
     elif found.tried:
