@@ -18,9 +18,10 @@ from assay.diagnosis.traits import traits
 from assay.diagnosis.weights import MOST_NAMED
 from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
-from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep
+from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep, SchemaUse
 from assay.ports import QueryExecutor
 from assay.sql.differences import Difference, QueryParts, ReadPair, differences, read_pair, read_parts, repaired_queries
+from assay.sql.schema_items import nearest_use
 from assay.sql.schema_names import SchemaNames, names_of
 
 MOST_REPAIRS = 40
@@ -55,7 +56,15 @@ class CauseFinder:
         if evidence.outcome != "incorrect":
             return None
         found = self._diagnosis(evidence, url, is_right)
-        return replace(found, title=title_of(found.causes[0]) if found.causes else None)
+        title = title_of(found.causes[0]) if found.causes else None
+        return replace(found, title=title, schema_use=self._schema_use(evidence, url))
+
+    def _schema_use(self, evidence: Evidence, url: DatabaseUrl) -> SchemaUse | None:
+        """Whether the prediction uses the tables and columns of the nearest gold query; None: that is not known."""
+        schema, query = self._schema_of(url), evidence.prediction.query
+        if schema is None or query is None:
+            return None
+        return nearest_use(evidence.case.golds, query, self._executor.dialect(url), names_of(schema))
 
     def _diagnosis(self, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]) -> Diagnosis:
         dialect = self._executor.dialect(url)
