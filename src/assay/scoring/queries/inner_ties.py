@@ -17,8 +17,8 @@ from assay.ports import QueryExecutor
 from assay.scoring.queries.any_row_choices import other_rows
 from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.sql import chooses_by_number
-from assay.sql.inner_limits import InnerLimit, inner_limits, row_numbers
-from assay.sql.tie_breaks import TieBreak, tie_breaks
+from assay.sql.probes.inner_limit import InnerLimit, inner_limits
+from assay.sql.probes.row_number import TieBreak, row_numbers, tie_breaks
 
 _MOST_CHOICES = 40
 """At most this many other choices of gold are executed."""
@@ -106,7 +106,7 @@ class _Site(Struct, frozen=True, kw_only=True):
         if width is None:
             return None
         # Correlated: it chooses anew for each outer row. The two extreme choices show whether that matters.
-        ways = tuple(limit.put(limit.sorted_rows(width, downwards=down) + " " + limit.cut) for down in (False, True))
+        ways = limit.extremes(width)
         return cls(queries=ways, taken=0, tied=0, complete=False)
 
     @classmethod
