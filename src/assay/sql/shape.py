@@ -169,11 +169,17 @@ class ParsedQuery(Struct, frozen=True):
 
 
 @lru_cache(maxsize=128)
-def parse_query(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
-    """Parse one query; None where the text cannot be parsed or is not one query.
+def parse_query(query: str, dialect: str) -> ParsedQuery | None:
+    """Parse one query; None where the text cannot be parsed or is not one query."""
+    return _parsed(query, dialect)
 
-    ``keeps_signs``: a plus before an operand, which sqlglot drops, becomes a node.
-    """
+
+def parse_with_signs(query: str, dialect: str) -> ParsedQuery | None:
+    """As `parse_query`, with a node for each plus before an operand, which sqlglot drops."""
+    return _parsed(query, dialect, keeps_signs=True) if "+" in query else parse_query(query, dialect)
+
+
+def _parsed(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
     from sqlglot.errors import SqlglotError
 
     try:

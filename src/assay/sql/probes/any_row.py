@@ -27,7 +27,7 @@ from assay.sql.probes.bare_terms import bare_terms, extremes, group_keys
 from assay.sql.probes.edits import Edit, alone, from_subquery
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query, Unreadable, read_tree
-from assay.sql.shape import may_be_cut, parse_query
+from assay.sql.shape import may_be_cut, parse_with_signs
 from assay.sql.trees import copied, nodes_of, written
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class AnyRow(Struct, frozen=True):
     def _replaced(self, tree: exp.Expr) -> str:
         edit = Edit(self.query)
         edit.twin(self.node).replace(tree)
-        return edit.text
+        return edit.written()
 
     def _turned(self, *, descending: bool = False, by: exp.Expr | None = None) -> exp.Query:
         """The scalar subquery with a row chosen by its own values; among those that tie in its order, if it has one."""
@@ -236,7 +236,7 @@ class AnyRow(Struct, frozen=True):
     def _steered(self, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> str:
         edit = Edit(self.query)
         self._steer(edit, name, terms, only)
-        return edit.text
+        return edit.written()
 
     def _steer(self, edit: Edit, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> None:
         from sqlglot import exp
@@ -299,7 +299,7 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
         return ()
     if _ONE_AGGREGATE.fullmatch(query) and len(_CLAUSES_AFTER.findall(query)) == 1:
         return ()
-    parsed = parse_query(query, dialect, keeps_signs="+" in query)
+    parsed = parse_with_signs(query, dialect)
     if parsed is None:
         return ()
     try:

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.sql.query import Query, Unreadable, read_tree
-from assay.sql.shape import cutting, parse_query, steady_keys
-from assay.sql.trees import copied, nodes_of, written
+from assay.sql.shape import cutting, parse_with_signs, steady_keys
+from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -21,14 +21,13 @@ class Edit:
 
     edit = Edit(query)
     edit.twin(query.top.node).append("expressions", rank)
-    edit.text
+    edit.written()
     """
 
     def __init__(self, query: Query) -> None:
-        self.dialect = query.dialect
-        self.tree = copied(query.tree, bare=True)
+        self._dialect = query.dialect
         self._twins: dict[int, exp.Expr] = {}
-        self._pair(query.tree, self.tree)
+        self.tree = self.copy_again(query.tree)
 
     def twin(self, node: _Node) -> _Node:
         """The copy of a node of the query."""
@@ -36,17 +35,11 @@ class Edit:
 
     def copy_again(self, node: _Node) -> _Node:
         """One more copy of a node of the query, whose parts are the twins from now on."""
-        copy = copied(node, bare=True)
-        self._pair(node, copy)
-        return copy
+        return copied(node, bare=True, twins=self._twins)
 
-    def _pair(self, tree: exp.Expr, copy: exp.Expr) -> None:
-        self._twins |= {id(node): twin for node, twin in zip(nodes_of(tree), nodes_of(copy), strict=True)}
-
-    @property
-    def text(self) -> str:
-        """The changed query."""
-        return written(self.tree, self.dialect)
+    def written(self) -> str:
+        """The changed query. The last thing to ask of an edit."""
+        return written(self.tree, self._dialect, is_last=True)
 
 
 @lru_cache(maxsize=128)
@@ -55,7 +48,7 @@ def read_for_probes(text: str, dialect: str) -> Query | None:
 
     Signs that change nothing are kept, since they change which output a key of ORDER BY stands for.
     """
-    parsed = parse_query(text, dialect, keeps_signs="+" in text)
+    parsed = parse_with_signs(text, dialect)
     query = None if parsed is None else read_tree(parsed.tree, text, dialect)
     return None if isinstance(query, Unreadable) else query
 
@@ -126,4 +119,4 @@ def window(name: str, keys: Sequence[exp.Expr], alias: str) -> exp.Expr:
     from sqlglot import exp
 
     made = exp.Window(this=exp.Anonymous(this=name), order=exp.Order(expressions=list(keys)), over="OVER")
-    return exp.alias_(made, alias)
+    return exp.alias_(made, alias, copy=False)

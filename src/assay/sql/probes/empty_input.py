@@ -25,10 +25,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from assay.sql.plain import plain_aggregate
+from assay.sql.probes.bare_terms import is_aggregate, within
 from assay.sql.probes.conditions import Condition, all_of, any_of, as_number, is_one, none_counted
 from assay.sql.probes.edits import Edit, read_for_probes
 from assay.sql.probes.spelled_out import spelled_out
-from assay.sql.probes.taken_rows import argument_of, counted_rows, is_aggregate
+from assay.sql.probes.taken_rows import argument_of, counted_rows
 from assay.sql.sources import named_outputs
 from assay.sql.trees import copied
 
@@ -85,7 +86,7 @@ class _Tracing:
         if width is None or not self._may(tree, range(width)):
             return None
         self._add(tree, range(width), _ROW)
-        return self._edit.text
+        return self._edit.written()
 
     def _may(self, query: exp.Query, columns: Sequence[int]) -> bool:
         """Whether there can be rows in which all these cells come from nothing."""
@@ -231,16 +232,6 @@ def _is_traceable(source: Source) -> bool:
 
 
 def _is_aggregated(select: exp.Query) -> bool:
-    """Whether a SELECT has groups: it aggregates at its own level, outside windows and subqueries."""
-    from sqlglot import exp
-
-    if select.args.get("group"):
-        return True
-    waiting = [*select.selects, *(part for part in map(select.args.get, ("having", "qualify")) if part)]
-    while waiting:
-        node = waiting.pop()
-        if is_aggregate(node):
-            return True
-        if not isinstance(node, exp.Window | exp.Query):
-            waiting += node.iter_expressions()
-    return False
+    """Whether a SELECT has groups: it has keys for them, or it aggregates outside its subqueries."""
+    parts = (*select.selects, select.args.get("having"), select.args.get("qualify"))
+    return bool(select.args.get("group")) or any(is_aggregate(node) for part in parts if part for node in within(part))

@@ -82,7 +82,7 @@ class InnerLimit(Struct, frozen=True):
     def _with(self, part: exp.Query) -> str:
         edit = Edit(self.query)
         edit.twin(self.node).replace(part)
-        return edit.text
+        return edit.written()
 
 
 def inner_limits(query: str, dialect: str) -> list[InnerLimit]:

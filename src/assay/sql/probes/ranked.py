@@ -99,9 +99,7 @@ def _probes(query: Query, width: int) -> Iterator[TieProbe]:
         for probe in () if isinstance(read, Unreadable) else _probes(read, width if names is None else inner_width):
             if probe.ordered:
                 yield replace(probe, offset=probe.offset + offset, shown=names)
-    edit = Edit(query)
-    uncut(edit.tree)
-    yield TieProbe(query=edit.text, offset=offset, ordered=False)
+    yield TieProbe(query=_uncut(query).written(), offset=offset, ordered=False)
 
 
 def _of_ordered(query: Query, top: exp.Query, keys: Sequence[OrderKey], width: int) -> Iterator[TieProbe]:
@@ -111,22 +109,24 @@ def _of_ordered(query: Query, top: exp.Query, keys: Sequence[OrderKey], width: i
     hidden_from_distinct = bool(top.args.get("distinct")) and columns is None
     if isinstance(top, exp.Select) and not hidden_from_distinct:
         for rank in islice(_ranks(query, top, keys), _MOST_RANKS):
-            edit = Edit(query)
-            uncut(edit.tree)
+            edit = _uncut(query)
             edit.twin(top).append("expressions", rank)
-            yield TieProbe(query=edit.text, ranked=True)
+            yield TieProbe(query=edit.written(), ranked=True)
     if columns is not None:
-        edit = Edit(query)
-        uncut(edit.tree)
-        yield TieProbe(query=edit.text, key_columns=columns)
+        yield TieProbe(query=_uncut(query).written(), key_columns=columns)
     if width and not hidden_from_distinct:
         turned: list[str] = []
         for downwards in (False, True):
-            edit = Edit(query)
-            uncut(edit.tree)
+            edit = _uncut(query)
             order_further(edit.twin(top), breaking_keys(places(width), query.dialect, downwards=downwards))
-            turned.append(edit.text)
+            turned.append(edit.written())
         yield TieProbe(query=turned[0], mirror=turned[1])
+
+
+def _uncut(query: Query) -> Edit:
+    edit = Edit(query)
+    uncut(edit.tree)
+    return edit
 
 
 def _keys(query: Query, top: exp.Query) -> list[OrderKey]:

@@ -33,7 +33,7 @@ def reading(choices: Sequence[RowChoice]) -> str:
             choice.place.take(edit, choice.row)
         else:
             choice.place.steer_to(edit, choice.labels, choice.columns)
-    return edit.text
+    return edit.written()
 
 
 def are_apart(places: Sequence[AnyRow]) -> bool:

@@ -81,7 +81,7 @@ class TieBreak(Struct, frozen=True, kw_only=True):
                 keys = breaking_keys(turned, self.query.dialect, downwards=downwards)
                 edit = Edit(self.query)
                 order_further(edit.twin(self.node), [*(copied(key, bare=True) for key in own), *keys])
-                yield edit.text
+                yield edit.written()
 
     def _terms(self, columns: Sequence[str]) -> list[exp.Expr]:
         """The outputs as keys: tied rows that agree in all of them are interchangeable."""
@@ -109,7 +109,7 @@ def row_numbers(query: str, dialect: str) -> RowNumbers | None:
     edit = Edit(read)
     for node in windows:
         _call(edit.twin(node), "RANK")
-    return RowNumbers(ranked=edit.text, apart=_apart(read, windows[0]) if len(windows) == 1 else None)
+    return RowNumbers(ranked=edit.written(), apart=_apart(read, windows[0]) if len(windows) == 1 else None)
 
 
 def tie_breaks(query: str, dialect: str) -> list[TieBreak]:
@@ -163,5 +163,5 @@ def _apart(query: Query, node: exp.Window) -> Apart | None:
             edit.twin(top).append("expressions", exp.column(_PART))
         if function is not None:
             _call(edit.twin(node), *function)
-        texts.append(edit.text)
+        texts.append(edit.written())
     return Apart(numbered=texts[0], ranked=texts[1], counted=texts[2])
