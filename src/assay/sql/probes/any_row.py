@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from assay.sql.probes.bare_terms import bare_terms, extremes, group_keys
-from assay.sql.probes.edits import Edit, alone, from_subquery
+from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query, Unreadable, read_tree
 from assay.sql.shape import may_be_cut, parse_with_signs
@@ -189,10 +189,10 @@ class AnyRow(Struct, frozen=True):
             if self._term is not None
         ]
         if self.kind == "scalar subquery":
-            for descending in (False, True):
-                yield self._replaced(self._turned(descending=descending))
+            for downwards in (False, True):
+                yield self._turned(self._values(), downwards=downwards)
             for test in towards:
-                yield self._replaced(self._turned(by=test))
+                yield self._turned([test])
             return
         terms = [term for term in self.terms if not term.is_star] or [_column(name) for name in columns]
         for lead in range(min(len(terms), _MOST_LEADING)):
@@ -203,35 +203,21 @@ class AnyRow(Struct, frozen=True):
             for only in self._filters():
                 yield self._steered("MIN", [test], only)
 
-    def _replaced(self, tree: exp.Expr) -> str:
-        edit = Edit(self.query)
-        edit.twin(self.node).replace(tree)
-        return edit.written()
+    def _values(self) -> list[exp.Expr]:
+        """What a scalar subquery gives, as keys of ORDER BY."""
+        outputs = [output.unalias() for output in self.node.selects if not output.is_star]
+        if self.node.key != "select" or not outputs:
+            return places(max(len(outputs), 1))
+        return [_quoted(output) for output in outputs]
 
-    def _turned(self, *, descending: bool = False, by: exp.Expr | None = None) -> exp.Query:
-        """The scalar subquery with a row chosen by its own values; among those that tie in its order, if it has one."""
+    def _turned(self, keys: Sequence[exp.Expr], *, downwards: bool = False) -> str:
+        """With the scalar subquery's row chosen by these keys; among those that tie in its order, if it has one."""
         from sqlglot import exp
 
-        made = copied(self.node)
-        keys: list[exp.Expr]
-        if by is not None:
-            keys = [by]
-        elif isinstance(made, exp.Select):
-            keys = [_quoted(output.unalias()) for output in made.expressions if not output.is_star]
-        else:
-            keys = [exp.Literal.number(place) for place in range(1, len(made.selects) + 1)]
-        keys = keys or [exp.Literal.number(1)]
-        order = made.args.get("order")
-        made.set(
-            "order",
-            exp.Order(
-                expressions=[
-                    *(order.expressions if order is not None else ()),
-                    *(exp.Ordered(this=key, desc=descending, nulls_first=not descending) for key in keys),
-                ]
-            ),
-        )
-        return made
+        edit = Edit(self.query)
+        ordered = [exp.Ordered(this=key, desc=downwards, nulls_first=not downwards) for key in keys]
+        order_further(edit.twin(self.node), ordered)
+        return edit.written()
 
     def _steered(self, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> str:
         edit = Edit(self.query)
@@ -257,13 +243,9 @@ class AnyRow(Struct, frozen=True):
         found: list[exp.Expr | None] = []
         for extreme in extremes(self.node):
             only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
-            inner = exp.Select()
-            for part in ("from_", "joins", "where", "group"):
-                given = self.node.args.get(part)
-                if isinstance(given, list):
-                    inner.set(part, [copied(one) for one in given])
-                elif given is not None:
-                    inner.set(part, copied(given))
+            inner = copied(self.node)
+            for part in ("having", "order", "limit", "offset", "distinct"):
+                inner.set(part, None)
             keys = group_keys(self.node)
             if keys:
                 inner.set("group", exp.Group(expressions=[copied(key) for key in keys]))

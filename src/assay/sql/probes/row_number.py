@@ -40,19 +40,12 @@ class RowNumbers(Struct, frozen=True, kw_only=True):
 
     ranked: str
     """The query with RANK, which gives the same only where nothing ties."""
-    apart: Apart | None
-    """None where the query does more to the rows than choose them by their numbers."""
-
-
-class Apart(Struct, frozen=True, kw_only=True):
-    """Three queries, each with the number of a row's partition as its last column."""
-
-    numbered: str
-    """With ROW_NUMBER, as it is."""
-    ranked: str
-    """With RANK: returns every row that some way of breaking ties lets pass."""
-    counted: str
-    """With the place of a tie's last row: returns the rows that pass however ties are broken."""
+    apart: tuple[str, str, str] | None
+    """Three queries, each with the number of a row's partition as its last column: with ROW_NUMBER, as it is; with
+    RANK, which returns every row that some way of breaking ties lets pass; and with the place of a tie's last row,
+    which returns the rows that pass however ties are broken. None where the query does more to the rows than choose
+    them by their numbers.
+    """
 
 
 class TieBreak(Struct, frozen=True, kw_only=True):
@@ -141,7 +134,7 @@ def _call(node: exp.Window, name: str, *arguments: exp.Expr) -> None:
     node.set("this", exp.Anonymous(this=name, expressions=list(arguments)))
 
 
-def _apart(query: Query, node: exp.Window) -> Apart | None:
+def _apart(query: Query, node: exp.Window) -> tuple[str, str, str] | None:
     """The queries that show partitions, where the outermost query only chooses rows and columns."""
     from sqlglot import exp
 
@@ -152,16 +145,16 @@ def _apart(query: Query, node: exp.Window) -> Apart | None:
         return None
     if not isinstance(inner, exp.Select) or inner.args.get("distinct"):
         return None
-    partition = node.args.get("partition_by") or ()
-    texts = []
-    for function in (None, ("RANK",), ("COUNT", exp.Star())):
+
+    def with_part(function: str | None, *arguments: exp.Expr) -> str:
         edit = Edit(query)
-        keys = [copied(key, bare=True) for key in partition]
+        keys = [copied(key, bare=True) for key in node.args.get("partition_by") or ()]
         part = window("DENSE_RANK", keys, _PART) if keys else exp.alias_(exp.Literal.number(0), _PART)
         edit.twin(inner).append("expressions", part)
         if not top.is_star:
             edit.twin(top).append("expressions", exp.column(_PART))
         if function is not None:
-            _call(edit.twin(node), *function)
-        texts.append(edit.written())
-    return Apart(numbered=texts[0], ranked=texts[1], counted=texts[2])
+            _call(edit.twin(node), function, *arguments)
+        return edit.written()
+
+    return with_part(None), with_part("RANK"), with_part("COUNT", exp.Star())
