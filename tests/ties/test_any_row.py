@@ -18,8 +18,8 @@ from assay.model import ComparisonOptions, Result
 from assay.scoring.queries import luck
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.scoring.queries.luck import Luck
-from assay.sql.any_row import any_rows
-from assay.sql.row_choices import RowChoice, reading, readings
+from assay.sql.probes.any_row import any_rows
+from assay.sql.probes.row_choices import RowChoice, reading, readings
 
 Rows = list[tuple[object, ...]]
 

@@ -109,7 +109,7 @@ class Query:
         self._selects: dict[int, Select] = {}
         self._meanings: dict[int, Meaning] = {}
         selects: list[Select] = []
-        for node in tree.find_all(exp.Select):
+        for node in self.all_of(exp.Select):
             parent = self._select_above(node)
             self._selects[id(node)] = Select(self, len(selects), node, parent, self._outer_of(node))
             selects.append(self._selects[id(node)])

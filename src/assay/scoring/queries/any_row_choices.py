@@ -11,8 +11,8 @@ from msgspec import Struct
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, DatabaseUrl, Result
 from assay.ports import QueryExecutor
-from assay.sql.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
-from assay.sql.row_choices import MOST_COMBINED, RowChoice, are_apart, readings
+from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
+from assay.sql.probes.row_choices import MOST_COMBINED, RowChoice, are_apart, readings
 
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.any_row import AnyRow
-from assay.sql.trees import copied, nodes_of, written
+from assay.sql.probes.any_row import AnyRow
+from assay.sql.probes.edits import Edit
 
 MOST_COMBINED = 256
 """At most this many combinations of rows are tried."""
@@ -28,15 +28,13 @@ class RowChoice(Struct, frozen=True):
 
 def reading(choices: Sequence[RowChoice]) -> str:
     """The whole query with these rows read, at most one choice for each place. No place may enclose another."""
-    whole = copied(choices[0].place.tree)
-    nodes = nodes_of(whole)
+    edit = Edit(choices[0].place.query)
     for choice in choices:
-        node = nodes[choice.place.number]
         if choice.place.kind == "scalar subquery":
-            choice.place.take(node, choice.row)
+            choice.place.take(edit, choice.row)
         else:
-            choice.place.steer_to(node, choice.labels, choice.columns)
-    return written(whole, "sqlite")
+            choice.place.steer_to(edit, choice.labels, choice.columns)
+    return edit.written()
 
 
 def readings(combinations: Iterable[Sequence[RowChoice]]) -> Iterator[str]:
@@ -66,7 +64,7 @@ def are_apart(places: Sequence[AnyRow]) -> bool:
     nodes = {id(place.node) for place in places}
     if len(nodes) < len(places):  # one subquery is two places
         return False
-    if len(nodes) > 1 and places[0].tree.args.get("with_") is not None:
+    if len(nodes) > 1 and places[0].query.tree.args.get("with_") is not None:
         return False
     for place in places:
         above = place.node.parent

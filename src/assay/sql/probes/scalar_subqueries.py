@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.sql.bare_terms import is_aggregate
+from assay.sql.probes.bare_terms import is_aggregate
 from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def is_scalar(query: exp.Query) -> bool:
 
 
 def gives_one_row(query: exp.Query) -> bool:
-    """Whether a query surely gives one row at most, whatever the data. A LIMIT of 1 chooses it: see `inner_limits`."""
+    """Whether a query surely gives one row at most, whatever the data. A LIMIT of 1 chooses it: see `inner_limit`."""
     from sqlglot import exp
 
     limit = query.args.get("limit")

@@ -12,18 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_BY_NAME_ONLY = frozenset({"total", "json_group_array", "json_group_object", "product", "fsum", "favg", "mode"})
-"""Aggregates that the parser does not know as such."""
-
-
-def is_aggregate(node: exp.Expr) -> bool:
-    """Whether this is a call of an aggregate function (a window around it is not seen here)."""
-    from sqlglot import exp
-
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _BY_NAME_ONLY
-    return isinstance(node, exp.AggFunc)
-
 
 def argument_of(aggregate: exp.Expr) -> exp.Expr | None:
     """The expression that is aggregated; None for ``COUNT(*)``."""

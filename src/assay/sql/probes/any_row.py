@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from assay.sql.bare_terms import bare_terms, extremes, group_keys
-from assay.sql.scalar_subqueries import gives_one_row, is_scalar
-from assay.sql.shape import may_be_cut, parse_query
+from assay.sql.probes.bare_terms import bare_terms, extremes, group_keys
+from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places
+from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
+from assay.sql.query import Query, Unreadable, read_tree
+from assay.sql.shape import may_be_cut, parse_with_signs
 from assay.sql.trees import copied, nodes_of, written
 
 if TYPE_CHECKING:
@@ -55,18 +57,12 @@ class AnyRow(Struct, frozen=True):
     """One place where a query may read any of several rows."""
 
     kind: AnyRowKind
-    tree: exp.Query
-    """The whole query. Shared: not changed."""
-    number: int
-    """The number of the subquery's or the aggregated query's node in the tree."""
+    query: Query
+    """The whole query."""
+    node: exp.Query
+    """The subquery, or the query with the bare columns."""
     terms: tuple[exp.Expr, ...] = ()
     """The expressions over bare columns."""
-
-    @property
-    def node(self) -> exp.Query:
-        """The subquery, or the query with the bare columns."""
-        node: exp.Query = nodes_of(self.tree)[self.number]  # type: ignore[assignment]
-        return node
 
     @property
     def text(self) -> str:
@@ -81,15 +77,15 @@ class AnyRow(Struct, frozen=True):
     @property
     def again(self) -> str:
         """The query as it is, written from the tree. Where it gives other rows than the text, the ways say nothing."""
-        return written(self.tree, "sqlite")
+        return written(self.query.tree, "sqlite")
 
     def check(self) -> str:
         """A query with a row if rows differ here. It cannot run where the place refers to a query around it."""
         from sqlglot import exp
 
-        copy = copied(self.node)
+        copy = alone(self.node)
         if self.kind == "scalar subquery":
-            return self._alone(exp.select("*").from_(copy.subquery("assay_rows"), copy=False).limit(1).offset(1))
+            return written(from_subquery(copy, "assay_rows").limit(1, copy=False).offset(1, copy=False), "sqlite")
         tests = [_differs(term, only) for only in self._filters() for term in self.terms]
         for part in ("order", "limit", "offset", "distinct"):
             copy.set(part, None)
@@ -97,11 +93,11 @@ class AnyRow(Struct, frozen=True):
             group.set("expressions", [copied(key) for key in group_keys(self.node)])
         copy.set("expressions", [exp.Literal.number(1)])
         copy.set("having", exp.Having(this=exp.or_(*tests, copy=False)))
-        return self._alone(copy.limit(1, copy=False))
+        return written(copy.limit(1, copy=False), "sqlite")
 
     def distinct_rows(self) -> str:
         """The different rows of a scalar subquery, one more than are tried."""
-        return self._alone(self._listed().limit(MOST_LISTED + 1, copy=False))
+        return written(_listed(alone(self.node)).limit(MOST_LISTED + 1, copy=False), "sqlite")
 
     def candidates(self, columns: Sequence[str] = ()) -> str | None:
         """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
@@ -112,58 +108,64 @@ class AnyRow(Struct, frozen=True):
         terms = self._labelled(columns)
         if terms is None:
             return None
-        copy = copied(self.node)
-        for part in ("order", "limit", "offset", "group", "having"):
-            copy.set(part, None)
+        copy = self._ungrouped()
         filters = [only for only in self._filters() if only is not None]
         if filters:
             copy = copy.where(exp.or_(*filters, copy=False), copy=False)
-        copy.set("distinct", exp.Distinct())
         keys = group_keys(self.node)
         # Keys that a collation takes for equal make one group.
         group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[copied(key) for key in keys])
         outputs = (group, "assay_group"), (self._row_label(terms), "assay_row")
         copy.set("expressions", [exp.alias_(output, name) for output, name in outputs])
-        counted = exp.select("*", "COUNT(*) OVER (PARTITION BY assay_group) AS assay_count")
-        counted = counted.from_(copy.subquery("assay_rows"), copy=False)
+        counted = from_subquery(copy, "assay_rows").select(
+            "COUNT(*) OVER (PARTITION BY assay_group) AS assay_count", copy=False
+        )
         rows = exp.select("assay_group", "assay_row").from_(counted.subquery("assay_counted"), copy=False)
-        return self._alone(rows.where("assay_count > 1", copy=False).limit(MOST_CANDIDATES, copy=False))
+        return written(rows.where("assay_count > 1", copy=False).limit(MOST_CANDIDATES, copy=False), "sqlite")
 
-    def take(self, node: exp.Expr, row: int) -> None:
-        """Have this scalar subquery, in a copy of the tree, give only one of its `distinct_rows`."""
-        node.replace(self._listed().limit(1, copy=False).offset(row, copy=False))
+    def take(self, edit: Edit, row: int) -> None:
+        """Have this scalar subquery give only one of its `distinct_rows`."""
+        listed = _listed(copied(self.node))
+        edit.twin(self.node).replace(listed.limit(1, copy=False).offset(row, copy=False))
 
-    def steer_to(self, node: exp.Expr, labels: Sequence[str], columns: Sequence[str]) -> None:
-        """Have this query, in a copy of the tree, read its bare columns from these `candidates`, one for each group."""
+    def steer_to(self, edit: Edit, labels: Sequence[str], columns: Sequence[str]) -> None:
+        """Have this query read its bare columns from these `candidates`, one for each group."""
         from sqlglot import exp
 
         row = self._row_label(self._labelled(columns) or ())
         filters = [only for only in self._filters() if only is not None]
         test = exp.Not(this=exp.In(this=row, expressions=list(map(exp.Literal.string, labels))))
-        self._steer(node, "MIN", [test], exp.or_(*filters, copy=False) if filters else None)
+        self._steer(edit, "MIN", [test], exp.or_(*filters, copy=False) if filters else None)
 
     def _labelled(self, columns: Sequence[str]) -> list[exp.Expr] | None:
         terms = [term for term in self.terms if not term.is_star]
         if len(terms) == len(self.terms):
             return terms
-        return [*terms, *map(_column, columns)] if self.node is self.tree and columns else None
+        return [*terms, *map(_column, columns)] if self.node is self.query.tree and columns else None
 
     def _row_label(self, terms: Sequence[exp.Expr]) -> exp.Expr:
         return _label([*group_keys(self.node), *terms])
 
     def values(self) -> str | None:
         """A query for the literals of what may be read here, `MOST_LISTED` at most; None where a star hides it."""
-        from sqlglot import exp
 
         term = self._term
         if term is None:
             return None
-        copy = copied(self.node)
+        copy = self._ungrouped()
+        copy.set("expressions", [_quoted(term)])
+        return written(copy.limit(MOST_LISTED, copy=False), "sqlite")
+
+    def _ungrouped(self) -> exp.Select:
+        """The query by itself, the different rows that it groups."""
+        from sqlglot import exp
+
+        copy = alone(self.node)
+        assert isinstance(copy, exp.Select)
         for part in ("order", "limit", "offset", "group", "having"):
             copy.set(part, None)
         copy.set("distinct", exp.Distinct())
-        copy.set("expressions", [_quoted(term)])
-        return self._alone(copy.limit(MOST_LISTED, copy=False))
+        return copy
 
     @property
     def _term(self) -> exp.Expr | None:
@@ -187,10 +189,10 @@ class AnyRow(Struct, frozen=True):
             if self._term is not None
         ]
         if self.kind == "scalar subquery":
-            for descending in (False, True):
-                yield self._replaced(self._turned(descending=descending))
+            for downwards in (False, True):
+                yield self._turned(self._values(), downwards=downwards)
             for test in towards:
-                yield self._replaced(self._turned(by=test))
+                yield self._turned([test])
             return
         terms = [term for term in self.terms if not term.is_star] or [_column(name) for name in columns]
         for lead in range(min(len(terms), _MOST_LEADING)):
@@ -201,61 +203,31 @@ class AnyRow(Struct, frozen=True):
             for only in self._filters():
                 yield self._steered("MIN", [test], only)
 
-    def _alone(self, tree: exp.Query) -> str:
-        """A query of its own, with the CTEs of the whole."""
-        around = self.tree.args.get("with_")
-        if around is not None and self.node is not self.tree:
-            inner = tree.args.get("with_")
-            own = copied(around)
-            if inner is not None:
-                own.set("expressions", [*own.expressions, *inner.expressions])
-            tree.set("with_", own)
-        return written(tree, "sqlite")
+    def _values(self) -> list[exp.Expr]:
+        """What a scalar subquery gives, as keys of ORDER BY."""
+        outputs = [output.unalias() for output in self.node.selects if not output.is_star]
+        if self.node.key != "select" or not outputs:
+            return places(max(len(outputs), 1))
+        return [_quoted(output) for output in outputs]
 
-    def _replaced(self, tree: exp.Expr) -> str:
-        whole = copied(self.tree)
-        nodes_of(whole)[self.number].replace(tree)
-        return written(whole, "sqlite")
-
-    def _listed(self) -> exp.Select:
+    def _turned(self, keys: Sequence[exp.Expr], *, downwards: bool = False) -> str:
+        """With the scalar subquery's row chosen by these keys; among those that tie in its order, if it has one."""
         from sqlglot import exp
 
-        rows = exp.select("*").distinct().from_(copied(self.node).subquery("assay_rows"), copy=False)
-        return rows.order_by("1", copy=False)
-
-    def _turned(self, *, descending: bool = False, by: exp.Expr | None = None) -> exp.Query:
-        """The scalar subquery with a row chosen by its own values; among those that tie in its order, if it has one."""
-        from sqlglot import exp
-
-        made = copied(self.node)
-        keys: list[exp.Expr]
-        if by is not None:
-            keys = [by]
-        elif isinstance(made, exp.Select):
-            keys = [_quoted(output.unalias()) for output in made.expressions if not output.is_star]
-        else:
-            keys = [exp.Literal.number(place) for place in range(1, len(made.selects) + 1)]
-        keys = keys or [exp.Literal.number(1)]
-        order = made.args.get("order")
-        made.set(
-            "order",
-            exp.Order(
-                expressions=[
-                    *(order.expressions if order is not None else ()),
-                    *(exp.Ordered(this=key, desc=descending, nulls_first=not descending) for key in keys),
-                ]
-            ),
-        )
-        return made
+        edit = Edit(self.query)
+        ordered = [exp.Ordered(this=key, desc=downwards, nulls_first=not downwards) for key in keys]
+        order_further(edit.twin(self.node), ordered)
+        return edit.written()
 
     def _steered(self, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> str:
-        whole = copied(self.tree)
-        self._steer(nodes_of(whole)[self.number], name, terms, only)
-        return written(whole, "sqlite")
+        edit = Edit(self.query)
+        self._steer(edit, name, terms, only)
+        return edit.written()
 
-    def _steer(self, select: exp.Expr, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> None:
+    def _steer(self, edit: Edit, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> None:
         from sqlglot import exp
 
+        select = edit.twin(self.node)
         steer = _aggregate(name, _label(terms), only)
         always = exp.GTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
         test: exp.Expr = exp.Paren(this=exp.Or(this=exp.Is(this=steer, expression=exp.Null()), expression=always))
@@ -271,13 +243,9 @@ class AnyRow(Struct, frozen=True):
         found: list[exp.Expr | None] = []
         for extreme in extremes(self.node):
             only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
-            inner = exp.Select()
-            for part in ("from_", "joins", "where", "group"):
-                given = self.node.args.get(part)
-                if isinstance(given, list):
-                    inner.set(part, [copied(one) for one in given])
-                elif given is not None:
-                    inner.set(part, copied(given))
+            inner = copied(self.node)
+            for part in ("having", "order", "limit", "offset", "distinct"):
+                inner.set(part, None)
             keys = group_keys(self.node)
             if keys:
                 inner.set("group", exp.Group(expressions=[copied(key) for key in keys]))
@@ -313,23 +281,32 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
         return ()
     if _ONE_AGGREGATE.fullmatch(query) and len(_CLAUSES_AFTER.findall(query)) == 1:
         return ()
-    parsed = parse_query(query, dialect)
+    parsed = parse_with_signs(query, dialect)
     if parsed is None:
         return ()
     try:
-        return tuple(_found(parsed.tree))
+        found = list(_found(parsed.tree))
     except (RecursionError, ValueError):
         return ()
+    read = read_tree(parsed.tree, query, dialect) if found else None
+    if read is None or isinstance(read, Unreadable):
+        return ()
+    return tuple(AnyRow(kind, read, node, terms) for kind, node, terms in found)
 
 
-def _found(tree: exp.Query) -> Iterator[AnyRow]:
+def _found(tree: exp.Query) -> Iterator[tuple[AnyRowKind, exp.Query, tuple[exp.Expr, ...]]]:
     from sqlglot import exp
 
-    for number, node in enumerate(nodes_of(tree)):
+    for node in nodes_of(tree):
         if isinstance(node, exp.Select) and (terms := bare_terms(node)):
-            yield AnyRow("bare column", tree, number, tuple(terms))
+            yield "bare column", node, tuple(terms)
         if isinstance(node, exp.Query) and is_scalar(node) and not gives_one_row(node):
-            yield AnyRow("scalar subquery", tree, number)
+            yield "scalar subquery", node, ()
+
+
+def _listed(query: exp.Query) -> exp.Select:
+    """The different rows of a query, in an order of their own."""
+    return from_subquery(query, "assay_rows").distinct(copy=False).order_by("1", copy=False)
 
 
 def _function(name: str, argument: exp.Expr) -> exp.Expr:

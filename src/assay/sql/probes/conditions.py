@@ -28,28 +28,24 @@ def none_counted(from_nothing: Condition, counted: exp.Expr | None) -> Condition
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
     """The condition that all values other than constants come from nothing."""
-    from sqlglot import exp
-
-    found = [condition for condition in conditions if condition is not None]
-    if not found:
-        return None
-    if any(condition is False for condition in found):
-        return False
-    open_ones = [condition for condition in found if not isinstance(condition, bool)]
-    return exp.and_(*open_ones) if open_ones else True
+    return _combined(conditions, deciding=False)
 
 
 def any_of(conditions: Iterable[Condition]) -> Condition:
     """The condition that some value comes from nothing."""
+    return _combined(conditions, deciding=True)
+
+
+def _combined(conditions: Iterable[Condition], *, deciding: bool) -> Condition:
+    """``deciding``: the one value that decides the whole, whatever the others are."""
     from sqlglot import exp
 
     found = [condition for condition in conditions if condition is not None]
-    if not found:
-        return None
-    if any(condition is True for condition in found):
-        return True
+    if not found or any(condition is deciding for condition in found):
+        return deciding if found else None
     open_ones = [condition for condition in found if not isinstance(condition, bool)]
-    return exp.or_(*open_ones) if open_ones else False
+    combine = exp.or_ if deciding else exp.and_
+    return combine(*open_ones) if open_ones else not deciding
 
 
 def as_number(condition: Condition) -> exp.Expr:

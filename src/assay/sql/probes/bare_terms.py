@@ -112,8 +112,10 @@ def is_aggregate(node: exp.Expr) -> bool:
     return not isinstance(above, exp.Window)
 
 
-_OTHER_AGGREGATES = frozenset({"total", "json_group_array", "json_group_object", "jsonb_group_array"})
-"""Aggregates of SQLite that sqlglot may take for functions that it does not know."""
+_OTHER_AGGREGATES = frozenset(
+    {"total", "json_group_array", "json_group_object", "jsonb_group_array", "product", "fsum", "favg", "mode"}
+)
+"""Aggregates of SQLite and DuckDB that sqlglot may take for functions that it does not know."""
 
 
 def _parts(select: exp.Query) -> list[exp.Expr]:
