@@ -62,6 +62,13 @@ def test_a_copy_is_the_tree_again_and_shares_nothing_with_it() -> None:
         assert not any(node.meta for node in copied(tree, bare=True).walk())
 
 
+def test_each_node_is_found_by_its_copy() -> None:
+    for tree in _trees():
+        twins: dict[int, exp.Expr] = {}
+        made = copied(tree, twins=twins)
+        assert [id(twins[id(node)]) for node in tree.walk()] == [id(node) for node in made.walk()]
+
+
 def test_a_part_of_a_tree_is_copied_as_a_root() -> None:
     for tree in _trees():
         for part in tree.walk():
@@ -76,6 +83,7 @@ def test_a_tree_and_its_parts_are_written_as_sqlglot_does_and_stay_as_they_were(
     for tree in _trees():
         before = _account(tree), repr(tree)
         assert written(tree, dialect) == tree.sql(dialect)
+        assert written(copied(tree), dialect, is_last=True) == tree.sql(dialect)
         for part in list(tree.walk())[1:]:
             if isinstance(
                 part, exp.Query | exp.Where | exp.From | exp.Join | exp.Group | exp.Having | exp.Order | exp.EQ

@@ -106,7 +106,23 @@ def test_ties_are_probed_without_the_context_clause() -> None:
 def test_hints_stay_in_the_probe() -> None:
     probe = next(tie_probes("SELECT x.a FROM t x HASH JOIN s y ON x.i = y.i ORDER BY x.a LIMIT 3", "denodo"), None)
     assert probe is not None
-    assert "t x HASH JOIN s y" in probe.query
+    assert "t AS x HASH JOIN s AS y" in probe.query
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT x.a FROM t AS x NESTED PARALLEL 4 REVERSEORDER INNER JOIN s AS y ON x.i = y.i",
+        "SELECT v.a FROM FLATTEN db.w AS v (v.fields) WHERE v.a > 1",
+        "SELECT v.a FROM t HASH JOIN FLATTEN db.w AS v (v.fields) ON t.a = v.b, u",
+        "SELECT v.a FROM FLATTEN w AS v MERGE LEFT JOIN u ON v.a = u.a",
+        "SELECT LEN(a), SUBSTR(a, 1, 2), CAST('int', b), CAST(b AS VARCHAR), TRUNC(d, 'MONTH') FROM t",
+        "SELECT NOW(), CURRENT_TIMESTAMP, GETYEAR(d), ADDMONTH(d, 1), MOD(a, 2), POSITION('a' IN b) FROM t",
+        "SELECT INSTR(a, 'b'), NVL(a, b), FORMATDATE('yyyy', d), STDEV(a), a || b FROM t",
+    ],
+)
+def test_a_query_is_written_as_it_was_read(query: str) -> None:
+    assert sqlglot.parse_one(query, read="denodo").sql("denodo") == query
 
 
 def test_the_clock_is_seen() -> None:

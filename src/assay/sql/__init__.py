@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from assay.sql.quiet import keep_quiet
 
 if TYPE_CHECKING:
-    from assay.sql.any_row import leaves_choice, takes_any_row
     from assay.sql.checks import check_conditions
     from assay.sql.comments import without_comments
     from assay.sql.mysql import read_mysql
     from assay.sql.plain import is_plain
+    from assay.sql.probes.any_row import leaves_choice, takes_any_row
+    from assay.sql.probes.empty_input import nothing_probe
+    from assay.sql.probes.ranked import TieProbe, tie_probes, visible_keys
     from assay.sql.shape import (
         QueryShape,
         chooses_by_number,
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
         warm_up,
     )
     from assay.sql.statement import StatementReading, read_statement
-    from assay.sql.ties import TieProbe, tie_probes, visible_keys
-    from assay.sql.vacuity import nothing_probe
 
 __all__ = [
     "QueryShape",
@@ -49,15 +49,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "any_row": "leaves_choice takes_any_row",
     "checks": "check_conditions",
     "comments": "without_comments",
     "mysql": "read_mysql",
     "plain": "is_plain",
+    "probes.any_row": "leaves_choice takes_any_row",
+    "probes.empty_input": "nothing_probe",
+    "probes.ranked": "TieProbe tie_probes visible_keys",
     "shape": "QueryShape chooses_by_number is_nondeterministic may_be_cut read_shape same_text warm_up",
     "statement": "StatementReading read_statement",
-    "ties": "TieProbe tie_probes visible_keys",
-    "vacuity": "nothing_probe",
 }
 """The names of each module. They load when first used: the process of a run needs few of them, its workers all.
 

@@ -109,7 +109,7 @@ class Query:
         self._selects: dict[int, Select] = {}
         self._meanings: dict[int, Meaning] = {}
         selects: list[Select] = []
-        for node in tree.find_all(exp.Select):
+        for node in self.all_of(exp.Select):
             parent = self._select_above(node)
             self._selects[id(node)] = Select(self, len(selects), node, parent, self._outer_of(node))
             selects.append(self._selects[id(node)])
@@ -181,22 +181,33 @@ class Query:
         """What an entry of FROM reads; ``default`` is its alias if it has none."""
         from sqlglot import exp
 
-        alias = (entry.alias_or_name or default).lower()
+        alias, cte = (entry.alias_or_name or default).lower(), None
         inner = entry.this if isinstance(entry, exp.Subquery) else None
         names = entry.alias_column_names if isinstance(entry, exp.Subquery | exp.Table) else []
         if isinstance(entry, exp.Table) and isinstance(entry.this, exp.Identifier):
             cte = None if entry.args.get("db") else self._ctes.find(entry.name, entry)
             if cte is None:
-                stored = None if self.names is None else self.names.table(entry.name)
-                table = entry.name if stored is None else stored.name
-                return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
+                return self._stored_source(entry, alias, names)
             inner, names = cte.this, names or cte.alias_column_names
         while isinstance(inner, exp.Subquery):
             inner = inner.this
+        values = inner or entry
+        if isinstance(values, exp.Values):
+            names = names or entry.alias_column_names or _value_names(values, self.dialect)
         if not isinstance(inner, exp.Query):
-            return Source(alias=alias, table=None, node=entry, is_known=False)
+            known = isinstance(values, exp.Values)
+            return Source(alias=alias, table=None, node=entry, cte=cte, names=tuple(names), is_known=known)
         is_known = not any(output.is_star for output in inner.selects) or self._expands(inner)
-        return Source(alias=alias, table=None, node=entry, inner=inner, names=tuple(names), is_known=is_known)
+        return Source(alias=alias, table=None, node=entry, inner=inner, cte=cte, names=tuple(names), is_known=is_known)
+
+    def _stored_source(self, entry: exp.Table, alias: str, names: list[str]) -> Source:
+        """A stored table; one whose columns are renamed where it is read is read like a subquery."""
+        stored = None if self.names is None else self.names.table(entry.name)
+        if names:
+            is_known = stored is not None and len(stored.columns) == len(names)
+            return Source(alias=alias, table=None, node=entry, names=tuple(names), is_known=is_known)
+        table = entry.name if stored is None else stored.name
+        return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
 
     def _expands(self, inner: exp.Query) -> bool:
         """Whether the columns behind the stars of a query are known."""
@@ -293,6 +304,8 @@ class Query:
             return self.names.column(source.table, name) is not None or (
                 self.dialect == "sqlite" and name in _ROW_NUMBERS and source.is_known
             )
+        if source.inner is None:
+            return name in map(str.lower, source.names)
         return self._within(source, name) is not UNKNOWN
 
     def _within(self, source: Source, name: str) -> Meaning:
@@ -302,6 +315,8 @@ class Query:
         select = None if source.inner is None else self._first_select(source.inner)
         if source.inner is None or select is None:
             return UNKNOWN
+        if source.names and any(output.is_star for output in source.inner.selects):
+            return Meaning(select=select) if name in map(str.lower, source.names) else UNKNOWN
         for named, output in named_outputs(source.inner, list(source.names)):
             if named == name and not output.is_star:
                 return Meaning(select=select, output=output.unalias())
@@ -526,6 +541,16 @@ def _too_large(tree: exp.Query) -> str | None:
             return f"is nested more than {MOST_LEVELS:,} levels deep"
         level = [child for node in level for child in node.iter_expressions()]
     return None
+
+
+def _value_names(values: exp.Values, dialect: str) -> list[str]:
+    """The names that VALUES without others gives its columns."""
+    from sqlglot import exp
+
+    row = values.expressions[0]
+    first = 0 if dialect == "duckdb" else 1
+    width = len(row.expressions) if isinstance(row, exp.Tuple) else 1
+    return [f"{'col' if dialect == 'duckdb' else 'column'}{first + place}" for place in range(width)]
 
 
 def _column_type() -> type[exp.Column]:

@@ -34,6 +34,8 @@ class Source(Struct, frozen=True, kw_only=True, eq=False):
     """The entry in the tree as parsed."""
     inner: Any = None
     """The query behind a subquery or CTE."""
+    cte: Any = None
+    """The CTE that the entry names."""
     names: tuple[str, ...] = ()
     """The names that the entry itself gives the columns of ``inner``."""
     is_known: bool = True

@@ -16,7 +16,7 @@ from msgspec import Struct
 from assay.sql.plain import is_plain
 
 if TYPE_CHECKING:
-    from sqlglot import Token, exp
+    from sqlglot import Parser, Token, exp
 
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
 _DISTINCT_ON = re.compile(r"\bdistinct\s+on\b")
@@ -171,10 +171,19 @@ class ParsedQuery(Struct, frozen=True):
 @lru_cache(maxsize=128)
 def parse_query(query: str, dialect: str) -> ParsedQuery | None:
     """Parse one query; None where the text cannot be parsed or is not one query."""
+    return _parsed(query, dialect)
+
+
+def parse_with_signs(query: str, dialect: str) -> ParsedQuery | None:
+    """As `parse_query`, with a node for each plus before an operand, which sqlglot drops."""
+    return _parsed(query, dialect, keeps_signs=True) if "+" in query else parse_query(query, dialect)
+
+
+def _parsed(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
     from sqlglot.errors import SqlglotError
 
     try:
-        return _one_query(query, dialect)
+        return _one_query(query, dialect, keeps_signs=keeps_signs)
     except (SqlglotError, RecursionError, ValueError):
         return None
 
@@ -192,19 +201,27 @@ def is_nested_too_deeply(query: str, dialect: str) -> bool:
     return False
 
 
-def _one_query(query: str, dialect: str) -> ParsedQuery | None:
+def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
     from sqlglot import Dialect, exp
 
     speaks = Dialect.get_or_raise(dialect)
     tokens = speaks.tokenize(query)
-    trees = [
-        tree
-        for tree in speaks.parser().parse(tokens, query)
-        if tree is not None and not isinstance(tree, exp.Semicolon)
-    ]
+    parser = _keeping_signs(speaks.parser_class)(dialect=speaks) if keeps_signs else speaks.parser()
+    trees = [tree for tree in parser.parse(tokens, query) if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     return ParsedQuery(trees[0], tokens)
+
+
+@lru_cache(maxsize=8)
+def _keeping_signs(parser_class: type[Parser]) -> type[Parser]:
+    from sqlglot import TokenType, exp
+
+    def signed(parser: Parser) -> exp.Expr:
+        return exp.Introducer(this=exp.var("+"), expression=parser._parse_unary())
+
+    parsers = {**parser_class.UNARY_PARSERS, TokenType.PLUS: signed}
+    return type("KeepingSigns", (parser_class,), {"UNARY_PARSERS": parsers})
 
 
 def outermost(tree: exp.Query) -> exp.Query:
@@ -260,12 +277,12 @@ def same_text(first: str, second: str, dialect: str) -> bool:
     return len(words) == 2 and words[0] == words[1]
 
 
-def steady_keys(tree: exp.Query) -> list[exp.Expr]:
-    """The keys of a query's ORDER BY before the first that depends on chance, such as random()."""
+def steady_keys(tree: exp.Expr) -> list[exp.Ordered]:
+    """The keys of an ORDER BY, of a query or a window, before the first that depends on chance, such as random()."""
     from sqlglot import exp
 
     order = tree.args.get("order")
-    steady: list[exp.Expr] = []
+    steady: list[exp.Ordered] = []
     for key in order.expressions if order else ():
         if any(_function_name(node) in _CHANCE_FUNCTIONS for node in key.find_all(exp.Func)):
             break

@@ -25,20 +25,25 @@ _PLAINLY_WRITTEN = frozenset({"", "sqlite"})
 """The dialects of which that is known, and whose generators number nothing; "" is sqlglot's own."""
 
 
-def copied(tree: _Tree, *, bare: bool = False) -> _Tree:
-    """A copy of a tree, as ``tree.copy()``. ``bare``: that does not know where its parts stood in the text."""
+def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None = None) -> _Tree:
+    """A copy of a tree, as ``tree.copy()``. ``bare``: that does not know where its parts stood in the text.
+
+    ``twins`` gets the copy of each node, by the node's id.
+    """
     from sqlglot import exp
 
     root = type(tree)()
     waiting: list[tuple[exp.Expr, exp.Expr]] = [(tree, root)]
     while waiting:
         node, made = waiting.pop()
+        if twins is not None:
+            twins[id(node)] = made
         if node.comments is not None:
             made.comments = list(node.comments)
         if node._type is not None:
             made._type = deepcopy(node._type)
         if node._meta is not None and not bare:
-            made._meta = deepcopy(node._meta)
+            made._meta = dict(node._meta)
         args = made.args
         for name, given in node.args.items():
             kind = type(given)
@@ -83,11 +88,14 @@ def nodes_of_kind(tree: exp.Expr, *kinds: type[_Tree]) -> list[_Tree]:
     return [node for node in nodes_of(tree) if isinstance(node, kinds)]
 
 
-def written(tree: exp.Expr, dialect: str = "") -> str:
-    """A tree as text, as ``tree.sql(dialect)``, which makes a generator and copies the tree each time."""
+def written(tree: exp.Expr, dialect: str = "", *, is_last: bool = False) -> str:
+    """A tree as text, as ``tree.sql(dialect)``, which makes a generator and copies the tree each time.
+
+    ``is_last``: the tree is not needed any more, and may be changed.
+    """
     if dialect not in _PLAINLY_WRITTEN:
-        return str(_new_generator(dialect).generate(copied(tree), copy=False))
-    return str(_generator(dialect).generate(tree if _stays(tree) else copied(tree), copy=False))
+        return str(_new_generator(dialect).generate(tree if is_last else copied(tree), copy=False))
+    return str(_generator(dialect).generate(tree if is_last or _stays(tree) else copied(tree), copy=False))
 
 
 def _stays(tree: exp.Expr) -> bool:

@@ -4,19 +4,19 @@ sqlglot finds the dialect under the name ``denodo`` through its own plugin group
 (``sqlglot.dialects`` in pyproject.toml), and once this module is imported. Importing this
 module loads sqlglot: import it inside a function where startup must be fast.
 
-The dialect only reads VQL, as far as judging needs it; it does not translate. VQL's additions to SQL
-that do not change which rows a query asks for are removed from the tokens before parsing, so that
-positions in the text stay valid: the CONTEXT and TRACE clauses at a query's end, join hints (HASH,
-NESTED, MERGE, ORDERED, REVERSEORDER) and FLATTEN. Grammar: Denodo's VQL guide, "SELECT statement".
+The dialect reads VQL, as far as scoring needs it, and writes what it has read; it does not translate. VQL's
+additions to SQL are taken out of the tokens before parsing, so that positions in the text stay valid: the CONTEXT and
+TRACE clauses at a query's end are dropped; join hints (HASH, NESTED, MERGE, ORDERED, REVERSEORDER) and FLATTEN become
+tokens of a kind that can be no name. Grammar: Denodo's VQL guide, "SELECT statement".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
-from sqlglot import Dialect, Token, TokenType, exp, parser, tokens
+from sqlglot import Dialect, Token, TokenType, exp, generator, parser, tokens
 from sqlglot.errors import SqlglotError
 
 from assay.sql.statement_kind import statement_kind
@@ -48,7 +48,9 @@ _ACTING_PROCEDURES = ("create_", "drop_", "clean_", "generate_stats", "compute_"
 
 
 class Denodo(Dialect):
-    """VQL, for reading."""
+    """VQL, for reading, and for writing what was read."""
+
+    ORIGINAL_NAME_META_KEY = "denodo_name"
 
     class Tokenizer(tokens.Tokenizer):
         """SQL's tokens and MINUS."""
@@ -56,16 +58,56 @@ class Denodo(Dialect):
         KEYWORDS: ClassVar[dict[str, TokenType]] = {**tokens.Tokenizer.KEYWORDS, "MINUS": TokenType.EXCEPT}
 
     class Parser(parser.Parser):
-        """SQL's grammar and VQL's second form of CAST, with the type first: ``CAST('int', x)``."""
+        """SQL's grammar, join hints, FLATTEN, and VQL's second form of CAST, the type first: ``CAST('int', x)``."""
 
         FUNCTION_PARSERS: ClassVar = {
             **parser.Parser.FUNCTION_PARSERS,
             "CAST": lambda self: _parse_cast(self),  # noqa: PLW0108 - it is defined further down
         }
 
+        def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+            hints: list[str] = []
+            while self._match(TokenType.HINT):
+                hints.append(self._prev.text)
+            join = super()._parse_join(*args, **kwargs)
+            if join is not None and hints:
+                join.set("hint", " ".join(hints))
+            return join
+
+        def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            is_flattened = self._match(TokenType.HINT)
+            table = super()._parse_table(*args, **kwargs)
+            if table is not None and is_flattened:
+                fields = self._curr and self._curr.text.startswith("(") and self._match(TokenType.HINT)
+                table.set("flattened", self._prev.text if fields else "")
+            return table
+
+    class Generator(generator.Generator):
+        """SQL, with VQL's names of functions, join hints and FLATTEN."""
+
+        TRANSFORMS: ClassVar = {
+            **generator.Generator.TRANSFORMS,
+            exp.CastToStrType: lambda self, node: self.func("CAST", node.args["to"], node.this),
+            exp.CurrentTimestamp: lambda _, node: "NOW()" if node.meta_get("denodo_name") else "CURRENT_TIMESTAMP",
+            exp.Mod: lambda self, node: self.func("MOD", node.this, node.expression),
+            exp.StrPosition: lambda self, node: _position(self, node),  # noqa: PLW0108 - it is defined further down
+        }
+
+        def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
+            """The hint stands before the kind of join."""
+            hint = expression.args.pop("hint", None)
+            text = super().join_sql(expression, join_op)
+            return text if hint is None else f" {hint}{text}"
+
+        def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
+            """With FLATTEN before it, and its fields behind."""
+            text = super().table_sql(expression, sep)
+            fields = expression.args.get("flattened")
+            return text if fields is None else f"FLATTEN {text} {fields}".rstrip()
+
     def tokenize(self, sql: str, dialect: str | Dialect | type[Dialect] | None = None) -> list[Token]:
-        """The tokens, without VQL's additions that reading does not need."""
-        return list(_plain(super().tokenize(sql, dialect)))
+        """The tokens, VQL's additions dropped or marked."""
+        return list(_plain(super().tokenize(sql, dialect), sql))
 
 
 DoesWhat = Literal["query", "write", "refused", "several", "none", "prose"]
@@ -158,29 +200,40 @@ def _parse_cast(reader: parser.Parser) -> exp.Expr | None:
     return reader._parse_cast(strict=reader.STRICT_CAST)
 
 
-def _plain(found: Sequence[Token]) -> Iterator[Token]:
-    """The tokens without CONTEXT, TRACE, join hints, and FLATTEN with its list of fields."""
+def _position(writer: generator.Generator, node: exp.StrPosition) -> str:
+    """``POSITION(part IN text)``, or the function under the name that was read."""
+    if node.meta_get("denodo_name"):
+        return writer.function_fallback_sql(node)
+    return f"POSITION({writer.sql(node, 'substr')} IN {writer.sql(node, 'this')})"
+
+
+def _plain(found: Sequence[Token], text: str) -> Iterator[Token]:
+    """The tokens without CONTEXT and TRACE; join hints, FLATTEN and its list of fields marked."""
     depth = 0
     skip = 0  # tokens before this place are left out
-    dropped_list = -1
+    fields = -1
     for index, token in enumerate(found):
         kind = token.token_type
         if index < skip:
             continue
-        depth += (kind in _OPEN) - (kind in _CLOSE)
-        if index == dropped_list:
+        if index == fields:
             skip = _past_parentheses(found, index)
-            depth -= 1
+            yield _marked(token, text[token.start : found[skip - 1].end + 1], end=found[skip - 1].end)
             continue
+        depth += (kind in _OPEN) - (kind in _CLOSE)
         if depth == 0 and (end := _clause_end(found, index)):
             skip = end
-            continue
-        if _is_flatten(found, index):
-            dropped_list = _flattened_fields(found, index + 1)
-            continue
-        if _is_join_hint(found, index):
-            continue
-        yield token
+        elif _is_flatten(found, index):
+            fields = _flattened_fields(found, index + 1)
+            yield _marked(token, token.text, end=token.end)
+        elif _is_join_hint(found, index):
+            yield _marked(token, token.text, end=token.end)
+        else:
+            yield token
+
+
+def _marked(token: Token, text: str, *, end: int) -> Token:
+    return Token(TokenType.HINT, text, token.line, token.col, token.start, end)
 
 
 def _clause_end(found: Sequence[Token], index: int) -> int:

@@ -17,8 +17,8 @@ from assay.ports import QueryExecutor
 from assay.scoring.queries.any_row_choices import other_rows
 from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.sql import chooses_by_number
-from assay.sql.inner_limits import InnerLimit, inner_limits, row_numbers
-from assay.sql.tie_breaks import TieBreak, tie_breaks
+from assay.sql.probes.inner_limit import InnerLimit, inner_limits
+from assay.sql.probes.row_number import TieBreak, row_numbers, tie_breaks
 
 _MOST_CHOICES = 40
 """At most this many other choices of gold are executed."""
@@ -106,8 +106,7 @@ class _Site(Struct, frozen=True, kw_only=True):
         if width is None:
             return None
         # Correlated: it chooses anew for each outer row. The two extreme choices show whether that matters.
-        ways = tuple(limit.put(limit.sorted_rows(width, downwards=down) + " " + limit.cut) for down in (False, True))
-        return cls(queries=ways, taken=0, tied=0, complete=False)
+        return cls(queries=limit.extremes(width), taken=0, tied=0, complete=False)
 
     @classmethod
     def _of_answer(cls, answer: Answer, limit: InnerLimit, alone: Result) -> _Site | None:
@@ -160,10 +159,7 @@ def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Res
     if numbers is not None and possible is not None and numbers.apart is not None:
         if _same(possible, result):
             return None
-        apart = [
-            executor.execute(url, one).result
-            for one in (numbers.apart.numbered, numbers.apart.ranked, numbers.apart.counted)
-        ]
+        apart = [executor.execute(url, one).result for one in numbers.apart]
         chosen = _chosen([found.rows for found in apart if found is not None])
         if chosen is not None and any(_same(replace(result, rows=way), result) for way in chosen.ways):
             return InnerChoices(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from assay.sql.bare_terms import bare_terms
-from assay.sql.scalar_subqueries import gives_one_row, is_scalar
+from assay.sql.probes.bare_terms import bare_terms
+from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.shape import cutting, outermost
 from assay.sql.witness_facts.model import Doubt
 

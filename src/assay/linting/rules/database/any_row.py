@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from assay.linting.gold import Found, Gold
 from assay.linting.rules.query import bare_column
 from assay.model.lint import LintRule
-from assay.sql.any_row import AnyRow, any_rows
+from assay.sql.probes.any_row import AnyRow, any_rows
 
 RULE = LintRule(
     name="any-row",

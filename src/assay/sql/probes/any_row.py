@@ -1,0 +1,355 @@
+"""Find where SQLite reads any one row of several: a scalar subquery, and a bare column of an aggregated query.
+
+`x = (SELECT …)` reads the first row that the subquery happens to return. A column that is neither grouped by nor
+aggregated comes from any row of its group; beside MIN or MAX, from any row that holds the extreme. Nothing but the
+order in which rows are stored decides which, unless the rows agree.
+
+`AnyRow.check` asks the database whether they do. `AnyRow.ways` are the query with other rows read: each result is one
+that the query itself might have returned. Bare columns follow the last MIN or MAX of their query, so a further one in
+HAVING reads them from the row of its choice::
+
+    SELECT city, name, COUNT(*) FROM t GROUP BY city
+    SELECT city, name, COUNT(*) FROM t GROUP BY city HAVING MIN(QUOTE(name)) IS NULL OR COUNT(*) >= 0
+
+All of these are written from the tree, which may lose what was special in a text: see `AnyRow.again`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from assay.sql.probes.bare_terms import bare_terms, extremes, group_keys
+from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places
+from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
+from assay.sql.query import Query, Unreadable, read_tree
+from assay.sql.shape import may_be_cut, parse_with_signs
+from assay.sql.trees import copied, nodes_of, written
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+MOST_LISTED = 40
+"""At most this many rows of a scalar subquery are tried one by one."""
+MOST_CANDIDATES = 512
+"""At most this many rows are listed that bare columns may be read from."""
+_MOST_LEADING = 3
+"""At most this many bare columns are tried as the first to choose a row by."""
+_MOST_CHARACTERS = 20_000
+_WORTH_PARSING = re.compile(
+    r"\bgroup\s+by\b|\bhaving\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|json\w*_group_\w+)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_ONE_AGGREGATE = re.compile(
+    r"\s*select\s+(?:count|sum|avg|min|max)\s*\([^()]*\)(?:\s+as\s+\w+)?\s+from\b[^()]*;?\s*", re.IGNORECASE
+)
+"""One aggregate of one SELECT: nothing stands beside it."""
+_CLAUSES_AFTER = re.compile(r"\b(?:group|having|order|select)\b", re.IGNORECASE)
+
+AnyRowKind = Literal["scalar subquery", "bare column"]
+
+
+class AnyRow(Struct, frozen=True):
+    """One place where a query may read any of several rows."""
+
+    kind: AnyRowKind
+    query: Query
+    """The whole query."""
+    node: exp.Query
+    """The subquery, or the query with the bare columns."""
+    terms: tuple[exp.Expr, ...] = ()
+    """The expressions over bare columns."""
+
+    @property
+    def text(self) -> str:
+        """What reads any row, for a reader."""
+        return written(self.node if self.kind == "scalar subquery" else self.terms[0], "sqlite")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether an ORDER BY or LIMIT has a say in which row is read."""
+        return any(self.node.args.get(part) for part in ("order", "limit", "offset"))
+
+    @property
+    def again(self) -> str:
+        """The query as it is, written from the tree. Where it gives other rows than the text, the ways say nothing."""
+        return written(self.query.tree, "sqlite")
+
+    def check(self) -> str:
+        """A query with a row if rows differ here. It cannot run where the place refers to a query around it."""
+        from sqlglot import exp
+
+        copy = alone(self.node)
+        if self.kind == "scalar subquery":
+            return written(from_subquery(copy, "assay_rows").limit(1, copy=False).offset(1, copy=False), "sqlite")
+        tests = [_differs(term, only) for only in self._filters() for term in self.terms]
+        for part in ("order", "limit", "offset", "distinct"):
+            copy.set(part, None)
+        if (group := copy.args.get("group")) is not None:
+            group.set("expressions", [copied(key) for key in group_keys(self.node)])
+        copy.set("expressions", [exp.Literal.number(1)])
+        copy.set("having", exp.Having(this=exp.or_(*tests, copy=False)))
+        return written(copy.limit(1, copy=False), "sqlite")
+
+    def distinct_rows(self) -> str:
+        """The different rows of a scalar subquery, one more than are tried."""
+        return written(_listed(alone(self.node)).limit(MOST_LISTED + 1, copy=False), "sqlite")
+
+    def candidates(self, columns: Sequence[str] = ()) -> str | None:
+        """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
+        for the row. ``columns`` are those of the result. None if it is not known what a star stands for.
+        """
+        from sqlglot import exp
+
+        terms = self._labelled(columns)
+        if terms is None:
+            return None
+        copy = self._ungrouped()
+        filters = [only for only in self._filters() if only is not None]
+        if filters:
+            copy = copy.where(exp.or_(*filters, copy=False), copy=False)
+        keys = group_keys(self.node)
+        # Keys that a collation takes for equal make one group.
+        group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[copied(key) for key in keys])
+        outputs = (group, "assay_group"), (self._row_label(terms), "assay_row")
+        copy.set("expressions", [exp.alias_(output, name) for output, name in outputs])
+        counted = from_subquery(copy, "assay_rows").select(
+            "COUNT(*) OVER (PARTITION BY assay_group) AS assay_count", copy=False
+        )
+        rows = exp.select("assay_group", "assay_row").from_(counted.subquery("assay_counted"), copy=False)
+        return written(rows.where("assay_count > 1", copy=False).limit(MOST_CANDIDATES, copy=False), "sqlite")
+
+    def take(self, edit: Edit, row: int) -> None:
+        """Have this scalar subquery give only one of its `distinct_rows`."""
+        listed = _listed(copied(self.node))
+        edit.twin(self.node).replace(listed.limit(1, copy=False).offset(row, copy=False))
+
+    def steer_to(self, edit: Edit, labels: Sequence[str], columns: Sequence[str]) -> None:
+        """Have this query read its bare columns from these `candidates`, one for each group."""
+        from sqlglot import exp
+
+        row = self._row_label(self._labelled(columns) or ())
+        filters = [only for only in self._filters() if only is not None]
+        test = exp.Not(this=exp.In(this=row, expressions=list(map(exp.Literal.string, labels))))
+        self._steer(edit, "MIN", [test], exp.or_(*filters, copy=False) if filters else None)
+
+    def _labelled(self, columns: Sequence[str]) -> list[exp.Expr] | None:
+        terms = [term for term in self.terms if not term.is_star]
+        if len(terms) == len(self.terms):
+            return terms
+        return [*terms, *map(_column, columns)] if self.node is self.query.tree and columns else None
+
+    def _row_label(self, terms: Sequence[exp.Expr]) -> exp.Expr:
+        return _label([*group_keys(self.node), *terms])
+
+    def values(self) -> str | None:
+        """A query for the literals of what may be read here, `MOST_LISTED` at most; None where a star hides it."""
+
+        term = self._term
+        if term is None:
+            return None
+        copy = self._ungrouped()
+        copy.set("expressions", [_quoted(term)])
+        return written(copy.limit(MOST_LISTED, copy=False), "sqlite")
+
+    def _ungrouped(self) -> exp.Select:
+        """The query by itself, the different rows that it groups."""
+        from sqlglot import exp
+
+        copy = alone(self.node)
+        assert isinstance(copy, exp.Select)
+        for part in ("order", "limit", "offset", "group", "having"):
+            copy.set(part, None)
+        copy.set("distinct", exp.Distinct())
+        return copy
+
+    @property
+    def _term(self) -> exp.Expr | None:
+        from sqlglot import exp
+
+        if self.kind == "bare column":
+            return next((term for term in self.terms if not term.is_star), None)
+        node = self.node
+        plain = isinstance(node, exp.Select) and len(node.expressions) == 1 and not node.args.get("group")
+        return None if not plain or node.expressions[0].is_star else node.expressions[0].unalias()
+
+    def ways(self, columns: Sequence[str] = (), literals: Sequence[str] = ()) -> Iterator[str]:
+        """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for;
+        ``literals`` are some of `values`, each of which is then read wherever it may be.
+        """
+        from sqlglot import exp
+
+        towards = [
+            exp.NEQ(this=_quoted(self._term), expression=exp.Literal.string(literal))
+            for literal in literals
+            if self._term is not None
+        ]
+        if self.kind == "scalar subquery":
+            for downwards in (False, True):
+                yield self._turned(self._values(), downwards=downwards)
+            for test in towards:
+                yield self._turned([test])
+            return
+        terms = [term for term in self.terms if not term.is_star] or [_column(name) for name in columns]
+        for lead in range(min(len(terms), _MOST_LEADING)):
+            for name in ("MIN", "MAX"):
+                for only in self._filters():
+                    yield self._steered(name, [*terms[lead:], *terms[:lead]], only)
+        for test in towards:
+            for only in self._filters():
+                yield self._steered("MIN", [test], only)
+
+    def _values(self) -> list[exp.Expr]:
+        """What a scalar subquery gives, as keys of ORDER BY."""
+        outputs = [output.unalias() for output in self.node.selects if not output.is_star]
+        if self.node.key != "select" or not outputs:
+            return places(max(len(outputs), 1))
+        return [_quoted(output) for output in outputs]
+
+    def _turned(self, keys: Sequence[exp.Expr], *, downwards: bool = False) -> str:
+        """With the scalar subquery's row chosen by these keys; among those that tie in its order, if it has one."""
+        from sqlglot import exp
+
+        edit = Edit(self.query)
+        ordered = [exp.Ordered(this=key, desc=downwards, nulls_first=not downwards) for key in keys]
+        order_further(edit.twin(self.node), ordered)
+        return edit.written()
+
+    def _steered(self, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> str:
+        edit = Edit(self.query)
+        self._steer(edit, name, terms, only)
+        return edit.written()
+
+    def _steer(self, edit: Edit, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> None:
+        from sqlglot import exp
+
+        select = edit.twin(self.node)
+        steer = _aggregate(name, _label(terms), only)
+        always = exp.GTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+        test: exp.Expr = exp.Paren(this=exp.Or(this=exp.Is(this=steer, expression=exp.Null()), expression=always))
+        having = select.args.get("having")
+        if having is not None:
+            test = exp.And(this=exp.Paren(this=having.this), expression=test)
+        select.set("having", exp.Having(this=test))
+
+    def _filters(self) -> list[exp.Expr | None]:
+        """The rows that bare columns may come from, a condition per MIN or MAX; all rows without one."""
+        from sqlglot import exp
+
+        found: list[exp.Expr | None] = []
+        for extreme in extremes(self.node):
+            only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
+            inner = copied(self.node)
+            for part in ("having", "order", "limit", "offset", "distinct"):
+                inner.set(part, None)
+            keys = group_keys(self.node)
+            if keys:
+                inner.set("group", exp.Group(expressions=[copied(key) for key in keys]))
+            best = copied(extreme.parent if isinstance(extreme.parent, exp.Filter) else extreme)
+            inner.set("expressions", [*map(_quoted, keys), _function("QUOTE", best)])
+            argument = extreme.this.expressions[0] if isinstance(extreme.this, exp.Distinct) else extreme.this
+            parts = [*map(_quoted, keys), _quoted(argument)]
+            left = parts[0] if len(parts) == 1 else exp.Tuple(expressions=parts)
+            condition: exp.Expr = exp.In(this=left, query=exp.Subquery(this=inner))
+            if only is not None:
+                condition = exp.And(this=condition, expression=exp.Paren(this=copied(only)))
+            found.append(condition)
+        return found or [None]
+
+
+def takes_any_row(query: str, dialect: str) -> bool:
+    """Whether the engine may read any of several rows somewhere in a query: decided from the text alone."""
+    return bool(any_rows(query, dialect))
+
+
+@lru_cache(maxsize=2048)
+def leaves_choice(query: str, dialect: str) -> bool:
+    """Whether a query may choose among rows: by a LIMIT or the like, or by reading any row of several."""
+    return may_be_cut(query, dialect) or takes_any_row(query, dialect)
+
+
+@lru_cache(maxsize=2048)
+def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
+    """The places where a query may read any of several rows; none where it cannot be read. Of SQLite's dialect only:
+    other engines refuse such queries, or need a function that says so, such as ANY_VALUE.
+    """
+    if dialect != "sqlite" or len(query) > _MOST_CHARACTERS or not _WORTH_PARSING.search(query):
+        return ()
+    if _ONE_AGGREGATE.fullmatch(query) and len(_CLAUSES_AFTER.findall(query)) == 1:
+        return ()
+    parsed = parse_with_signs(query, dialect)
+    if parsed is None:
+        return ()
+    try:
+        found = list(_found(parsed.tree))
+    except (RecursionError, ValueError):
+        return ()
+    read = read_tree(parsed.tree, query, dialect) if found else None
+    if read is None or isinstance(read, Unreadable):
+        return ()
+    return tuple(AnyRow(kind, read, node, terms) for kind, node, terms in found)
+
+
+def _found(tree: exp.Query) -> Iterator[tuple[AnyRowKind, exp.Query, tuple[exp.Expr, ...]]]:
+    from sqlglot import exp
+
+    for node in nodes_of(tree):
+        if isinstance(node, exp.Select) and (terms := bare_terms(node)):
+            yield "bare column", node, tuple(terms)
+        if isinstance(node, exp.Query) and is_scalar(node) and not gives_one_row(node):
+            yield "scalar subquery", node, ()
+
+
+def _listed(query: exp.Query) -> exp.Select:
+    """The different rows of a query, in an order of their own."""
+    return from_subquery(query, "assay_rows").distinct(copy=False).order_by("1", copy=False)
+
+
+def _function(name: str, argument: exp.Expr) -> exp.Expr:
+    from sqlglot import exp
+
+    return exp.Anonymous(this=name, expressions=[argument])
+
+
+def _quoted(term: exp.Expr) -> exp.Expr:
+    """The term as its SQL literal: a text that is never NULL, and that every collation compares by its letters."""
+    return _function("QUOTE", copied(term))
+
+
+def _label(terms: Sequence[exp.Expr]) -> exp.Expr:
+    """One text for the values of several terms."""
+    from sqlglot import exp
+
+    if not terms:
+        return exp.Literal.string("")
+    label = _quoted(terms[0])
+    for term in terms[1:]:
+        label = exp.DPipe(this=label, expression=_quoted(term), safe=True)
+    return label
+
+
+def _aggregate(name: str, key: exp.Expr, only: exp.Expr | None) -> exp.Expr:
+    from sqlglot import exp
+
+    made = _function(name, key)
+    return made if only is None else exp.Filter(this=made, expression=exp.Where(this=copied(only)))
+
+
+def _differs(term: exp.Expr, only: exp.Expr | None) -> exp.Expr:
+    from sqlglot import exp
+
+    if term.is_star:
+        counted = _aggregate("COUNT", exp.Literal.number(1), only)
+        return exp.GT(this=counted, expression=exp.Literal.number(1))
+    low, high = (_aggregate(name, _quoted(term), only) for name in ("MIN", "MAX"))
+    return exp.NEQ(this=low, expression=high)
+
+
+def _column(name: str) -> exp.Expr:
+    from sqlglot import exp
+
+    return exp.column(exp.to_identifier(name, quoted=True))

@@ -1,0 +1,173 @@
+"""The expressions of an aggregated query that its groups do not decide: over columns neither grouped nor aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from assay.sql.trees import nodes_of, written
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+def bare_terms(select: exp.Select) -> list[exp.Expr]:
+    """The widest expressions over bare columns, each once; a star stands for itself. None of a query without groups."""
+    from sqlglot import exp
+
+    parts = _parts(select)
+    group = select.args.get("group")
+    if group is None and not any(is_aggregate(node) for part in parts for node in within(part)):
+        return []
+    keys = {_spelling(key) for key in group_keys(select)}
+    columns = [key for key in group_keys(select) if isinstance(key, exp.Column)]
+    aliases = {output.alias.lower() for output in select.expressions if isinstance(output, exp.Alias)}
+    found: dict[str, exp.Expr] = {}
+    for part in parts:
+        is_output = part.parent is select
+        waiting: list[exp.Expr] = [part]
+        while waiting:
+            node = waiting.pop()
+            if is_aggregate(node) or _spelling(node) in keys:
+                continue
+            if isinstance(node, exp.Query):
+                if _reads_bare(node, select, columns):
+                    found.setdefault(_spelling(node), node)
+                continue
+            if isinstance(node, exp.Star):
+                found.setdefault("*", node)
+                continue
+            bare = [
+                one
+                for one in within(node)
+                if isinstance(one, exp.Column)
+                and not any(_is_same(one, key) for key in columns)
+                and (is_output or one.table or one.name.lower() not in aliases)
+            ]
+            if not bare:
+                waiting += [one for one in node.iter_expressions() if one.find(exp.Query, exp.Star)]
+            elif _is_whole(node):
+                found.setdefault(_spelling(node), node)
+            else:
+                waiting += list(node.iter_expressions())
+    return list(found.values())
+
+
+def group_keys(select: exp.Query) -> list[exp.Expr]:
+    """The keys of GROUP BY, with the outputs that a position or an alias names."""
+    from sqlglot import exp
+
+    group = select.args.get("group")
+    keys: list[exp.Expr] = []
+    named = {output.alias.lower(): output.unalias() for output in select.expressions if isinstance(output, exp.Alias)}
+    for key in group.expressions if group is not None else ():
+        if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(select.expressions):
+            keys.append(select.expressions[int(key.name) - 1].unalias())
+            continue
+        keys.append(key)
+        if isinstance(key, exp.Column) and not key.table and key.name.lower() in named:
+            keys[-1] = named[key.name.lower()]
+    return keys
+
+
+def extremes(select: exp.Query) -> list[exp.Expr]:
+    """The different MIN and MAX aggregates of an aggregated query."""
+    from sqlglot import exp
+
+    found: dict[str, exp.Expr] = {}
+    for part in _parts(select):
+        for node in within(part):
+            if isinstance(node, exp.Min | exp.Max) and is_aggregate(node):
+                found.setdefault(_spelling(node.parent if isinstance(node.parent, exp.Filter) else node), node)
+    return list(found.values())
+
+
+def within(part: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of a part, those of its subqueries left out."""
+    from sqlglot import exp
+
+    waiting = [part]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Query) and node is not part:
+            continue
+        yield node
+        waiting += list(node.iter_expressions())
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node is a function of a whole group, of no window."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous):
+        known = node.name.lower() in _OTHER_AGGREGATES
+    else:
+        # MIN and MAX of several arguments are functions of one row.
+        known = isinstance(node, exp.AggFunc) and not (isinstance(node, exp.Min | exp.Max) and node.expressions)
+    if not known:
+        return False
+    above = node.parent
+    if isinstance(above, exp.Filter):
+        above = above.parent
+    return not isinstance(above, exp.Window)
+
+
+_OTHER_AGGREGATES = frozenset(
+    {"total", "json_group_array", "json_group_object", "jsonb_group_array", "product", "fsum", "favg", "mode"}
+)
+"""Aggregates of SQLite and DuckDB that sqlglot may take for functions that it does not know."""
+
+
+def _parts(select: exp.Query) -> list[exp.Expr]:
+    """What is computed after grouping."""
+    from sqlglot import exp
+
+    parts: list[exp.Expr] = [output.unalias() for output in select.expressions]
+    for clause in ("having", "order"):
+        part = select.args.get(clause)
+        if isinstance(part, exp.Order):
+            parts += [key.this if isinstance(key, exp.Ordered) else key for key in part.expressions]
+        elif part is not None:
+            parts.append(part.this)
+    return parts
+
+
+def _is_whole(node: exp.Expr) -> bool:
+    """Whether a node is an expression of its own, and each row has a value of it: nothing in it is an aggregate, a
+    window or a subquery.
+    """
+    from sqlglot import exp
+
+    if not isinstance(node, exp.Condition) or (isinstance(node.parent, exp.Case) and isinstance(node, exp.If)):
+        return False
+    return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or is_aggregate(one) for one in nodes_of(node))
+
+
+def _reads_bare(query: exp.Query, select: exp.Select, columns: list[exp.Column]) -> bool:
+    """Whether a subquery refers to a bare column of the aggregated query around it."""
+    from sqlglot import exp
+
+    own = {source.alias_or_name.lower() for source in _sources(select)}
+    inner = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
+    return any(
+        column.table.lower() in own - inner and not any(_is_same(column, key) for key in columns)
+        for column in query.find_all(exp.Column)
+    )
+
+
+def _sources(select: exp.Select) -> Iterator[exp.Expr]:
+    source = select.args.get("from_")
+    if source is not None:
+        yield source.this
+    for join in select.args.get("joins") or ():
+        yield join.this
+
+
+def _is_same(column: exp.Column, key: exp.Column) -> bool:
+    if column.name.lower() != key.name.lower():
+        return False
+    return not column.table or not key.table or column.table.lower() == key.table.lower()
+
+
+def _spelling(node: exp.Expr) -> str:
+    return written(node).lower()

@@ -1,0 +1,122 @@
+"""How every probe is made: copy a query's tree, change some nodes, write it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.sql.query import Query, Unreadable, read_tree
+from assay.sql.shape import cutting, parse_with_signs, steady_keys
+from assay.sql.trees import copied, written
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_Node = TypeVar("_Node", bound="exp.Expr")
+
+
+class Edit:
+    """A copy of a query's tree to change::
+
+    edit = Edit(query)
+    edit.twin(query.top.node).append("expressions", rank)
+    edit.written()
+    """
+
+    def __init__(self, query: Query) -> None:
+        self._dialect = query.dialect
+        self._twins: dict[int, exp.Expr] = {}
+        self.tree = self.copy_again(query.tree)
+
+    def twin(self, node: _Node) -> _Node:
+        """The copy of a node of the query."""
+        return self._twins[id(node)]  # type: ignore[return-value]
+
+    def copy_again(self, node: _Node) -> _Node:
+        """One more copy of a node of the query, whose parts are the twins from now on."""
+        return copied(node, bare=True, twins=self._twins)
+
+    def written(self) -> str:
+        """The changed query. The last thing to ask of an edit."""
+        return written(self.tree, self._dialect, is_last=True)
+
+
+@lru_cache(maxsize=128)
+def read_for_probes(text: str, dialect: str) -> Query | None:
+    """Read a query without its schema; None where it cannot be read.
+
+    Signs that change nothing are kept, since they change which output a key of ORDER BY stands for.
+    """
+    parsed = parse_with_signs(text, dialect)
+    query = None if parsed is None else read_tree(parsed.tree, text, dialect)
+    return None if isinstance(query, Unreadable) else query
+
+
+def alone(query: exp.Query) -> exp.Query:
+    """A copy of a query inside another that can be executed by itself: with the CTEs that it reads."""
+    from sqlglot import exp
+
+    copy = copied(query, bare=True)
+    own = copy.args.get("with_")
+    ctes: list[exp.Expr] = [] if own is None else list(own.expressions)
+    is_recursive = own is not None and bool(own.recursive)
+    below: exp.Expr = query
+    while below.parent is not None:
+        above = below.parent
+        with_ = above if isinstance(above, exp.With) else above.args.get("with_")
+        if isinstance(with_, exp.With) and with_ is not below:
+            before = with_.expressions[: below.index] if with_ is above else with_.expressions
+            ctes = [*(copied(cte, bare=True) for cte in before), *ctes]
+            is_recursive = is_recursive or bool(with_.recursive)
+        below = above
+    if ctes:
+        copy.set("with_", exp.With(expressions=ctes, recursive=is_recursive))
+    return copy
+
+
+def uncut(tree: exp.Query) -> exp.Query:
+    """The tree itself, its LIMIT and OFFSET taken away."""
+    for part in cutting(tree):
+        part.set("limit", None)
+        part.set("offset", None)
+    return tree
+
+
+def order_further(node: _Node, keys: Iterable[exp.Expr]) -> _Node:
+    """The query or window itself, ordered by its own keys up to one by chance, and then by further ones."""
+    from sqlglot import exp
+
+    node.set("order", exp.Order(expressions=[*steady_keys(node), *keys]))
+    return node
+
+
+def breaking_keys(terms: Sequence[exp.Expr], dialect: str, *, downwards: bool) -> list[exp.Expr]:
+    """Keys of ORDER BY that tell apart what differs at all, downwards in the very reverse order."""
+    from sqlglot import exp
+
+    if dialect == "sqlite":  # whose columns may have collations that take different texts for equal
+        terms = [exp.Collate(this=term, expression=exp.var("BINARY")) for term in terms]
+    return [exp.Ordered(this=term, desc=downwards, nulls_first=not downwards) for term in terms]
+
+
+def places(width: int) -> list[exp.Expr]:
+    """The places of so many outputs, as keys of ORDER BY."""
+    from sqlglot import exp
+
+    return [exp.Literal.number(place) for place in range(1, width + 1)]
+
+
+def from_subquery(query: exp.Query, alias: str) -> exp.Select:
+    """``SELECT * FROM (query) AS alias``."""
+    from sqlglot import exp
+
+    return exp.select("*").from_(query.subquery(alias, copy=False), copy=False)
+
+
+def window(name: str, keys: Sequence[exp.Expr], alias: str) -> exp.Expr:
+    """``NAME() OVER (ORDER BY keys) AS alias``."""
+    from sqlglot import exp
+
+    made = exp.Window(this=exp.Anonymous(this=name), order=exp.Order(expressions=list(keys)), over="OVER")
+    return exp.alias_(made, alias, copy=False)

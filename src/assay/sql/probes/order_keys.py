@@ -1,0 +1,140 @@
+"""What a key of ORDER BY stands for: an output, an expression, or something that is left to the engine to know.
+
+Every engine takes a whole key that is an output's alias for that output, and a whole number for an output's place,
+in parentheses or not. Within a larger expression a name is a column if there is one; otherwise some engines take the
+alias. What engines read differently, such as ``+1``, ``name COLLATE c`` and an alias given twice, is not read.
+The table of tests/sql/test_order_keys.py runs each rule on the engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from assay.sql.trees import copied, nodes_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from assay.sql.query import Query
+
+_MOST_READINGS = 4
+
+
+class OrderKey(Struct, frozen=True, kw_only=True):
+    """One key of an ORDER BY."""
+
+    node: exp.Ordered
+    term: exp.Expr
+    """What it orders by, without the parentheses around it."""
+    output: int | None = None
+    """The output that the whole key stands for, from 0; None if it is an expression of its own."""
+    is_unread: bool = False
+    """Engines differ in what it stands for."""
+
+    def column(self, outputs: Sequence[exp.Expr]) -> int | None:
+        """The output that holds the key's values, as such or as the same expression; None if none surely does."""
+        from sqlglot import exp
+
+        if self.is_unread or self.term.find(exp.Collate):
+            return None
+        star = next((place for place, output in enumerate(outputs) if output.is_star), len(outputs))
+        if self.output is not None:
+            return self.output if self.output < star else None
+        if star < len(outputs):
+            return None
+        if isinstance(self.term, exp.Column) and not self.term.table:
+            # If several outputs had a column of this name, the engine would call the key ambiguous.
+            name = self.term.name.lower()
+            same = [
+                place
+                for place, output in enumerate(outputs)
+                if isinstance(output, exp.Column) and output.name.lower() == name
+            ]
+            return same[0] if len(same) == 1 else None
+        return next((place for place, output in enumerate(outputs) if output.unalias() == self.term), None)
+
+    def readings(self, query: Query, outputs: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+        """The key for a window beside the outputs, where no alias is seen: in each way in which it may be meant.
+
+        First with all names as columns, then with aliases: the first one that the engine can execute is meant. None
+        if a way cannot be written.
+        """
+        from sqlglot import exp
+
+        if self.output is not None:
+            if not any(output.is_star for output in outputs[: self.output + 1]):
+                key = copied(self.node, bare=True)
+                key.set("this", exp.Paren(this=copied(outputs[self.output].unalias(), bare=True)))
+                yield key
+            return
+        if self.is_unread:
+            return
+        names = self._aliases(query, outputs)
+        for count in range(len(names) + 1):
+            for aliased in combinations(names, count):
+                yield self._reading({name: names[name] for name in aliased}, names, query.dialect)
+
+    def _aliases(self, query: Query, outputs: Sequence[exp.Expr]) -> dict[str, exp.Expr]:
+        """The outputs whose aliases occur as names in the key, at most as many as give `_MOST_READINGS` readings."""
+        from sqlglot import exp
+
+        aliases = {output.alias.lower(): output.unalias() for output in outputs if isinstance(output, exp.Alias)}
+        names = (
+            node.name.lower()
+            for node in nodes_of(self.term)
+            if isinstance(node, exp.Column) and not node.table and query.meaning(node).source is None
+        )
+        found = {name: aliases[name] for name in names if name in aliases}
+        return dict(list(found.items())[: _MOST_READINGS // 2])
+
+    def _reading(self, aliased: dict[str, exp.Expr], names: Container[str], dialect: str) -> exp.Expr:
+        """The key with some of these names as outputs, and the others as columns."""
+        from sqlglot import exp
+
+        key = copied(self.node, bare=True)
+        for node in nodes_of(key):
+            if not isinstance(node, exp.Column) or node.table or node.name.lower() not in names:
+                continue
+            output = aliased.get(node.name.lower())
+            if output is not None:
+                node.replace(exp.Paren(this=copied(output, bare=True)))
+            elif dialect == "sqlite" and node.name.isidentifier():
+                # A quoted name that is no column would be a text.
+                node.set("this", exp.to_identifier(node.name, quoted=False))
+        return key
+
+
+def read_key(query: Query, key: exp.Ordered, outputs: Sequence[exp.Expr]) -> OrderKey:
+    """Read one key of a query's ORDER BY; ``outputs`` are the query's."""
+    from sqlglot import exp
+
+    term = _without_parentheses(key.this)
+    inner = term
+    while isinstance(inner, exp.Paren | exp.Collate | exp.Introducer):
+        inner = inner.expression if isinstance(inner, exp.Introducer) else inner.this
+    if isinstance(inner, exp.Literal):
+        place = int(inner.name) - 1 if inner.is_int else -1
+        is_place = inner is term and 0 <= place < len(outputs)
+        return OrderKey(node=key, term=term, output=place if is_place else None, is_unread=not is_place)
+    if isinstance(inner, exp.Column) and not inner.table:
+        named = [place for place, output in enumerate(outputs) if output.unalias() is query.meaning(inner).output]
+        alike = [output for output in outputs if output.alias.lower() == inner.name.lower()]
+        if alike:
+            is_sure = inner is term and len(alike) == len(named) == 1
+            is_sure = is_sure and (alike[0].alias == inner.name or not inner.this.quoted)
+            return OrderKey(node=key, term=term, output=named[0] if is_sure else None, is_unread=not is_sure)
+        if named:
+            return OrderKey(node=key, term=term, output=named[0])
+    return OrderKey(node=key, term=term, is_unread=term.find(exp.Column, exp.Func, exp.Query) is None)
+
+
+def _without_parentheses(term: exp.Expr) -> exp.Expr:
+    from sqlglot import exp
+
+    while isinstance(term, exp.Paren):
+        term = term.this
+    return term

@@ -1,0 +1,113 @@
+"""Probes are edited copies of a query's tree: what is kept of the query, and which part of it runs by itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from sqlglot import exp
+
+from assay.sql import nothing_probe, tie_probes, visible_keys
+from assay.sql.probes.edits import Edit, alone, read_for_probes
+from assay.sql.probes.inner_limit import inner_limits
+from assay.sql.probes.row_number import row_numbers, tie_breaks
+from assay.sql.trees import written
+
+SETUP = "CREATE TABLE t(id INTEGER, g INTEGER, v INTEGER); INSERT INTO t VALUES (1, 1, 10), (2, 1, 20), (3, 2, 30)"
+
+
+@pytest.fixture
+def database() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SETUP)
+        yield connection
+
+
+@pytest.mark.parametrize("key", ["+1", "+(1)", "+a", "-a", "a + +1"])
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+def test_signs_that_the_parser_drops_are_kept(dialect: str, key: str) -> None:
+    query = read_for_probes(f"SELECT a FROM t ORDER BY {key}", dialect)
+    assert query is not None
+    assert Edit(query).written().replace(" ", "").endswith(f"ORDERBY{key}".replace(" ", ""))
+
+
+def test_an_edit_leaves_the_query_as_it_is() -> None:
+    query = read_for_probes("SELECT a, (SELECT MAX(b) FROM u) FROM t ORDER BY a", "sqlite")
+    assert query is not None
+    before = written(query.tree, "sqlite")
+    edit = Edit(query)
+    for node in query.all_of(exp.Column, exp.Subquery):
+        edit.twin(node).replace(exp.Literal.number(1))
+    assert edit.written() == "SELECT 1, 1 FROM t ORDER BY 1"
+    assert written(query.tree, "sqlite") == before
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT * FROM t WHERE id IN (SELECT id AS x FROM t WHERE g = 1)", [(1,), (2,)]),
+        ("WITH a AS (SELECT 1 AS n), b AS (SELECT n + 1 AS x FROM a) SELECT * FROM b", [(2,)]),
+        ("WITH a AS (SELECT 5 AS n) SELECT * FROM (SELECT n AS x FROM a) AS q", [(5,)]),
+        ("WITH a AS (SELECT 5 AS n) SELECT (WITH c AS (SELECT n FROM a) SELECT n + 1 AS x FROM c) FROM t", [(6,)]),
+        ("WITH a AS (SELECT 5 AS n), b AS (SELECT * FROM (SELECT n AS x FROM a) AS q) SELECT x FROM b", [(5,)]),
+        (
+            "WITH RECURSIVE a(n) AS (SELECT 1 UNION SELECT n + 1 FROM a WHERE n < 3) SELECT (SELECT MAX(n) x FROM a)",
+            [(3,)],
+        ),
+    ],
+)
+def test_an_inner_query_runs_by_itself_with_the_ctes_that_it_reads(
+    database: sqlite3.Connection, query: str, rows: list[tuple[object, ...]]
+) -> None:
+    read = read_for_probes(query, "sqlite")
+    assert read is not None
+    inner = next(
+        select.node for select in read.selects if any(output.alias == "x" for output in select.node.expressions)
+    )
+    assert database.execute(written(alone(inner), "sqlite")).fetchall() == rows
+
+
+@pytest.mark.parametrize(
+    ("query", "limited"),
+    [
+        ("SELECT id FROM t ORDER BY v LIMIT 1", []),
+        ("SELECT id FROM t WHERE EXISTS (SELECT 1 FROM t LIMIT 1)", []),
+        ("SELECT * FROM (SELECT id FROM t ORDER BY v) AS q LIMIT 1", []),
+        ("SELECT * FROM (SELECT id FROM t ORDER BY v LIMIT 2) AS q LIMIT 1", []),
+        ("SELECT id FROM t WHERE id IN (SELECT id FROM t ORDER BY v LIMIT 2)", ["SELECT id FROM t ORDER BY v LIMIT 2"]),
+        (
+            "WITH q AS (SELECT id FROM t LIMIT 2 OFFSET 1) SELECT COUNT(*) FROM q",
+            ["SELECT id FROM t LIMIT 2 OFFSET 1"],
+        ),
+    ],
+)
+def test_a_limit_inside_is_found(query: str, limited: list[str]) -> None:
+    assert [limit.alone for limit in inner_limits(query, "sqlite")] == limited
+
+
+@pytest.mark.parametrize("rows", [[0], [2], [0, 1], [0, 2], [1, 2]])
+def test_chosen_rows_of_an_inner_query_are_taken(database: sqlite3.Connection, rows: list[int]) -> None:
+    query = "SELECT id FROM t WHERE id IN (SELECT id FROM t ORDER BY g DESC LIMIT 2) ORDER BY id"
+    [limit] = inner_limits(query, "sqlite")
+    in_order = [3, 1, 2]
+    taken = database.execute(limit.taking(rows, 1)).fetchall()
+    assert taken == sorted((in_order[row],) for row in rows)
+
+
+def test_the_place_of_a_key_is_its_output_through_parentheses_and_not_through_a_sign() -> None:
+    assert visible_keys("SELECT a, b FROM t ORDER BY (2), 1", "sqlite") == (1, 0)
+    assert visible_keys("SELECT a, b FROM t ORDER BY +2", "sqlite") is None
+    assert visible_keys("SELECT *, b FROM t ORDER BY 2", "sqlite") is None
+    assert visible_keys("SELECT a FROM t LIMIT 2", "sqlite") is None
+
+
+@pytest.mark.parametrize("text", ["", "SELECT FROM WHERE", "DELETE FROM t", "SELECT 1; SELECT 2", "ROW_NUMBER() LIMIT"])
+def test_what_cannot_be_read_has_no_probes(text: str) -> None:
+    assert list(tie_probes(text, "sqlite", 1)) == []
+    assert inner_limits(text, "sqlite") == []
+    assert tie_breaks(text, "sqlite") == []
+    assert row_numbers(text, "sqlite") is None
+    assert nothing_probe(text, "sqlite") is None
+    assert visible_keys(text, "sqlite") is None
