@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from assay.sql.binding import bind, types_of
 from assay.sql.expressions import inside, parts_of
+from assay.sql.predicates import Predicate
 from assay.sql.schema_names import SchemaNames, TypeFamily
-from assay.sql.select import Predicate, Select, Source
+from assay.sql.select import UNKNOWN, Meaning, Select, Source, StoredColumn
 from assay.sql.shape import is_nested_too_deeply, outermost, parse_query
 from assay.sql.shown import shown
 from assay.sql.sources import Ctes, named_outputs
@@ -57,41 +58,6 @@ class Span(Struct, frozen=True):
 
     start: int
     end: int
-
-
-class StoredColumn(Struct, frozen=True):
-    """A column of a stored table, each named as in the schema; without a schema, as in the query."""
-
-    table: str
-    column: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Both names in small letters."""
-        return self.table.lower(), self.column.lower()
-
-    def __str__(self) -> str:
-        return f"{self.table}.{self.column}"
-
-
-class Meaning(Struct, frozen=True, kw_only=True):
-    """What a column's name means. All empty: it is not known."""
-
-    select: Select | None = None
-    """The SELECT that reads the source, or whose output is meant."""
-    source: Source | None = None
-    output: Any = None
-    """The selected expression that an alias stands for."""
-    is_text: bool = False
-    """It is a text in double quotes."""
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether nothing is known of it."""
-        return self.source is None and self.output is None and not self.is_text
-
-
-UNKNOWN = Meaning()
 
 
 class Query:
@@ -488,7 +454,18 @@ class Query:
 
     def shown(self, node: exp.Expr) -> str:
         """The beginning of an expression's text for a message. See `shown`."""
-        return shown(self, node)
+        span = span_of(node)
+        text = "" if span is None else " ".join(self.text[span.start : span.end].split())
+        return shown(node, text, self.qualified, self.dialect)
+
+    def qualified(self, column: exp.Column) -> StoredColumn | None:
+        """The stored column behind a column with an alias before it, if the alias is the only one of its table."""
+        meaning = self.meaning(column)
+        if not column.table or meaning.source is None or meaning.select is None or meaning.source.table is None:
+            return None
+        table = meaning.source.table
+        is_only = sum(source.table == table for source in meaning.select.sources.values()) == 1
+        return (self.stored(column) or StoredColumn(table, column.name)) if is_only else None
 
 
 @lru_cache(maxsize=128)

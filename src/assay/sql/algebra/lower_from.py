@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from assay.model import TableSchema
-from assay.sql import query as bound
+from assay.sql import select as bound
 from assay.sql.algebra.literals import compared
 from assay.sql.algebra.lower_terms import LowersTerms
 from assay.sql.algebra.model import ONE, Block, Call, Col, FullJoin, LeftJoin, Query, Source, Sub, Term, substituted

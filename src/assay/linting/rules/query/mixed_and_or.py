@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.predicates import Predicate
 from assay.sql.query import Query
-from assay.sql.select import Predicate
 
 if TYPE_CHECKING:
     from sqlglot import exp
