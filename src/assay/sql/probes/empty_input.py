@@ -36,7 +36,8 @@ from assay.sql.trees import copied
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from assay.sql.query import Query, Source
+    from assay.sql.query import Query
+    from assay.sql.select import Source
 
 _ROW = "assay_nothing_row"
 
