@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from assay.model import TableSchema
-from assay.sql import select as bound
+from assay.sql import select as written
 from assay.sql.algebra.literals import compared
 from assay.sql.algebra.lower_terms import LowersTerms
 from assay.sql.algebra.model import ONE, Block, Call, Col, FullJoin, LeftJoin, Query, Source, Sub, Term, substituted
@@ -21,7 +21,7 @@ from assay.sql.algebra.world import TableFacts, World
 class Entry(Struct):
     """One item of FROM: its columns in order, by their names in lower case."""
 
-    source: bound.Source
+    source: written.Source
     columns: list[tuple[str, Term]]
     hidden: set[str] = field(default_factory=set)
     """Columns that USING or NATURAL merged into those of an item before it."""
@@ -43,13 +43,13 @@ class From(Struct):
 class Level(Struct):
     """What is known of one SELECT while it is lowered."""
 
-    select: bound.Select
+    select: written.Select
     entries: list[Entry] = field(default_factory=list)
     """The items of FROM whose columns may be named now."""
     outputs: dict[int, Term] = field(default_factory=dict)
     """What is selected, by the id of its expression, once all of it is lowered."""
 
-    def source_of(self, node: exp.Expr) -> bound.Source | None:
+    def source_of(self, node: exp.Expr) -> written.Source | None:
         """The source that an item of FROM is; None: it is none of its own, or its name is used before."""
         return next((source for source in self.select.sources.values() if source.node is node), None)
 
@@ -208,7 +208,7 @@ class LowersFrom(LowersTerms):
             found = self._join(found, self._item(join.this, level), join, level)
         return found
 
-    def _table(self, node: exp.Table, source: bound.Source) -> From:
+    def _table(self, node: exp.Table, source: written.Source) -> From:
         name = node.name.lower()
         if source.cte is not None:
             return self._derived(source, *self._cte(source.cte))
@@ -241,7 +241,7 @@ class LowersFrom(LowersTerms):
             raise NotCovered(f"{said} that takes some rows and is used twice")
         self.used.add(key)
 
-    def _derived(self, source: bound.Source, query: Query, names: list[str]) -> From:
+    def _derived(self, source: written.Source, query: Query, names: list[str]) -> From:
         made = self.world.source(query=query)
         names = list(source.names) or names
         if len(names) != len(self.world.columns(made)):
