@@ -60,6 +60,8 @@ class Meaning(Struct, frozen=True, kw_only=True):
     """The selected expression that an alias stands for."""
     is_text: bool = False
     """It is a text in double quotes."""
+    is_row: bool = False
+    """It is the whole row of the source."""
 
     @property
     def is_unknown(self) -> bool:
@@ -129,10 +131,16 @@ class Select:
         """Whether the columns of every source are known."""
         return all(source.is_known for source in self.sources.values())
 
-    def output_called(self, name: str) -> exp.Expr | None:
-        """The first selected expression that has this alias; None: there is none."""
+    def output_called(self, name: str, *, by_column: bool = False) -> exp.Expr | None:
+        """The first selected expression that has this alias; None: there is none.
+
+        ``by_column``: a column without an alias has its own name.
+        """
         lowered = name.lower()
-        return next((one.this for one in self.node.expressions if one.alias.lower() == lowered), None)
+        for output in self.node.expressions:
+            if (output.alias_or_name if by_column else output.alias).lower() == lowered and not output.is_star:
+                return output.unalias()  # type: ignore[no-any-return]
+        return None
 
     @cached_property
     def outputs(self) -> tuple[exp.Expr, ...]:
