@@ -31,6 +31,7 @@ from assay.sql.algebra.model import (
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 from assay.sql.schema_names import names_of
+from assay.sql.select import Meaning
 
 MOST_LEVELS = 60
 """A query of more nested expressions is not lowered: terms are compared by recursion."""
@@ -306,7 +307,7 @@ class _Lowering(LowersFrom):
             raise NotCovered("the number of a row")
         raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
 
-    def _unqualified(self, node: exp.Column, level: Level, meaning: bound.Meaning) -> Term | None:
+    def _unqualified(self, node: exp.Column, level: Level, meaning: Meaning) -> Term | None:
         """A column, or an output by its alias. Refuses the name of several columns, and one that engines read either
         way.
         """
