@@ -47,7 +47,7 @@ from assay.model import (
     Prediction,
     TableSchema,
 )
-from assay.sql.clauses import SchemaNames, differences, read_pair
+from assay.sql.differences import SchemaNames, differences, read_pair
 
 BOUND = 0.95
 SPLIT_SEED = 19
@@ -87,7 +87,7 @@ def pairs_of(folder: Path) -> list[Pair]:
 def pair_of(one: dict[str, Any], names: SchemaNames) -> Pair:
     """One line of the experts' pairs, read."""
     read = read_pair(one["gold_sql"], one["wrong_sql"], "sqlite", names)
-    found = [] if read is None else signs(differences(*read), *read)
+    found = [] if read is None else signs(differences(read.gold, read.predicted), read.gold, read.predicted)
     return Pair(
         gold=one["gold_sql"],
         wrong=one["wrong_sql"],
@@ -95,7 +95,7 @@ def pair_of(one: dict[str, Any], names: SchemaNames) -> Pair:
         labels=frozenset(label.lower() for _, label in one["labels"]),
         categories=frozenset(category for category, _ in one["labels"]),
         signs=tuple(found),
-        traits=frozenset() if read is None else traits(found, *read, names),
+        traits=frozenset() if read is None else traits(found, read.gold, read.predicted, names),
     )
 
 

@@ -24,6 +24,12 @@ def test_both_queries_are_coloured_and_what_differs_is_marked(look: Look, report
     assert pre.nth(1).inner_text() == "SELECT city\nFROM client -- all ⟨U+202E⟩ of them"
     assert opened.page.locator("#case-body pre del").all_inner_texts() == ["DISTINCT"]
     assert opened.page.locator("#case-body pre ins").count() == 0
+    marked = opened.page.locator("#case-body pre del")
+    assert marked.get_attribute("title") == "only in the gold query"
+    for colours in ("none", "active"):  # of the system's own, in which backgrounds and shadows are gone
+        opened.page.emulate_media(forced_colors=colours)  # type: ignore[arg-type]
+        assert marked.evaluate("(one) => getComputedStyle(one).textDecorationLine") == "underline"
+    opened.page.emulate_media(forced_colors="none")
     for kind in ("keyword", "comment"):
         assert opened.page.locator(f"#case-body .sql-{kind}").count() > 0
     keyword, plain = (

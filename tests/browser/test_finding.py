@@ -66,7 +66,7 @@ def test_each_value_of_each_filter_leaves_as_many_cases_as_it_says(look: Look, r
         "[...document.querySelectorAll('select[data-facet]')].map((one) =>"
         " [one.dataset.facet, [...one.options].slice(1).map((option) => [option.value, option.textContent])])"
     )
-    assert {name for name, _ in values} >= {"database", "difficulty", "failure", "near", "flag", "tag"}
+    assert {name for name, _ in values} >= {"database", "difficulty", "failure", "near", "flag", "tag", "use"}
     for name, options in values:
         for value, text in options:
             opened.page.select_option(f"[data-facet={name}]", value)

@@ -37,6 +37,10 @@ def test_a_case_opens_with_every_answer_equal_ones_together(look: Look, board: P
     assert opened.page.inner_text("#cases-shown") == f"{len(shown)} cases"
     opened.page.click("#cases-rows button.open >> nth=0")
     assert opened.page.locator("#case-body article h3").count() == 3  # gold, one system, and the two that agree
+    assert opened.page.locator("#case-body pre .sql-keyword").count() > 3
+    wrong = opened.page.locator("#case-body article:has(.mark.wrong) pre")
+    assert wrong.locator("ins").count() > 0, "a wrong answer is marked beside gold"
+    assert opened.page.locator("#case-body article:has(.mark.right) pre ins").count() == 0
     assert opened.has("location.hash") == f"#case={shown[0]}"
     again = look(board, f"#case={shown[0]}")
     assert again.page.inner_text("#case-title") == shown[0]

@@ -12,14 +12,14 @@ from assay.diagnosis.naming import hand_weighed, meaning_alone, name_causes
 from assay.diagnosis.signs import Sign
 from assay.diagnosis.traits import seen_traits
 from assay.diagnosis.weights import MOST_NAMED, WEIGHTS
-from assay.sql.clauses import Difference, QueryParts, SchemaNames
+from assay.sql.differences import Difference, QueryParts, SchemaNames
 
 SIGNS = sorted(WEIGHTS)
 TRAITS = sorted(seen_traits([], QueryParts(selects=()), QueryParts(selects=()), SchemaNames()))
 
 
 def sign(name: str) -> Sign:
-    return Sign(name=name, difference=Difference(kind="output_changed", clause="SELECT", gold=name))
+    return Sign(name=name, difference=Difference(kind="output_changed", clause="SELECT", gold_text=name))
 
 
 @pytest.mark.parametrize("name", SIGNS)

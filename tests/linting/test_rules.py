@@ -167,6 +167,10 @@ FLAGGED: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer ORDER BY debut"),
         ("", "SELECT name FROM singer WHERE debut > '31/01/2001'"),
         ("", "SELECT w FROM (SELECT name, weight AS w FROM singer) ORDER BY w"),
+        ("", "SELECT weight AS age FROM singer ORDER BY age"),
+        ("", "SELECT name, weight FROM singer ORDER BY 2"),
+        ("", "SELECT id AS weight FROM singer ORDER BY singer.weight"),
+        ("", "SELECT MIN(w.weight) FROM singer w"),
     ],
     "text-compared-as-number": [
         ("", "SELECT name FROM singer WHERE weight > 10"),
@@ -404,6 +408,9 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer ORDER BY born"),
         ("", "SELECT name FROM singer ORDER BY country"),
         ("", "SELECT name FROM singer ORDER BY age"),
+        ("", "SELECT id AS weight FROM singer ORDER BY weight"),
+        ("", "SELECT id AS weight FROM singer ORDER BY (weight) DESC"),
+        ("", "SELECT age AS weight, COUNT(*) FROM singer GROUP BY age ORDER BY weight"),
     ],
     "text-compared-as-number": [
         ("", "SELECT name FROM singer WHERE CAST(weight AS REAL) > 10"),

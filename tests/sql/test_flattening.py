@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from assay.sql.clauses.flattening import flattened
+from assay.sql.differences.flattening import flattened
 
 _WRAPPED = {
     "SELECT * FROM (SELECT name FROM emp WHERE age > 3)": "SELECT name FROM emp WHERE age > 3",

@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
-from assay.sql.facts import SchemaNames, read_facts
+from assay.sql.query import Query, read_query
+from assay.sql.schema_names import SchemaNames
 
 _TABLES = {"t": ("a", "b"), "u": ("a", "c")}
 NAMES = SchemaNames(
@@ -52,8 +53,8 @@ def test_a_name_stands_for_the_column_that_sql_says(query: str, stands_for: str 
     if "WITH t AS (SELECT a FROM t)" not in query:  # SQLite takes it for a circle, PostgreSQL for the stored table
         database.execute(query)
     database.close()
-    facts = read_facts(query, "sqlite", NAMES)
-    assert facts is not None
-    assert facts.unresolved == ()
-    column = facts.levels[0].outputs[0].term.column
-    assert (None if column is None else column.name) == stands_for
+    read = read_query(query, "sqlite", NAMES)
+    assert isinstance(read, Query)
+    assert read.unresolved == ()
+    column = read.column_of(read.selects[0].outputs[0])
+    assert (None if column is None else read.name_of(column)) == stands_for

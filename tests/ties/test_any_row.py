@@ -16,9 +16,10 @@ from assay import check
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, Result
 from assay.scoring.queries import luck
-from assay.scoring.queries.any_row_choices import OtherRows
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.scoring.queries.luck import Luck
+from assay.sql.probes.any_row import any_rows
+from assay.sql.probes.row_choices import RowChoice, reading, readings
 
 Rows = list[tuple[object, ...]]
 
@@ -257,7 +258,7 @@ def test_a_right_result_of_another_row_is_found_and_not_compared_with_each_right
         predicted.append(Result(columns=("name", "n"), rows=(*predicted[0].rows[1:], (wrong, 0))))
     known = GoldAnswer(answer=Answer.bag(gold[0]), others=tuple(map(Answer.bag, gold[1:])))
     options = ComparisonOptions(near_misses=False, sample_rows=0)
-    monkeypatch.setattr(luck, "other_rows", lambda *_: [OtherRows(queries=(), results=tuple(predicted), complete=True)])
+    monkeypatch.setattr(luck, "other_results", lambda *_: iter(predicted))
     compared = []
     real = GoldAnswer.compare
 
@@ -272,3 +273,25 @@ def test_a_right_result_of_another_row_is_found_and_not_compared_with_each_right
     flags = looking.storage_order(known, comparison, "SELECT 1", predicted[0], options)
     assert compared == predicted[256:]
     assert bool(flags) == (wrong is not None)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT g, a FROM t GROUP BY g",
+        "SELECT g, a, 'assay label 0' FROM t GROUP BY g HAVING COUNT(*) > 1",
+        "SELECT * FROM (SELECT g, a FROM t GROUP BY g) x JOIN (SELECT g, b, MAX(c) FROM u GROUP BY g) y ON x.g = y.g",
+        "SELECT g, a, (SELECT b FROM u) FROM t GROUP BY g",
+    ],
+)
+def test_queries_that_read_chosen_rows_are_written_alike_one_by_one_and_together(query: str) -> None:
+    """Whatever the labels hold: quotes, what stands for a label while the query is written, nothing at all."""
+    labels = ("it's", "'", "''", '"', "assay label 0", "assay label 1", "a\nb", "", "\\", "{0}", "%s")
+    places = list(any_rows(query, "sqlite"))
+    assert places
+    combinations = [
+        [RowChoice(place, labels=tuple(labels[number : number + width]), columns=("g", "a")) for place in places]
+        for number in range(len(labels))
+        for width in (1, 3)
+    ]
+    assert list(readings(combinations)) == [reading(choices) for choices in combinations]

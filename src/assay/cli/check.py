@@ -92,9 +92,11 @@ def check(
 
         sys.stdout.buffer.write(pair_document(examined.evidence))
     else:
-        from assay.reports.text.examined import examined_text
+        from assay.reports.console.queries import print_drawn
+        from assay.reports.text.examined import examined_parts, examined_text
 
-        sys.stdout.write(examined_text(examined.evidence, examined.executions))
+        if not print_drawn(examined_parts(examined.evidence, examined.executions)):
+            sys.stdout.write(examined_text(examined.evidence, examined.executions))
     sys.stdout.flush()
     if examined.evidence.outcome == "unscored":
         typer.echo("assay: the pair cannot be judged", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +29,10 @@ def explain(
     Example:  assay explain runs/first 54
     """
     from assay.api.run import load_run
+    from assay.reports.console.queries import print_drawn
     from assay.reports.json.run import case_document
-    from assay.reports.text.explanation import explanation_of
+    from assay.reports.text.explanation import explanation_parts
+    from assay.reports.text.parts import plain_text
     from assay.reports.text.plain import one_line, visible
 
     record = load_run(run).record
@@ -40,6 +43,8 @@ def explain(
     if as_json:
         typer.echo(case_document(found))
         return
-    text = "\n\n".join(map(explanation_of, found))
-    # Text from outside could steer a terminal; a file or a pipe gets it unchanged.
-    typer.echo(visible(text) if sys.stdout.isatty() else text)
+    _, *parts = chain.from_iterable(("", *explanation_parts(item)) for item in found)
+    if not print_drawn(parts):
+        text = plain_text(parts)
+        # Text from outside could steer a terminal; a file or a pipe gets it unchanged.
+        typer.echo(visible(text) if sys.stdout.isatty() else text)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assay.model import Cell, Comparison, DatabaseSchema, Row
 from assay.model.diagnosis import Cause, Repair
 from assay.model.schema import TableSchema
-from assay.sql.clauses import Difference, Term, count_of_joined_rows, place_of, quoted_for
+from assay.sql.differences import Difference, Term, count_of_joined_rows, place_of, quoted_for
 
 _MOST_VALUES = 2_000
 _SHOWN = 3
@@ -26,6 +26,8 @@ class DataWitness:
         self._ask = ask
         self._tables = {table.name.lower(): table for table in schema.tables} if schema is not None else {}
         self._dialect = dialect
+        self._joined_rows: dict[str, Cell] = {}
+        """By query: how many rows its joins give."""
 
     def supported(
         self,
@@ -92,13 +94,13 @@ class DataWitness:
         """
         if repair is None or not any(step.clause in ("FROM", "DISTINCT") for step in repair.steps):
             return cause
-        counts = []
         for query in (predicted, repair.query):
-            count = count_of_joined_rows(query, self._dialect)
-            rows = None if count is None else self._ask(count)
-            counts.append(rows[0][0] if rows else None)
+            if query not in self._joined_rows:
+                count = count_of_joined_rows(query, self._dialect)
+                rows = None if count is None else self._ask(count)
+                self._joined_rows[query] = rows[0][0] if rows else None
         repeated = comparison is not None and any(miss.kind == "duplicates_only" for miss in comparison.near_misses)
-        before, after = counts
+        before, after = self._joined_rows[predicted], self._joined_rows[repair.query]
         if isinstance(before, int) and isinstance(after, int) and before > after:
             words = f"{cause.message}: the join gives {before:,} rows in place of {after:,}"
             return replace(cause, message=words, symptom="fan_out")

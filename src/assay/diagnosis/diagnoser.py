@@ -18,9 +18,11 @@ from assay.diagnosis.traits import traits
 from assay.diagnosis.weights import MOST_NAMED
 from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
-from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep
+from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep, SchemaUse
 from assay.ports import QueryExecutor
-from assay.sql.clauses import Difference, QueryParts, SchemaNames, differences, read_pair, read_parts, repaired_queries
+from assay.sql.differences import Difference, QueryParts, ReadPair, differences, read_pair, read_parts, repaired_queries
+from assay.sql.schema_items import nearest_use
+from assay.sql.schema_names import SchemaNames, names_of
 
 MOST_REPAIRS = 40
 """At most this many repairs of an answer are executed: a count, so that two runs find the same."""
@@ -54,7 +56,15 @@ class CauseFinder:
         if evidence.outcome != "incorrect":
             return None
         found = self._diagnosis(evidence, url, is_right)
-        return replace(found, title=title_of(found.causes[0]) if found.causes else None)
+        title = title_of(found.causes[0]) if found.causes else None
+        return replace(found, title=title, schema_use=self._schema_use(evidence, url))
+
+    def _schema_use(self, evidence: Evidence, url: DatabaseUrl) -> SchemaUse | None:
+        """Whether the prediction uses the tables and columns of the nearest gold query; None: that is not known."""
+        schema, query = self._schema_of(url), evidence.prediction.query
+        if schema is None or query is None:
+            return None
+        return nearest_use(evidence.case.golds, query, self._executor.dialect(url), names_of(schema))
 
     def _diagnosis(self, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]) -> Diagnosis:
         dialect = self._executor.dialect(url)
@@ -126,13 +136,13 @@ class CauseFinder:
     ) -> tuple[Repair | None, int, tuple[str, ...]]:
         """The smallest repair that makes the answer right, how many were executed, and why no more were."""
         tried = 0
-        for repaired in repaired_queries(pair.gold, pair.predicted, pair.dialect, pair.names):
+        for repaired in repaired_queries(pair.read) if pair.read is not None else ():
             if tried >= MOST_REPAIRS:
                 return None, tried, (f"only the {tried} smallest repairs were tried",)
             if self._clock() > guard:
                 return None, tried, (f"not every repair was tried for lack of time: {tried} were",)
-            tried += 1
-            if is_right(repaired.query):
+            tried += not repaired.is_gold
+            if repaired.is_gold or is_right(repaired.query):
                 steps = tuple(RepairStep(clause=s.clause, before=s.before, after=s.after) for s in repaired.steps)
                 return Repair(steps=steps, query=repaired.query), tried, ()
         return None, tried, ()
@@ -180,11 +190,10 @@ _SEVERAL = 2
 class _Pair(Struct, frozen=True, kw_only=True):
     """Gold and a prediction, read."""
 
-    gold: str
     predicted: str
     dialect: str
     schema: DatabaseSchema | None
-    names: SchemaNames
+    read: ReadPair | None = None
     signs: Sequence[Sign] = ()
     traits: frozenset[str] = frozenset()
     alike: tuple[str, ...] = ()
@@ -193,38 +202,28 @@ class _Pair(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, evidence: Evidence, dialect: str, schema: DatabaseSchema | None) -> _Pair:
-        """The prediction beside the gold that it has fewest differences from."""
-        names = SchemaNames(schema)
+        """The prediction beside the gold query that it has fewest differences from."""
+        names = _NO_NAMES if schema is None else names_of(schema)
         query = evidence.prediction.query or ""
-        best: _Pair | None = None
-        for gold in evidence.case.golds:
-            pair = read_pair(gold, query, dialect, names)
-            if pair is None:
-                continue
-            found = signs(differences(*pair), *pair)
-            if best is None or len(found) < len(best.signs):
-                held = traits(found, *pair, names)
-                best = cls(
-                    gold=gold,
-                    predicted=query,
-                    dialect=dialect,
-                    schema=schema,
-                    names=names,
-                    signs=found,
-                    traits=held,
-                    alike=_alike(found, *pair),
-                )
-        if best is not None:
-            return best
-        if read_parts(query, dialect, names) is None:
-            unread = (
-                "the prediction cannot be compared clause by clause: it cannot be parsed, or is too long or too deep"
-            )
-            return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
-        unread = "gold cannot be compared clause by clause: it cannot be parsed, or is too long or too deep"
-        return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
+        read = filter(None, (read_pair(gold, query, dialect, names) for gold in evidence.case.golds))
+        pairs = [(one, signs(differences(one.gold, one.predicted), one.gold, one.predicted)) for one in read]
+        if not pairs:
+            which = "gold" if read_parts(query, dialect, names) is not None else "the prediction"
+            unread = f"{which} cannot be compared clause by clause: it cannot be parsed, or is too long or too deep"
+            return cls(predicted=query, dialect=dialect, schema=schema, unread=unread)
+        best, found = min(pairs, key=lambda pair: len(pair[1]))
+        return cls(
+            predicted=query,
+            dialect=dialect,
+            schema=schema,
+            read=best,
+            signs=found,
+            traits=traits(found, best.gold, best.predicted, names),
+            alike=_alike(found, best.gold, best.predicted),
+        )
 
 
+_NO_NAMES = SchemaNames()
 _WRITTEN = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from assay.sql.clauses import Difference, QueryParts, Term, function_kind, place_of
+from assay.sql.differences import Difference, QueryParts, Term, function_kind, place_of
 
 
 class Sign(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from assay.diagnosis.signs import Sign
-from assay.sql.clauses import QueryParts, SchemaNames, SelectParts, Term, place_of
+from assay.sql.differences import QueryParts, SchemaNames, SelectParts, Term, place_of
 
 _MANY_JOINS = 3
 _SEVERAL, _MANY = 3, 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.sql.clauses import Difference
+from assay.sql.differences import Difference
 
 _LONGEST = 160
 _ONE_SIDED: Mapping[str, tuple[str, str]] = {

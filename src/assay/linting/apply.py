@@ -12,12 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.linting.catalogue import Rule, catalogue
-from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase, unreadable
+from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase
 from assay.linting.root_causes import explained
 from assay.model import Case, Execution
 from assay.model.lint import LintFinding, LintOptions, Severity
 from assay.model.witness import Refutation
-from assay.sql.facts import SchemaNames, comments_of
+from assay.sql.comments import comments_of
+from assay.sql.query import Unreadable
+from assay.sql.schema_names import SchemaNames
 
 _IGNORE = re.compile(r"assay\s*:\s*ignore\b[:\s]*([\w\-, \t]*)", re.IGNORECASE)
 _EXCERPT = 160
@@ -65,10 +67,10 @@ def lint_gold(
     golds = [Gold(case, index, dialect, names, database) for index in range(len(case.golds))]
     for gold in golds:
         own: list[LintFinding] = []
-        off, strange = ignored_rules(gold.query, dialect)
+        off, strange = ignored_rules(gold.text, dialect)
         unknown += strange
-        if gold.facts is None and gold.query.strip():
-            gaps["query"] = unreadable(gold.query, dialect)
+        if isinstance(gold.reading, Unreadable) and gold.text.strip():
+            gaps["query"] = f"it {gold.reading.reason}"
         for rule in catalogue():
             if rule.check is None or not options.applies(rule.about.name):
                 continue
@@ -160,7 +162,7 @@ def _parted(golds: Sequence[Gold], options: LintOptions) -> tuple[tuple[int, Ref
     found = []
     for gold, other in zip(golds[1:], others, strict=True):
         if first is not None and other == first:
-            refutation = part(golds[0].query, gold.query)
+            refutation = part(golds[0].text, gold.text)
             if refutation.differs:
                 found.append((gold.index, refutation))
     return tuple(found)
@@ -168,7 +170,7 @@ def _parted(golds: Sequence[Gold], options: LintOptions) -> tuple[tuple[int, Ref
 
 def _together(case: Case, golds: Sequence[Gold], others: Sequence[OtherAnswer]) -> CaseGolds:
     digests = tuple(digest(gold.execution) for gold in golds)
-    texts = tuple(" ".join(gold.query.casefold().replace(";", " ").split()) for gold in golds)
+    texts = tuple(" ".join(gold.text.casefold().replace(";", " ").split()) for gold in golds)
     agreeing, answered = _agreeing(golds, digests, others)
     results = [None if gold.execution is None else gold.execution.result for gold in golds]
     return CaseGolds(

@@ -11,7 +11,8 @@ from itertools import product
 from assay.linting.gold import Gold
 from assay.linting.spoken_numbers import spoken
 from assay.linting.words import as_number, words
-from assay.sql.facts import Condition, QueryFacts
+from assay.sql.query import Query
+from assay.sql.select import Predicate
 
 _BY_SIZE = ("<", "<=", ">", ">=", "between")
 _YEAR = re.compile(r"\b[12]\d{3}\b")
@@ -24,37 +25,38 @@ _SMALL = 12
 class UsedNumbers:
     """The numbers that a gold query uses, whatever form they have there."""
 
-    def __init__(self, gold: Gold, facts: QueryFacts) -> None:
+    def __init__(self, gold: Gold, query: Query) -> None:
         self._gold = gold
-        self._facts = facts
+        self._query = query
 
     @cached_property
     def plain(self) -> frozenset[float]:
         """Numbers as such, without their sign, and the limits."""
-        found = {abs(number) for term in self._facts.literals if (number := as_number(term.value)) is not None}
-        found |= {float(level.limit) for level in self._facts.levels if level.limit is not None}
+        found = {abs(number) for value in self._query.literals if (number := as_number(value)) is not None}
+        found |= {float(select.limit) for select in self._query.selects if select.limit is not None}
         return frozenset(found | {-number for number in found})
 
     @cached_property
     def bounds(self) -> frozenset[float]:
         """Numbers in comparisons by size, those within a date too, and offsets: one more or less can mean the same."""
-        texts = [term.value or "" for one in self._facts.conditions if one.operator in _BY_SIZE for term in one.right]
-        texts += re.findall(r"\boffset\s+\d+|\blimit\s+\d+(?=\s*,)", self._gold.query, re.IGNORECASE)
+        sides = [side for one in self._query.predicates if one.operator in _BY_SIZE for side in one.right]
+        texts = [self._query.value_of(side) or "" for side in sides]
+        texts += re.findall(r"\boffset\s+\d+|\blimit\s+\d+(?=\s*,)", self._gold.text, re.IGNORECASE)
         whole = {number for text in texts if (number := as_number(text)) is not None}
         return frozenset(whole | {float(digits) for text in texts for digits in re.findall(r"\d+", text)[:6]})
 
     @cached_property
     def digits(self) -> tuple[str, ...]:
         """Digits anywhere in the query and in the evidence."""
-        text = f"{self._gold.query} {self._gold.evidence}"
+        text = f"{self._gold.text} {self._gold.evidence}"
         return tuple("".join(sign if sign.isdigit() else " " for sign in text).split())
 
     @cached_property
     def in_words(self) -> frozenset[float]:
         """Numbers in words, in names and values: ``three_pointers``, ``'Second'``, ``'May'``, ``'World War II'``."""
-        found = set(spoken(words(self._gold.query)))
-        for term in self._facts.literals:
-            held = words(term.value or "")
+        found = set(spoken(words(self._gold.text)))
+        for value in self._query.literals:
+            held = words(value)
             found |= {float(_ROMAN.index(word) + 1) for word in held if word in _ROMAN and len(held) > 1}
             found |= {float(_MONTHS.index(word[:3]) + 1) for word in held if word[:3] in _MONTHS and word.isalpha()}
         return frozenset(found)
@@ -62,7 +64,8 @@ class UsedNumbers:
     @cached_property
     def patterns(self) -> frozenset[float]:
         """How many letters or parts a pattern of LIKE asks for: ``'____'``, ``'%,%,%'``."""
-        patterns = [one.right[0].value or "" for one in self._facts.conditions if one.operator == "like"]
+        likes = [one.right[0] for one in self._query.predicates if one.operator == "like"]
+        patterns = [self._query.value_of(pattern) or "" for pattern in likes]
         parts = {pattern.count("%") for pattern in patterns if pattern.count("%") > 2}  # two are around any word
         return frozenset(float(number) for number in parts | {pattern.count("_") for pattern in patterns})
 
@@ -71,13 +74,14 @@ class UsedNumbers:
         """How many values are listed, or times a table is read."""
         found: set[int] = set()
         equal: Counter[tuple[object, ...]] = Counter()
-        for one in self._facts.conditions:
+        for one in self._query.predicates:
+            column = self._query.column_of(one.left)
             if one.operator == "in":
                 found.add(len(one.right))
-            elif one.operator == "=" and one.left.column is not None and one.right[0].kind == "literal":
-                equal[one.left.column.column.lower(), one.clause] += 1
-        for level in self._facts.levels:
-            found.update(Counter(source.table for source in level.sources if source.table).values())
+            elif one.operator == "=" and column is not None and self._query.value_of(one.right[0]) is not None:
+                equal[column.name.lower(), one.clause] += 1
+        for select in self._query.selects:
+            found.update(Counter(source.table for source in select.sources.values() if source.table).values())
         found |= set(equal.values())
         return frozenset(float(number) for number in found if 1 < number <= _SMALL)
 
@@ -86,10 +90,10 @@ class UsedNumbers:
         return any(low < value < high and {low, high} <= set(asked) for low, high in self._ranges())
 
     def _ranges(self) -> Iterator[tuple[float, float]]:
-        lower: list[tuple[Condition, float]] = []
-        upper: list[tuple[Condition, float]] = []
-        for one in self._facts.conditions:
-            ends = [as_number(term.value) for term in one.right]
+        lower: list[tuple[Predicate, float]] = []
+        upper: list[tuple[Predicate, float]] = []
+        for one in self._query.predicates:
+            ends = [as_number(self._query.value_of(side)) for side in one.right]
             if one.operator == "between" and len(ends) == 2 and ends[0] is not None and ends[1] is not None:
                 yield ends[0], ends[1]
             elif one.operator in (">", ">=") and ends[0] is not None:
@@ -97,13 +101,13 @@ class UsedNumbers:
             elif one.operator in ("<", "<=") and ends[0] is not None:
                 upper.append((one, ends[0]))
         for (first, low), (second, high) in product(lower[:9], upper[:9]):
-            if first.left.text == second.left.text:
+            if first.left == second.left:
                 yield low, high
 
     @cached_property
     def has_column_of_a_year(self) -> bool:
         """Whether the evidence says that a column which the query uses is about a year: ``A12 is the rate of 1995``."""
-        used = set(words(self._gold.query))
+        used = set(words(self._gold.text))
         return any(
             _YEAR.search(part) is not None and not used.isdisjoint(_identifiers(part))
             for part in re.split(r"[;\n]|,\s|\.\s", self._gold.evidence)

@@ -1,4 +1,8 @@
-"""All rules: every module in a folder of `assay.linting.rules` is one."""
+"""All rules: every module in a folder of `assay.linting.rules` is one.
+
+A rule declares itself as ``RULE``. It checks one gold in ``check_query``, if its query can be read, or in ``check``, or
+all cases in ``across``.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from assay.model.lint import LintRule
 
 if TYPE_CHECKING:
     from assay.linting.gold import CaseGolds, Found, Gold
+    from assay.sql.query import Query
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -35,9 +40,19 @@ def catalogue() -> tuple[Rule, ...]:
             continue
         loaded: Any = import_module(module.name)
         about: LintRule = loaded.RULE
-        found.append(Rule(about=about, check=getattr(loaded, "check", None), across=getattr(loaded, "across", None)))
+        check = getattr(loaded, "check", None) or _of_readable(getattr(loaded, "check_query", None))
+        found.append(Rule(about=about, check=check, across=getattr(loaded, "across", None)))
     order = ("query", "question", "database", "cases", "runs")
     return tuple(sorted(found, key=lambda rule: (order.index(rule.about.needs), rule.about.name)))
+
+
+def _of_readable(
+    check_query: Callable[[Gold, Query], Iterator[Found]] | None,
+) -> Callable[[Gold], Iterator[Found]] | None:
+    """The check of a rule that looks into the query, and has nothing to say of one that cannot be read."""
+    if check_query is None:
+        return None
+    return lambda gold: iter(()) if gold.query is None else check_query(gold, gold.query)
 
 
 def rules_by_name() -> dict[str, LintRule]:

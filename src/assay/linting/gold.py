@@ -1,4 +1,4 @@
-"""One gold query as the rules see it: its facts, its question's words, its database behind probes."""
+"""One gold query as the rules see it: what it means, its question's words, its database behind probes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,9 @@ from msgspec import Struct
 from assay.model import Case, DatabaseUrl, Execution, Limits, TableSchema
 from assay.model.witness import Refutation
 from assay.ports import QueryExecutor
-from assay.sql.facts import (
-    ColumnRef,
-    Level,
-    Place,
-    QueryFacts,
-    SchemaNames,
-    Term,
-    column_probe,
-    pairs_probe,
-    read_facts,
-    value_probe,
-)
-from assay.sql.facts.read import MOST_CHARACTERS
+from assay.sql.column_probes import column_probe, pairs_probe, value_probe
+from assay.sql.query import Query, Span, StoredColumn, Unreadable, read_query
+from assay.sql.schema_names import SchemaNames
 
 MOST_QUESTION = 5_000
 """Characters of a question, and of its evidence, that rules read."""
@@ -40,7 +30,7 @@ class Found(Struct, frozen=True, kw_only=True):
     """What a rule saw. ``evidence`` is a sentence; ``remedy`` only where it differs from the rule's own."""
 
     evidence: str
-    place: Place | None = None
+    place: Span | None = None
     remedy: str | None = None
     severity: str | None = None
     root_cause: str = ""
@@ -106,17 +96,16 @@ class GoldDatabase:
         done = self.run(query)
         return done.result.rows if done.succeeded and done.result is not None else None
 
-    def values(self, column: ColumnRef | None) -> ColumnValues | None:
+    def values(self, column: StoredColumn | None) -> ColumnValues | None:
         """The values of a stored column; None where they cannot be read."""
-        if column is None or column.table is None or self.names is None:
+        if column is None or self.names is None:
             return None
         stored = self.names.column(column.table, column.column)
         if stored is None:
             return None
-        key = (column.table.lower(), column.column.lower())
-        if key not in self._values:
-            self._values[key] = self._read(self.names.tables[key[0]].schema, stored.name)
-        return self._values[key]
+        if column.key not in self._values:
+            self._values[column.key] = self._read(self.names.tables[column.key[0]].schema, stored.name)
+        return self._values[column.key]
 
     def _read(self, table: TableSchema, column: str) -> ColumnValues | None:
         rows = self.rows(column_probe(table, column, self.dialect, MOST_VALUES + 1))
@@ -137,24 +126,21 @@ class GoldDatabase:
         anew = getattr(self.executor, "execute_anew", None)
         return None if anew is None else cast("Execution", anew(self.url, query))
 
-    def shares(self, left: ColumnRef, right: ColumnRef) -> bool | None:
+    def shares(self, left: StoredColumn, right: StoredColumn) -> bool | None:
         """Whether two columns have a value in common, as the database compares them; None where it cannot say."""
         if self.names is None:
             return None
         return _some(self.rows(pairs_probe(left, right, self.names, self.dialect)))
 
-    def holds(self, column: ColumnRef, term: Term) -> bool | None:
-        """Whether a column holds a literal's value, as the database itself compares them; None where it cannot say."""
+    def holds(self, column: StoredColumn, value: str, *, is_number: bool) -> bool | None:
+        """Whether a column holds a value, as the database itself compares them; None where it cannot say."""
         if self.names is None:
             return None
-        number = term.is_number
-        return _some(
-            self.rows(value_probe(column, term.value or "", self.names, is_number=number, dialect=self.dialect))
-        )
+        return _some(self.rows(value_probe(column, value, self.names, is_number=is_number, dialect=self.dialect)))
 
-    def is_unique(self, column: ColumnRef | None) -> bool:
+    def is_unique(self, column: StoredColumn | None) -> bool:
         """Whether no two rows share a value of the column: it is the key, or its values say so."""
-        if column is None or column.table is None or self.names is None:
+        if column is None or self.names is None:
             return False
         if self.names.is_key(column.table, column.column):
             return True
@@ -176,38 +162,38 @@ def _hashable(value: object) -> object:
 
 
 class Gold:
-    """One gold of one case. Facts are read when a rule first asks for them."""
+    """One gold of one case. The query is read when a rule first asks for it."""
 
     def __init__(
         self, case: Case, index: int, dialect: str, names: SchemaNames | None, database: GoldDatabase | None
     ) -> None:
         self.case = case
         self.index = index
-        self.query = case.golds[index]
+        self.text = case.golds[index]
         self.dialect = dialect
         self.names = names
         self.database = database
 
     @cached_property
-    def facts(self) -> QueryFacts | None:
-        """The facts of the query; None where it cannot be read."""
-        return read_facts(self.query, self.dialect, self.names)
+    def reading(self) -> Query | Unreadable:
+        """The query, or why it cannot be read."""
+        return read_query(self.text, self.dialect, self.names)
+
+    @property
+    def query(self) -> Query | None:
+        """The query; None where it cannot be read."""
+        return None if isinstance(self.reading, Unreadable) else self.reading
 
     @cached_property
     def execution(self) -> Execution | None:
         """What executing the query gave; None without a database."""
-        return None if self.database is None else self.database.run(self.query)
+        return None if self.database is None else self.database.run(self.text)
 
     @property
     def rows(self) -> Sequence[tuple[object, ...]] | None:
         """The query's rows; None where it did not give all of them."""
         done = self.execution
         return done.result.rows if done is not None and done.succeeded and done.result is not None else None
-
-    @property
-    def top(self) -> Level | None:
-        """The outermost SELECT."""
-        return None if self.facts is None else self.facts.top
 
     @property
     def question(self) -> str:
@@ -218,27 +204,6 @@ class Gold:
     def evidence(self) -> str:
         """The question set's hints for the question, the beginning of very long ones."""
         return (self.case.context or "")[:MOST_QUESTION]
-
-    def level(self, index: int) -> Level | None:
-        """A level by its number."""
-        levels = () if self.facts is None else self.facts.levels
-        return levels[index] if 0 <= index < len(levels) else None
-
-    def shown(self, place: Place | None) -> str:
-        """The query's text at a place, on one line."""
-        return "" if place is None else " ".join(self.query[place.start : place.end].split())
-
-
-def is_text(term: Term) -> bool:
-    """Whether a term is a literal text."""
-    return term.kind == "literal" and not term.is_number
-
-
-def unreadable(query: str, dialect: str) -> str:
-    """Why a query could not be read, as a clause."""
-    if len(query) > MOST_CHARACTERS:
-        return f"it has {len(query):,} characters, and only queries of up to {MOST_CHARACTERS:,} are read"
-    return f"it cannot be parsed as one query of the dialect {dialect}"
 
 
 class CaseGolds(Struct, frozen=True, kw_only=True):

@@ -72,6 +72,10 @@ Symptom = Literal["fan_out", "null_handling", "integer_division", "value_never_o
 """What the data shows of a cause: a join that multiplies rows, NULLs that count otherwise, a division that drops the
 fraction, a value that its column does not hold."""
 
+SchemaUse = Literal["other_tables", "other_columns", "same"]
+"""The tables and columns that a prediction uses beside those of the gold query that is nearest in this. ``same``: the
+answer is wrong with the same ones."""
+
 
 class Cause(Struct, frozen=True, kw_only=True):
     """One cause of a wrong answer, with evidence that a person can check."""
@@ -128,6 +132,9 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
     title: str | None = None
     """The name under which reports count the primary cause."""
+
+    schema_use: SchemaUse | None = None
+    """None: a query, or the schema, cannot be read; there is no query; or an earlier version made the run."""
 
     @property
     def primary(self) -> Cause | None:

@@ -223,6 +223,8 @@ class Aggregates(Struct, frozen=True, kw_only=True):
     """Causes by how many answers become right by mending this cause alone: a repair of one clause was executed."""
     cause_groups: tuple[CauseGroup, ...] = ()
     """Kind after kind, the largest group first."""
+    schema_use: tuple[Count, ...] = ()
+    """Incorrect cases by the tables and columns that they use beside gold's: `Diagnosis.schema_use`."""
     forgiven: tuple[Forgiven, ...] = ()
     """The kinds of near miss that would make some case right, in their order; empty where `match` was not computed."""
     selection: SelectionTotals | None = None

@@ -13,6 +13,7 @@ from assay.model.blame import has_no_answer
 from assay.model.case import Prediction
 from assay.model.comparison import NearMissKind
 from assay.model.decision import Decision, Given
+from assay.model.diagnosis import SchemaUse
 from assay.model.evidence import Evidence
 from assay.model.failure import NO_ANSWER, Failure
 from assay.model.result import Execution, ExecutionStatus
@@ -123,6 +124,7 @@ class CaseSummary(Struct, frozen=True, kw_only=True, gc=False):
     repair_steps: int = 0
     """How many clauses the repair changes; 0: there is no repair."""
     repair_strength: Strength = "none"
+    schema_use: SchemaUse | None = None
     search: SearchSummary | None = None
     """None: nobody searched for a counterexample."""
 
@@ -196,6 +198,7 @@ def summarized(
         cause_column="" if first is None else once(first.column),
         repair_steps=0 if repair is None else len(repair.steps),
         repair_strength="none" if repair is None else repair.strength,
+        schema_use=None if diagnosis is None else diagnosis.schema_use,
         search=None if found is None else once(SearchSummary(kind=found.kind, why=found.why, budget_s=found.budget_s)),
     )
 

@@ -1,8 +1,9 @@
-"""Remove the comments from a query, where every dialect agrees on what a comment is."""
+"""The comments of a query, and the query without them, where every dialect agrees on what a comment is."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _COMMENT = re.compile(r"--[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 # Where dialects differ on what a comment is: nested comments, MySQL's executed comments, templates, strings with
@@ -39,6 +40,21 @@ def without_comments(query: str, dialect: str | None = None) -> str:
         kept += [_without(query[place : token.start]), query[token.start : token.end + 1]]
         place = token.end + 1
     return "".join([*kept, _without(query[place:])])
+
+
+@lru_cache(maxsize=4096)
+def comments_of(query: str, dialect: str) -> tuple[str, ...]:
+    """The texts of a query's comments; none where it cannot be cut into words."""
+    from sqlglot import Dialect
+    from sqlglot.errors import SqlglotError
+
+    if "--" not in query and "/*" not in query and "#" not in query:
+        return ()
+    try:
+        tokens = Dialect.get_or_raise(dialect).tokenize(query)
+    except (SqlglotError, ValueError):
+        return ()
+    return tuple(comment for token in tokens for comment in token.comments)
 
 
 def _without(gap: str) -> str:

@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
+from assay.sql.binding import bind, types_of
+from assay.sql.expressions import inside, parts_of
+from assay.sql.schema_names import SchemaNames, TypeFamily
+from assay.sql.select import Predicate, Select, Source
 from assay.sql.shape import is_nested_too_deeply, outermost, parse_query
-from assay.sql.sources import Ctes, entries_of, named_outputs
-from assay.sql.trees import copied, nodes_of
+from assay.sql.shown import shown
+from assay.sql.sources import Ctes, named_outputs
+from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -32,8 +36,12 @@ _TEXT_IN_DOUBLE_QUOTES = frozenset({"sqlite"})
 """Dialects in which a name in double quotes that is no column is a text."""
 _ROW_NUMBERS = frozenset({"rowid", "oid", "_rowid_"})
 """SQLite's names for the number of a row."""
-_ALIAS_FIRST_IN_ORDER = frozenset({"mysql", "duckdb", "bigquery", "snowflake"})
+_ALIAS_FIRST_IN_ORDER = frozenset({"bigquery", "snowflake"})
 """Dialects in which a name within an expression of ORDER BY is an output's alias first, and a column second."""
+_ALIAS_UNDER_COLLATE = frozenset({"sqlite", "duckdb"})
+"""Dialects in which ``ORDER BY name COLLATE c`` is ordered by the output called name, if there is one."""
+_COLUMN_FIRST_IN_HAVING = frozenset({"sqlite"})
+"""Dialects in which a name in HAVING may be a column that is not grouped by."""
 
 _Node = TypeVar("_Node", bound="exp.Expr")
 
@@ -66,23 +74,6 @@ class StoredColumn(Struct, frozen=True):
         return f"{self.table}.{self.column}"
 
 
-class Source(Struct, frozen=True, kw_only=True):
-    """One entry of FROM."""
-
-    alias: str
-    """The name under which its columns are read, in small letters."""
-    table: str | None
-    """The stored table's name, as in the schema; None for a subquery, a CTE or a function."""
-    node: Any
-    """The entry in the tree as parsed."""
-    inner: Any = None
-    """The query behind a subquery or CTE."""
-    names: tuple[str, ...] = ()
-    """The names that the entry itself gives the columns of ``inner``."""
-    is_known: bool = True
-    """Its columns are known."""
-
-
 class Meaning(Struct, frozen=True, kw_only=True):
     """What a column's name means. All empty: it is not known."""
 
@@ -94,40 +85,13 @@ class Meaning(Struct, frozen=True, kw_only=True):
     is_text: bool = False
     """It is a text in double quotes."""
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of it."""
+        return self.source is None and self.output is None and not self.is_text
+
 
 UNKNOWN = Meaning()
-
-
-class Select:
-    """One SELECT of a query, as parsed."""
-
-    def __init__(self, query: Query, index: int, node: exp.Select, parent: Select | None, outer: Select | None) -> None:
-        self.query = query
-        self.index = index
-        self.node = node
-        self.parent = parent
-        """The SELECT around it."""
-        self.outer = outer
-        """The SELECT whose sources its own expressions may name, too."""
-
-    @cached_property
-    def sources(self) -> dict[str, Source]:
-        """What FROM and the JOINs read, by alias, in the order of the text. Of two with one alias, the first."""
-        found: dict[str, Source] = {}
-        for entry, _ in entries_of(self.node):
-            source = self.query.source_at(entry, default=f"?{len(found)}")
-            found.setdefault(source.alias, source)
-        return found
-
-    @cached_property
-    def is_known(self) -> bool:
-        """Whether the columns of every source are known."""
-        return all(source.is_known for source in self.sources.values())
-
-    def output_called(self, name: str) -> exp.Expr | None:
-        """The first selected expression that has this alias; None: there is none."""
-        lowered = name.lower()
-        return next((one.this for one in self.node.expressions if one.alias.lower() == lowered), None)
 
 
 class Query:
@@ -181,8 +145,8 @@ class Query:
     @cached_property
     def _bound(self) -> tuple[exp.Expr, dict[int, exp.Expr]]:
         texts = [column for column in self.columns if self.meaning(column).is_text]
-        bound, twins = _bind(self.tree, self._nodes, self.names, self.dialect, texts)
-        self._selects |= {id(twins[key]): select for key, select in self._selects.items()}
+        bound, twins = bind(self.tree, self._nodes, self.names, self.dialect, texts)
+        self._selects |= {id(twins[key]): select for key, select in self._selects.items() if key in twins}
         return bound, twins
 
     def select_of(self, node: exp.Expr) -> Select | None:
@@ -217,22 +181,33 @@ class Query:
         """What an entry of FROM reads; ``default`` is its alias if it has none."""
         from sqlglot import exp
 
-        alias = (entry.alias_or_name or default).lower()
+        alias, cte = (entry.alias_or_name or default).lower(), None
         inner = entry.this if isinstance(entry, exp.Subquery) else None
         names = entry.alias_column_names if isinstance(entry, exp.Subquery | exp.Table) else []
         if isinstance(entry, exp.Table) and isinstance(entry.this, exp.Identifier):
             cte = None if entry.args.get("db") else self._ctes.find(entry.name, entry)
             if cte is None:
-                stored = None if self.names is None else self.names.table(entry.name)
-                table = entry.name if stored is None else stored.name
-                return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
+                return self._stored_source(entry, alias, names)
             inner, names = cte.this, names or cte.alias_column_names
         while isinstance(inner, exp.Subquery):
             inner = inner.this
+        values = inner or entry
+        if isinstance(values, exp.Values):
+            names = names or entry.alias_column_names or _value_names(values, self.dialect)
         if not isinstance(inner, exp.Query):
-            return Source(alias=alias, table=None, node=entry, is_known=False)
+            known = isinstance(values, exp.Values)
+            return Source(alias=alias, table=None, node=entry, cte=cte, names=tuple(names), is_known=known)
         is_known = not any(output.is_star for output in inner.selects) or self._expands(inner)
-        return Source(alias=alias, table=None, node=entry, inner=inner, names=tuple(names), is_known=is_known)
+        return Source(alias=alias, table=None, node=entry, inner=inner, cte=cte, names=tuple(names), is_known=is_known)
+
+    def _stored_source(self, entry: exp.Table, alias: str, names: list[str]) -> Source:
+        """A stored table; one whose columns are renamed where it is read is read like a subquery."""
+        stored = None if self.names is None else self.names.table(entry.name)
+        if names:
+            is_known = stored is not None and len(stored.columns) == len(names)
+            return Source(alias=alias, table=None, node=entry, names=tuple(names), is_known=is_known)
+        table = entry.name if stored is None else stored.name
+        return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
 
     def _expands(self, inner: exp.Query) -> bool:
         """Whether the columns behind the stars of a query are known."""
@@ -263,7 +238,7 @@ class Query:
             return self._output_of(operation, name)
         select = self.select_of(column)
         own = select
-        if select is not None and not qualifier and _is_ordering(column) and self._takes_alias_first(column):
+        if select is not None and not qualifier and self._takes_alias_first(column, select):
             output = select.output_called(name)
             if output is not None:
                 return Meaning(select=select, output=output)
@@ -285,10 +260,26 @@ class Query:
             return Meaning(select=own, source=next(iter(own.sources.values())))
         return UNKNOWN
 
-    def _takes_alias_first(self, column: exp.Column) -> bool:
+    def _takes_alias_first(self, column: exp.Column, select: Select) -> bool:
+        """Whether a name means the output of that alias, even if there is a column of that name."""
         from sqlglot import exp
 
-        return isinstance(column.parent, exp.Ordered) or self.dialect in _ALIAS_FIRST_IN_ORDER
+        node: exp.Expr = column
+        above, is_whole = column.parent, True
+        while above is not None and not isinstance(above, exp.Query):
+            if isinstance(above, exp.Window | exp.WithinGroup | exp.AggFunc):
+                return False
+            is_collated = isinstance(above, exp.Collate) and self.dialect in _ALIAS_UNDER_COLLATE
+            is_key = isinstance(above, exp.Paren | exp.Tuple | exp.Ordered | exp.Order | exp.Distinct)
+            is_whole = is_whole and (is_key or is_collated)
+            node, above = above, above.parent
+        if node.arg_key in ("order", "distinct"):
+            return is_whole or self.dialect in _ALIAS_FIRST_IN_ORDER
+        if node.arg_key == "having" and self.dialect not in _COLUMN_FIRST_IN_HAVING:
+            group = select.node.args.get("group")
+            keys = () if group is None else group.expressions
+            return not any(isinstance(key, exp.Column) and key.name.lower() == column.name.lower() for key in keys)
+        return False
 
     def _is_text(self, column: exp.Column, *, is_known: bool) -> bool:
         if self.dialect not in _TEXT_IN_DOUBLE_QUOTES or not column.this.args.get("quoted"):
@@ -313,6 +304,8 @@ class Query:
             return self.names.column(source.table, name) is not None or (
                 self.dialect == "sqlite" and name in _ROW_NUMBERS and source.is_known
             )
+        if source.inner is None:
+            return name in map(str.lower, source.names)
         return self._within(source, name) is not UNKNOWN
 
     def _within(self, source: Source, name: str) -> Meaning:
@@ -322,6 +315,8 @@ class Query:
         select = None if source.inner is None else self._first_select(source.inner)
         if source.inner is None or select is None:
             return UNKNOWN
+        if source.names and any(output.is_star for output in source.inner.selects):
+            return Meaning(select=select) if name in map(str.lower, source.names) else UNKNOWN
         for named, output in named_outputs(source.inner, list(source.names)):
             if named == name and not output.is_star:
                 return Meaning(select=select, output=output.unalias())
@@ -374,10 +369,72 @@ class Query:
         is_number = self.names.type_of(table, key) == "integer"  # an INTEGER PRIMARY KEY is the number of the row
         return StoredColumn(table, self.names.tables[table.lower()].columns[key].name if is_number else "rowid")
 
+    def identity(self, column: exp.Column) -> tuple[int, str, str]:
+        """What uses of one column share: the number of the SELECT that reads it, the source's alias, and its name.
+
+        Names are in small letters. Without a known source, the number is -1, and the alias as written.
+        """
+        meaning = self.meaning(column)
+        if meaning.select is None or meaning.source is None:
+            return -1, column.table.lower(), column.name.lower()
+        return meaning.select.index, meaning.source.alias, column.name.lower()
+
+    def name_of(self, column: exp.Column) -> str:
+        """A column for a reader: ``singer.Country``; its name alone, if it is not stored."""
+        return str(self.stored(column) or column.name)
+
+    def column_of(self, node: exp.Expr) -> exp.Column | None:
+        """The column that an expression is, whatever parentheses are around it; None: it is something else."""
+        from sqlglot import exp
+
+        node = inside(node)
+        if not isinstance(node, exp.Column) or node.is_star or self.meaning(node).is_text:
+            return None
+        return node
+
+    def columns_in(self, node: exp.Expr, *, bare: bool = False) -> list[exp.Column]:
+        """The columns in an expression without its subqueries; ``bare``: outside of aggregate functions and windows."""
+        return [
+            column
+            for part, is_covered in parts_of(node)
+            if not (bare and is_covered) and part.key == "column" and (column := self.column_of(part)) is not None
+        ]
+
+    def value_of(self, node: exp.Expr) -> str | None:
+        """The text or the number that a literal is, a name in double quotes that means a text among them."""
+        from sqlglot import exp
+
+        node = inside(node)
+        if isinstance(node, exp.Neg) and isinstance(inside(node.this), exp.Literal):
+            return f"-{inside(node.this).name}"
+        is_literal = isinstance(node, exp.Literal) or (isinstance(node, exp.Column) and self.meaning(node).is_text)
+        return node.name if is_literal else None
+
+    @cached_property
+    def literals(self) -> tuple[str, ...]:
+        """Every text and number, those of LIMIT, OFFSET and types left out."""
+        from sqlglot import exp
+
+        left_out = (exp.Limit, exp.Offset, exp.Fetch, exp.DataType)
+        values = (
+            self.value_of(node) for node in self.all_of(exp.Literal, exp.Column) if not node.find_ancestor(*left_out)
+        )
+        return tuple(value for value in values if value is not None)
+
+    @property
+    def predicates(self) -> Iterator[Predicate]:
+        """The comparisons of every SELECT."""
+        return (predicate for select in self.selects for predicate in select.predicates)
+
     def type_of(self, node: exp.Expr) -> TypeFamily | None:
         """The kind of values that an expression gives; None where that is not known."""
         from sqlglot import exp
 
+        node = inside(node)
+        if isinstance(node, exp.Select) and len(node.selects) == 1:
+            node = inside(node.selects[0])
+        if isinstance(node, exp.Literal):
+            return "text" if node.is_string else "integer" if node.is_int else "real"
         if isinstance(node, exp.Column):
             meaning = self.meaning(node)
             if meaning.is_text:
@@ -387,15 +444,26 @@ class Query:
                 return None if self.names is None else self.names.type_of(stored.table, stored.column)
             behind = self.behind(node)
             return None if behind is None or isinstance(behind, exp.Column) else self.type_of(behind)
-        return _family(self._types.get(id(self.twin(node))))
+        found = self._types.get(id(self.twin(node)))
+        return "real" if found is None and self._has_real_part(node) else found
+
+    def _has_real_part(self, node: exp.Expr) -> bool:
+        """Whether it is arithmetic with a real number, and therefore real whatever its other parts are."""
+        from sqlglot import exp
+
+        arithmetic = (exp.Add, exp.Sub, exp.Mul, exp.Div)
+        waiting = [node] if isinstance(node, arithmetic) else []
+        while waiting:
+            part = inside(waiting.pop())
+            if isinstance(part, arithmetic):
+                waiting += [part.this, part.expression]
+            elif self.type_of(part) == "real":
+                return True
+        return False
 
     @cached_property
-    def _types(self) -> dict[int, exp.DataType]:
-        from sqlglot.optimizer.annotate_types import annotate_types
-
-        mapping = None if self.names is None else self.names.mapping
-        annotate_types(self.bound, schema=mapping, dialect=self.dialect)
-        return {id(node): node.type for node in nodes_of(self.bound) if node.type is not None}
+    def _types(self) -> dict[int, TypeFamily]:
+        return types_of(self.bound, self.names, self.dialect)
 
     @cached_property
     def unresolved(self) -> tuple[exp.Column, ...]:
@@ -419,9 +487,8 @@ class Query:
         return span_of(node)
 
     def shown(self, node: exp.Expr) -> str:
-        """The text of a node as written, on one line; empty where its place is not known."""
-        span = span_of(node)
-        return "" if span is None else " ".join(self.text[span.start : span.end].split())
+        """The beginning of an expression's text for a message. See `shown`."""
+        return shown(self, node)
 
 
 @lru_cache(maxsize=128)
@@ -476,65 +543,20 @@ def _too_large(tree: exp.Query) -> str | None:
     return None
 
 
-def _bind(
-    tree: exp.Query, nodes: list[exp.Expr], names: SchemaNames | None, dialect: str, texts: list[exp.Column]
-) -> tuple[exp.Expr, dict[int, exp.Expr]]:
-    """A copy of the tree that `qualify` has rewritten, and its node for each of ``nodes`` by id.
+def _value_names(values: exp.Values, dialect: str) -> list[str]:
+    """The names that VALUES without others gives its columns."""
+    from sqlglot import exp
 
-    ``texts``: names in double quotes that are texts, which `qualify` does not know of.
-    """
-    from sqlglot import Dialect
-    from sqlglot.errors import SqlglotError
-    from sqlglot.optimizer.qualify import qualify
-
-    # Names are looked up whatever their case.
-    speaks = Dialect.get_or_raise(f"{dialect}, normalization_strategy=case_insensitive")
-    for expands_aliases in (True, False):
-        bound: exp.Expr = copied(tree)
-        twins = {id(node): twin for node, twin in zip(nodes, nodes_of(bound), strict=True)}
-        for text in texts:
-            _becomes_text(twins[id(text)], text.name)
-        try:
-            bound = qualify(
-                bound,
-                dialect=speaks,
-                schema=None if names is None else names.mapping,
-                expand_alias_refs=expands_aliases,
-                allow_partial_qualification=True,
-                validate_qualify_columns=False,
-                quote_identifiers=False,
-            )
-        except (SqlglotError, RecursionError, ValueError):
-            continue
-        return bound, twins
-    return tree, {}
+    row = values.expressions[0]
+    first = 0 if dialect == "duckdb" else 1
+    width = len(row.expressions) if isinstance(row, exp.Tuple) else 1
+    return [f"{'col' if dialect == 'duckdb' else 'column'}{first + place}" for place in range(width)]
 
 
 def _column_type() -> type[exp.Column]:
     from sqlglot import exp
 
     return exp.Column
-
-
-def _becomes_text(node: exp.Expr, text: str) -> None:
-    from sqlglot import exp
-
-    if node.parent is not None:
-        literal = exp.Literal.string(text)
-        literal.meta.update(node.this.meta)
-        node.replace(literal)
-
-
-def _is_ordering(column: exp.Expr) -> bool:
-    """Whether a column stands in its SELECT's ORDER BY, or in its DISTINCT ON."""
-    from sqlglot import exp
-
-    node, above = column, column.parent
-    while above is not None and not isinstance(above, exp.Query):
-        if isinstance(above, exp.Window | exp.WithinGroup):
-            return False
-        node, above = above, above.parent
-    return node.arg_key in ("order", "distinct")
 
 
 def _operation_ordered_by(column: exp.Expr) -> exp.Expr | None:
@@ -555,13 +577,3 @@ def _is_compared(node: exp.Expr) -> bool:
     if isinstance(above, exp.In | exp.Between):
         return above.this is not node
     return isinstance(above, exp.Binary) and isinstance(above, exp.Predicate) and above.expression is node
-
-
-def _family(kind: exp.DataType | None) -> TypeFamily | None:
-    from sqlglot import exp
-
-    if kind is None or kind.this in (exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL):
-        return None
-    if kind.this is exp.DataType.Type.BOOLEAN:
-        return "integer"
-    return type_family(kind.sql())

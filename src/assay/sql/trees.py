@@ -43,7 +43,7 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
         if node._type is not None:
             made._type = deepcopy(node._type)
         if node._meta is not None and not bare:
-            made._meta = deepcopy(node._meta)
+            made._meta = dict(node._meta)
         args = made.args
         for name, given in node.args.items():
             kind = type(given)

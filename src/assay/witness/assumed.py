@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
-from assay.sql.normal.world import table_facts
+from assay.sql.algebra.world import table_facts
 from assay.witness.observed import RealTable, places_of
 from assay.witness.plan import loosely
 

@@ -15,7 +15,7 @@ def print_either(
     drawn: Callable[[int], Iterable[RenderableType]], plain: Callable[[], str], console: Console | None
 ) -> None:
     """Print what ``drawn`` gives for the terminal's width, without colour where NO_COLOR is set; else ``plain``."""
-    if console is None and _is_surely_plain():
+    if console is None and is_surely_plain():
         _write_plain(sys.stdout, getattr(sys.stdout, "encoding", None) or "utf-8", plain)
         return
     from rich.console import Console
@@ -31,7 +31,7 @@ _FORCING = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Environment variables by which a user can have what is no terminal treated as one."""
 
 
-def _is_surely_plain() -> bool:
+def is_surely_plain() -> bool:
     """Whether standard output is no terminal, and nothing says otherwise: then rich need not be imported to know it."""
     if any(name in os.environ for name in _FORCING):
         return False

@@ -36,6 +36,7 @@ from assay.reports.html.payload import (
 )
 from assay.reports.text.plain import CellText, clipped, one_line, seconds, words
 from assay.reports.views.alignment import alignment
+from assay.reports.views.causes import schema_use_name
 from assay.reports.views.meanings import FLAGS
 from assay.reports.views.reliability import ASKED, DID
 from assay.reports.views.repeats import STEADY
@@ -218,6 +219,7 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
         FacetColumn("database", "Database", lambda _, case: _one(case.database)),
         FacetColumn("difficulty", "Difficulty", lambda _, case: _one(case.difficulty)),
         FacetColumn("cause", f"Cause{now}", lambda _, case: _one(case.cause)),
+        FacetColumn("use", f"Schema use{now}", lambda summary, _: _used(summary)),
         FacetColumn("failure", f"Failure{now}", _failure_names),
         FacetColumn("near", f"Near miss{now}", lambda _, case: (miss.partition(":")[0] for miss in case.near_misses)),
         FacetColumn("flag", f"Flag{now}", lambda _, case: case.flags),
@@ -231,6 +233,10 @@ def _of_anchor(known: Mapping[str, Sequence[str]], _: CaseSummary, case: CaseVie
 
 def _one(name: str | None) -> tuple[str, ...]:
     return (name,) if name else ()
+
+
+def _used(summary: CaseSummary) -> tuple[str, ...]:
+    return () if summary.schema_use is None else (schema_use_name(summary.schema_use),)
 
 
 def _run_facets(view: RunView) -> Iterable[FacetColumn]:

@@ -17,7 +17,7 @@ from assay.reports.text.plain import clipped, one_line
 from assay.reports.views.leaderboard import LeaderboardView
 from assay.reports.views.leaderboard_build import view_of_leaderboard
 
-_SCRIPTS = ("page.js", "leaderboard.js")
+_SCRIPTS = ("page.js", "sql.js", "leaderboard.js")
 _STATIC = 100
 """Cases that a page without scripts shows."""
 _QUESTION, _QUERY, _REASON = 2000, 4000, 300

@@ -301,10 +301,11 @@ def explained(metrics: Iterable[MetricRow | DiffMetricRow], only: frozenset[Medi
 
 def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section:
     causes = counted is view.causes
+    shares = counted is view.schema_use
     titles = columns(
         "cause" if causes else "name",
         Column(title="cases", strong=True),
-        Column(title="share", only=frozenset({"book"})),
+        Column(title="share", only=EVERYWHERE if shares else frozenset({"book"})),
         Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=10),
         # What to do about a cause is read in plain lines, too; what a failure is called says enough there.
         Column(title="meaning", only=EVERYWHERE if counted is view.fix_first else EVERYWHERE - {"plain"}),
@@ -313,18 +314,19 @@ def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section
         (
             Name(text=row.name, blame=row.blame or ""),
             count(row.count, link=(row.facet,) if row.facet else ()),
-            Number(value=row.share, text="", style="percent"),
+            Number(value=row.share, text=percent(row.share) if shares else "", style="percent"),
             row.cases,
             Remark(meaning=row.meaning, example=row.example or ""),
         )
         for row in counted
     )
     key = "failures" if counted is view.failures else re.sub(r"[^a-z]+", "-", title).strip("-")
-    bars = (1,) if causes else ()
+    bars = (1,) if causes or shares else ()
     table = Table(columns=titles, rows=made, look="counts", headed=False, most=_COUNTS, bars=bars, bars_are="counts")
     steadiness = view.repeats is not None and counted is view.repeats.steadiness
     tab: Tab = "overview" if steadiness else "causes"
-    return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), tab=tab, rank=0 if causes else 3)
+    rank = 0 if causes or shares else 3
+    return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), tab=tab, rank=rank)
 
 
 def _fix_first(view: RunView) -> Section:

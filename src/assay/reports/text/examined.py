@@ -7,12 +7,11 @@ from textwrap import indent
 
 from assay.model import Evidence
 from assay.ports import Executions
-from assay.reports.text.explanation import diagnosis_lines
-from assay.reports.text.pair import pair_text
+from assay.reports.text.explanation import diagnosis_parts
+from assay.reports.text.pair import pair_parts
+from assay.reports.text.parts import MARGIN, TextPart, plain_text
 from assay.reports.text.plain import visible, words
 from assay.reports.text.refutation import refutation_text, witness_sql
-
-_MARGIN = "    "
 
 
 def examined_text(item: Evidence, executions: Executions) -> str:
@@ -20,17 +19,20 @@ def examined_text(item: Evidence, executions: Executions) -> str:
 
     Nothing in it steers a terminal.
     """
-    return visible("\n".join(_lines(item, executions))).rstrip("\n") + "\n"
+    return visible(plain_text(examined_parts(item, executions))).rstrip("\n") + "\n"
 
 
-def _lines(item: Evidence, executions: Executions) -> Iterator[str]:
-    yield f"{item.outcome.upper()}: {pair_text(item, executions)}"
+def examined_parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
+    """The same in parts."""
+    reason, *parts = pair_parts(item, executions)
+    yield f"{item.outcome.upper()}: {reason}"
+    yield from parts
     if item.diagnosis is not None:
-        yield from diagnosis_lines(item.diagnosis)
+        yield from diagnosis_parts(item.diagnosis)
     if item.refutation is None:
         return
     if item.outcome == "correct":
         yield f"\nhow sure: {words(item.verdict.strength)}"
-    yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), _MARGIN)}"
+    yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), MARGIN)}"
     if item.refutation.witness is not None:
-        yield f"\nSQL that makes this database:\n{indent(witness_sql(item.refutation.witness).rstrip(), _MARGIN)}"
+        yield f"\nSQL that makes this database:\n{indent(witness_sql(item.refutation.witness).rstrip(), MARGIN)}"

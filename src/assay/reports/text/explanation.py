@@ -8,38 +8,42 @@ from textwrap import indent
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
 from assay.reports.text.given import given_text, golds_text
+from assay.reports.text.parts import MARGIN, QueryText, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import clipped, one_line
 from assay.reports.text.refutation import refutation_text, witness_sql
+from assay.reports.views.causes import schema_use_line
 
 _LENGTH = 500
 _TEXT_LENGTH = 4_000
-_MARGIN = "    "
 
 
 def explanation_of(item: Evidence) -> str:
     """The verdict, the causes with their evidence and advice, both queries, and the repair as a patch."""
-    return "\n".join(_lines(item))
+    return plain_text(explanation_parts(item))
 
 
-def _lines(item: Evidence) -> Iterator[str]:
+def explanation_parts(item: Evidence) -> Iterator[TextPart]:
+    """The same in parts."""
     answer = f", answer {item.prediction.repeat + 1}" if item.prediction.repeat else ""
     yield f"case {one_line(item.case.id)}{answer}: {item.outcome}"
     yield one_line(item.verdict.reason, limit=_LENGTH)
     if item.case.question.strip():
         yield f"question: {one_line(item.case.question, limit=_LENGTH)}"
     yield from _selected(item)
-    for gold in golds_text(item.case):
-        yield f"\ngold:\n{indent(gold.strip(), _MARGIN)}"
+    for place, gold in enumerate(golds_text(item.case)):
+        yield "\ngold:"
+        yield gold_text(item, place, gold)
     if item.prediction.query is not None:
-        yield f"\nprediction:\n{indent(item.prediction.query.strip(), _MARGIN)}"
+        yield "\nprediction:"
+        yield predicted_text(item, item.prediction.query)
     if (extraction := item.prediction.extraction) is not None:
         yield from _extracted(extraction, item.prediction.raw)
     if item.prediction.result is not None:
-        yield f"\nprediction:\n{indent(given_text(item.prediction.result), _MARGIN)}"
+        yield f"\nprediction:\n{indent(given_text(item.prediction.result), MARGIN)}"
     if item.refutation is not None:
-        yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), _MARGIN)}"
+        yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), MARGIN)}"
         if item.refutation.witness is not None:
-            yield f"\nSQL that makes this database:\n{indent(witness_sql(item.refutation.witness).rstrip(), _MARGIN)}"
+            yield f"\nSQL that makes this database:\n{indent(witness_sql(item.refutation.witness).rstrip(), MARGIN)}"
         return
     if item.diagnosis is None:
         why = (
@@ -49,7 +53,7 @@ def _lines(item: Evidence) -> Iterator[str]:
         )
         yield f"\nno cause: {why}"
         return
-    yield from diagnosis_lines(item.diagnosis)
+    yield from diagnosis_parts(item.diagnosis)
 
 
 _PLACES: Mapping[ExtractionPlace, str] = {
@@ -65,9 +69,9 @@ def _extracted(extraction: Extraction, text: str | None) -> Iterator[str]:
     if extraction.place is not None:
         yield f"\nThe prediction is not a statement. The one that counts is from {_PLACES[extraction.place]}."
     for query in extraction.others:
-        yield f"\nalso in the text, not counted:\n{indent(query.strip(), _MARGIN)}"
+        yield f"\nalso in the text, not counted:\n{indent(query.strip(), MARGIN)}"
     if text is not None:
-        yield f"\ntext:\n{indent(clipped(text.strip(), limit=_TEXT_LENGTH), _MARGIN)}"
+        yield f"\ntext:\n{indent(clipped(text.strip(), limit=_TEXT_LENGTH), MARGIN)}"
 
 
 def _selected(item: Evidence) -> Iterator[str]:
@@ -81,17 +85,19 @@ def _selected(item: Evidence) -> Iterator[str]:
                     f"-{term.id}" for term in one.false_negatives
                 ]
                 if signed:
-                    yield f"{_MARGIN}{one_line(one.dimension)}: {one_line(', '.join(signed), limit=_LENGTH)}"
+                    yield f"{MARGIN}{one_line(one.dimension)}: {one_line(', '.join(signed), limit=_LENGTH)}"
 
 
-def diagnosis_lines(found: Diagnosis) -> Iterator[str]:
+def diagnosis_parts(found: Diagnosis) -> Iterator[TextPart]:
     """The causes with their evidence and advice, and the repair as a patch."""
     for place, cause in enumerate(found.causes):
         info = CAUSES[cause.kind]
         proved = ", proved by the repair" if cause.proved else ""
         yield f"\n{'cause' if place == 0 else 'also'}: {info.title} ({info.category}{proved})"
-        yield f"{_MARGIN}{one_line(cause.message, limit=_LENGTH)}"
-        yield f"{_MARGIN}{info.advice}"
+        yield f"{MARGIN}{one_line(cause.message, limit=_LENGTH)}"
+        yield f"{MARGIN}{info.advice}"
+    if use := schema_use_line(found):
+        yield f"\nschema use: {use}"
     if found.repair is not None:
         yield from _repair(found.repair, selection=CAUSES[found.causes[0].kind].category == SELECTION)
     elif found.tried:
@@ -99,13 +105,14 @@ def diagnosis_lines(found: Diagnosis) -> Iterator[str]:
     yield from (f"\nnote: {one_line(note, limit=_LENGTH)}" for note in found.notes)
 
 
-def _repair(repair: Repair, *, selection: bool) -> Iterator[str]:
+def _repair(repair: Repair, *, selection: bool) -> Iterator[TextPart]:
     yield "\nrepair, executed and judged right:" if not selection else "\nrepair, judged right:"
     for step in repair.steps:
         for sign, text in (("-", step.before), ("+", step.after)):
             if text:
                 place = f"{step.clause}: " if selection else ""
-                yield f"{_MARGIN}{sign} {place}{one_line(text, limit=_LENGTH)}"
+                yield f"{MARGIN}{sign} {place}{one_line(text, limit=_LENGTH)}"
     if repair.elsewhere:
-        yield f"{_MARGIN}but not everywhere: {one_line(repair.elsewhere, limit=_LENGTH)}"
-    yield f"gives:\n{indent(repair.query.strip(), _MARGIN)}"
+        yield f"{MARGIN}but not everywhere: {one_line(repair.elsewhere, limit=_LENGTH)}"
+    yield "gives:"
+    yield indent(repair.query.strip(), MARGIN) if selection else QueryText(text=repair.query)

@@ -7,6 +7,7 @@ from textwrap import indent
 
 from assay.model import Evidence, Execution
 from assay.ports import Executions
+from assay.reports.text.parts import MARGIN, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import cell_text, one_line, plural
 from assay.reports.views.case import case_view, rows_and_time
 from assay.reports.views.figures import CaseLink
@@ -16,7 +17,6 @@ HEAD_ROWS = 5
 """Rows of each result that the text shows."""
 _CELL_WIDTH = 40
 _COLUMNS = 12
-_MARGIN = "    "
 _SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
 
 
@@ -27,30 +27,47 @@ def pair_text(item: Evidence, executions: Executions) -> str:
     results without rows are left out. NULL is written without quotes; text that could be taken for
     NULL or for an empty cell is in quotes.
     """
+    return plain_text(pair_parts(item, executions))
+
+
+def pair_parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
+    """The same in parts."""
+    for place, part in enumerate(_parts(item, executions)):
+        if place and isinstance(part, str):
+            yield f"\n{part}"
+        else:
+            yield part
+
+
+def _parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
     answered = item.prediction.answered or item.prediction.failure is not None
     view = case_view(item, CaseLink(id="", anchor=""))
-    parts = [view.reason]
+    yield view.reason
     if view.near_misses:
-        parts.append("\n".join(f"near miss: {miss}" for miss in view.near_misses))
+        yield "\n".join(f"near miss: {miss}" for miss in view.near_misses)
     if view.flags:
-        parts.append(f"flags: {', '.join(view.flags)}")
+        yield f"flags: {', '.join(view.flags)}"
     if view.question.strip():
-        parts.append(f"question: {one_line(view.question)}")
-    parts += [_query(query) for query in (*view.golds, *([view.predicted] if view.predicted and answered else []))]
+        yield f"question: {one_line(view.question)}"
+    for place, query in enumerate(view.golds):
+        yield _title(query)
+        if query.query is not None:
+            yield gold_text(item, place, query.query)
+    if view.predicted and answered:
+        yield _title(view.predicted)
+        if view.predicted.query is not None:
+            yield predicted_text(item, view.predicted.query)
     gold = _gold_met(item, executions)
-    parts += [
-        f"{side} returns {_counted(execution)}:\n{indent(_head(execution), _MARGIN)}"
-        for side, execution in (("gold", gold), ("the prediction", executions.predicted))
-        if execution is not None and execution.result is not None
-    ]
+    for side, execution in (("gold", gold), ("the prediction", executions.predicted)):
+        if execution is not None and execution.result is not None:
+            yield f"{side} returns {_counted(execution)}:\n{indent(_head(execution), MARGIN)}"
     if view.difference is not None and view.difference.rows:
-        parts.append(_difference(view.difference))
-    return "\n\n".join(parts)
+        yield _difference(view.difference)
 
 
-def _query(query: QueryView) -> str:
+def _title(query: QueryView) -> str:
     title = f"{query.label.lower()} ({query.outcome})"
-    return title if query.query is None else f"{title}:\n{indent(query.query.strip(), _MARGIN)}"
+    return title if query.query is None else f"{title}:"
 
 
 def _gold_met(item: Evidence, executions: Executions) -> Execution | None:
@@ -82,7 +99,7 @@ def _difference(view: DifferenceView) -> str:
     signs = [_SIGNS[row.state] for row in view.rows]
     lines = [*_grid(view.columns, rows, signs), *_left_out(view.rows_left_out, view.columns_left_out)]
     title = f"difference (- only gold, + only the prediction): {view.summary}"
-    return f"{title}\n{indent(chr(10).join(lines), _MARGIN)}"
+    return f"{title}\n{indent(chr(10).join(lines), MARGIN)}"
 
 
 def _left_out(rows: int, columns: int) -> list[str]:

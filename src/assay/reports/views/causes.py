@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Cause, Count, Diagnosis, Evidence
-from assay.reports.text.plain import one_line
+from assay.model.diagnosis import SchemaUse
+from assay.reports.text.plain import one_line, words
+from assay.reports.views import meanings
 
 _LENGTH = 400
 
@@ -16,7 +18,21 @@ def why(item: Evidence) -> tuple[str, ...]:
     found = item.diagnosis
     if found is None:
         return ()
-    return (*map(_told, found.causes), *(one_line(note, limit=_LENGTH) for note in found.notes))
+    use = schema_use_line(found)
+    notes = (one_line(note, limit=_LENGTH) for note in found.notes)
+    return (*map(_told, found.causes), *([f"Schema use: {use}"] if use else ()), *notes)
+
+
+def schema_use_line(found: Diagnosis) -> str:
+    """The tables and columns that the prediction uses, in words; empty: that is not known."""
+    if found.schema_use is None:
+        return ""
+    return f"{schema_use_name(found.schema_use)} ({meanings.SCHEMA_USE[found.schema_use]})"
+
+
+def schema_use_name(use: SchemaUse) -> str:
+    """The name under which reports count wrong answers by the tables and columns that they use."""
+    return meanings.SCHEMA_USE_LABELS.get(use) or words(use)
 
 
 def repair(item: Evidence) -> tuple[str, ...]:

@@ -30,7 +30,8 @@ class CaseLink(Struct, frozen=True, kw_only=True):
 class CountRow(Struct, frozen=True, kw_only=True):
     """How many cases carry a name, what the name means, and which cases they are.
 
-    ``share`` is of all cases. ``blame`` is set for failures only; ``example`` is the first one's message.
+    ``share`` is of all cases, where its table does not say otherwise. ``blame`` is set for failures only; ``example``
+    is the first one's message.
     """
 
     name: str

@@ -54,6 +54,15 @@ FLAGS: Mapping[str, str] = {
     "strict_order": "gold's ties could not be seen, so its row order was taken as it came",
 }
 
+SCHEMA_USE_LABELS: Mapping[str, str] = {"same": "the same tables and columns"}
+
+SCHEMA_USE: Mapping[str, str] = {
+    "other_tables": "a table that the gold query does not use, or not all of its tables",
+    "other_columns": "the gold query's tables, but not the same columns of them",
+    "same": "what is done with them is wrong",
+}
+"""The tables and columns that a wrong prediction uses."""
+
 STRENGTHS: Mapping[str, str] = {
     "same_text": "gold's own text: the same on any data",
     "proved": "the same results on any data, by proof",

@@ -288,6 +288,8 @@ class RunView(Struct, frozen=True, kw_only=True):
     """Causes that, mended alone, make so many answers right, as repairs that were executed prove."""
     cause_groups: tuple[CauseGroupRow, ...] = ()
     """Kind after kind, the largest group first. A kind with a single group is left out: it repeats the whole."""
+    schema_use: tuple[CountRow, ...] = ()
+    """Wrong answers by the tables and columns that they use; the share is of those of which that is known."""
     forgiven: tuple[CountRow, ...] = ()
     """Near misses that a user may forgive, each with the accuracy if it were forgiven."""
     wrong_terms: tuple[CountRow, ...] = ()
@@ -347,6 +349,7 @@ class RunView(Struct, frozen=True, kw_only=True):
             ("near misses", self.near_misses),
             (FORGIVEN_TITLE, self.forgiven),
             ("causes", self.causes),
+            ("wrong answers by schema use", self.schema_use),
             ("flags", self.flags),
             ("doubts about gold, by rule", self.findings),
         )

@@ -154,6 +154,7 @@ class _Builder:
             causes=self.count_rows(numbers.causes, advices(numbers.causes), facet="cause"),
             fix_first=self.count_rows(numbers.fix_first, advices(numbers.fix_first), facet="cause"),
             findings=self.finding_rows(),
+            schema_use=self.schema_use_rows(),
             cause_groups=cause_group_rows(numbers.cause_groups, self.linked, of_selections=self.of_selections),
             slowest=tuple(self.survey.slowest.rows(self.run, self.survey)),
             facts=tuple(self.facts()),
@@ -365,6 +366,13 @@ class _Builder:
             )
             for name, count in named
         )
+
+    def schema_use_rows(self) -> tuple[CountRow, ...]:
+        """Wrong answers by the tables and columns that they use, with their share of those."""
+        counts = self.numbers.schema_use
+        known = sum(count.count for count in counts)
+        rows = self.count_rows(counts, meanings.SCHEMA_USE, facet="use", labels=meanings.SCHEMA_USE_LABELS)
+        return tuple(replace(row, share=row.count / known) for row in rows)
 
     def forgiven_rows(self) -> tuple[CountRow, ...]:
         """Per kind of near miss, a row of its cases with the accuracy if this kind were forgiven."""

@@ -100,6 +100,7 @@ def aggregate(
         causes=counts_of((case.case_id, named(case.cause)) for case in summaries),
         fix_first=counts_of((case.case_id, _repaired_alone(case)) for case in summaries),
         cause_groups=cause_groups(summaries),
+        schema_use=counts_of((case.case_id, named(case.schema_use)) for case in summaries),
         forgiven=forgiven_of(summaries, answers),
         repeats=None if repeats == 1 else repeat_totals(summaries, asked=repeats, confidence=confidence),
         usage=usage_of(summaries),

@@ -60,7 +60,7 @@ _EVIDENCE: Final = f"""STRUCT(
     gold_executions {_EXECUTION}[],
     predicted_execution {_EXECUTION},
     cause VARCHAR,
-    diagnosis STRUCT(causes {_CAUSE}[]))"""
+    diagnosis STRUCT(causes {_CAUSE}[], schema_use VARCHAR))"""
 
 
 def _text(value: str) -> str:
@@ -97,6 +97,7 @@ _CASES: Final = {
     "reason": ("VARCHAR", _text("e.verdict.reason")),
     "flags": ("VARCHAR[]", "list_sort(coalesce(e.verdict.flags, []))"),
     "cause": ("VARCHAR", _text("e.cause")),
+    "schema_use": ("VARCHAR", "e.diagnosis.schema_use"),
     "gold_findings": ("VARCHAR[]", "gold_findings"),
     "strength": ("VARCHAR", "CASE WHEN e.verdict.outcome = 'correct' THEN coalesce(e.verdict.strength, 'none') END"),
     "expects": ("VARCHAR", "coalesce(e.\"case\".expects, 'answer')"),

@@ -12,7 +12,7 @@ from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, DatabaseUrl, Result
 from assay.ports import QueryExecutor
 from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
-from assay.sql.probes.row_choices import MOST_COMBINED, RowChoice, are_apart, reading
+from assay.sql.probes.row_choices import MOST_COMBINED, RowChoice, are_apart, readings
 
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
 
@@ -27,10 +27,43 @@ class OtherRows(Struct, frozen=True, kw_only=True):
     """Whether these are all the other results that the query may give."""
 
 
+class _Attempt(Struct, frozen=True):
+    """Ways to read other rows at one place, or at all together."""
+
+    place: AnyRow
+    ways: Iterable[str]
+    """Texts of the query with other rows read."""
+    complete: bool
+    """Whether these are all."""
+
+
 def other_rows(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer) -> Iterator[OtherRows]:
     """What the query returns if other rows are read, where that changes the answer on this data: one place after the
     other, then all combinations, if they are few. ``own``: what the query returned.
     """
+    for attempt in _attempts(executor, url, query, own):
+        found: dict[str, Result] = {}
+        complete = attempt.complete
+        for way, result in _changes(executor, url, attempt, own):
+            if result is None:
+                complete = False
+            else:
+                found[way] = result
+        if found:
+            yield OtherRows(queries=tuple(found), results=tuple(found.values()), complete=complete)
+
+
+def other_results(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer) -> Iterator[Result]:
+    """As `other_rows`, one result after the other: the next is looked for when it is asked for. Of the groups of bare
+    columns, one at a time reads another row: where each of these results is right, so is nearly every combination.
+    """
+    for attempt in _attempts(executor, url, query, own, one_by_one=True):
+        yield from (result for _, result in _changes(executor, url, attempt, own) if result is not None)
+
+
+def _attempts(
+    executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer, *, one_by_one: bool = False
+) -> Iterator[_Attempt]:
     places: list[AnyRow] = []
     options: list[Sequence[RowChoice]] = []
     for place in any_rows(query, executor.dialect(url)):
@@ -38,33 +71,53 @@ def other_rows(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answe
         if checked.succeeded and not (checked.result and checked.result.rows):
             continue  # the rows agree
         places.append(place)
-        options.append(_options(executor, url, place, own.result.columns) if checked.succeeded else ())
+        columns = own.result.columns
+        options.append(_options(executor, url, place, columns, one_by_one=one_by_one) if checked.succeeded else ())
     ways: Iterable[str]
     for place, choices in zip(places, options, strict=True):
         if choices:
-            ways = (reading([choice]) for choice in choices)
+            ways = readings([choice] for choice in choices)
         else:
             ways = place.ways(own.result.columns, _literals(executor, url, place))
-        yield from _found(executor, url, place, ways, own, complete=len(places) == 1 and bool(choices))
+        yield _Attempt(place, ways, complete=len(places) == 1 and bool(choices))
     if len(places) > 1 and 1 <= prod(map(len, options)) <= MOST_COMBINED and are_apart(places):
-        ways = map(reading, product(*options))
-        yield from _found(executor, url, places[0], ways, own, complete=True)
+        yield _Attempt(places[0], readings(product(*options)), complete=True)
 
 
-def _found(
-    executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, ways: Iterable[str], own: Answer, *, complete: bool
-) -> Iterator[OtherRows]:
-    """The ways that change the answer, if there are any and they can be believed."""
-    changed, failed = _changed(executor, url, ways, own)
-    if not changed:
-        return
-    # What was written from the tree must return what the text does, or its ways prove nothing.
+def _changes(
+    executor: QueryExecutor, url: DatabaseUrl, attempt: _Attempt, own: Answer
+) -> Iterator[tuple[str, Result | None]]:
+    """The ways that change the answer, one per different result; None for the result of a way that failed or had no
+    time.
+    """
+    seen: set[str] = set()
+    believed = False
+    for way in attempt.ways:
+        result = executor.execute(url, way).result
+        if result is None:
+            yield way, None
+            continue
+        written = repr(sorted(map(repr, result.rows)))
+        if written in seen:
+            continue
+        seen.add(written)
+        if compare(result, own, _CHECK, described=False).equal:
+            continue
+        if not believed and not _is_believed(executor, url, attempt.place, own):
+            return
+        believed = True
+        yield way, result
+
+
+def _is_believed(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, own: Answer) -> bool:
+    """Whether what was written from the tree returns what the text does. Else its ways prove nothing."""
     again = executor.execute(url, place.again).result
-    if again is not None and compare(again, own, _CHECK).equal:
-        yield OtherRows(queries=tuple(changed), results=tuple(changed.values()), complete=complete and not failed)
+    return again is not None and compare(again, own, _CHECK, described=False).equal
 
 
-def _options(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, columns: tuple[str, ...]) -> Sequence[RowChoice]:
+def _options(
+    executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, columns: tuple[str, ...], *, one_by_one: bool
+) -> Sequence[RowChoice]:
     """All choices at a place; none if they cannot be listed or are too many."""
     if place.kind == "scalar subquery":
         rows = None if place.is_ordered else executor.execute(url, place.distinct_rows()).result
@@ -79,7 +132,17 @@ def _options(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, columns: 
         groups.setdefault(group, []).append(str(label))
     if not groups or prod(map(len, groups.values())) > MOST_COMBINED:
         return ()
-    return [RowChoice(place, labels=labels, columns=columns) for labels in product(*groups.values())]
+    combined = _one_by_one(list(groups.values())) if one_by_one else product(*groups.values())
+    return [RowChoice(place, labels=labels, columns=columns) for labels in combined]
+
+
+def _one_by_one(groups: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """The first label of every group, and then each further label in place of its group's first."""
+    first = tuple(labels[0] for labels in groups)
+    yield first
+    for number, labels in enumerate(groups):
+        for label in labels[1:]:
+            yield (*first[:number], label, *first[number + 1 :])
 
 
 def _literals(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> Sequence[str]:
@@ -87,23 +150,3 @@ def _literals(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> Seque
     query = place.values()
     rows = executor.execute(url, query).result if query is not None else None
     return () if rows is None or len(rows.rows) >= MOST_LISTED else [str(row[0]) for row in rows.rows]
-
-
-def _changed(
-    executor: QueryExecutor, url: DatabaseUrl, ways: Iterable[str], own: Answer
-) -> tuple[dict[str, Result], bool]:
-    """The ways whose results differ from the query's own, with these results; whether any failed or had no time."""
-    found: dict[str, Result] = {}
-    seen: set[str] = set()
-    failed = False
-    for way in ways:
-        result = executor.execute(url, way).result
-        if result is None:
-            failed = True
-            continue
-        written = repr(sorted(map(repr, result.rows)))
-        if written in seen or compare(result, own, _CHECK).equal:
-            continue
-        seen.add(written)
-        found[way] = result
-    return found, failed

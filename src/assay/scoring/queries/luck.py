@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from assay.comparison import Answer
 from assay.model import Comparison, ComparisonOptions, DatabaseUrl, Flag, Result, Row
 from assay.ports import QueryExecutor
-from assay.scoring.queries.any_row_choices import other_rows
+from assay.scoring.queries.any_row_choices import other_results
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.sql import QueryShape, read_shape, same_text, visible_keys
 
@@ -63,8 +63,7 @@ class Luck:
         Of a match, only a result that does not match counts. Of a mismatch any does: the row that would make it match
         need not be among those that are tried.
         """
-        found = other_rows(self._executor, self._url, prediction, Answer.bag(result))
-        others = (other for place in found for other in place.results)
+        others = other_results(self._executor, self._url, prediction, Answer.bag(result))
         if comparison.equal:
             # Both may read any of hundreds of rows: a result with the very cells of a right one is found, not compared.
             right = {_written(answer.result.rows) for answer in (known.answer, *known.others) if not answer.ordered}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.sql.probes.any_row import AnyRow
 from assay.sql.probes.edits import Edit
@@ -34,6 +35,28 @@ def reading(choices: Sequence[RowChoice]) -> str:
         else:
             choice.place.steer_to(edit, choice.labels, choice.columns)
     return edit.written()
+
+
+def readings(combinations: Iterable[Sequence[RowChoice]]) -> Iterator[str]:
+    """As `reading`, of many combinations of choices at the same places, in a fraction of the time: the query is written
+    once, and the labels of bare columns are put into its text.
+    """
+    parts: list[str] | None = None
+    for choices in combinations:
+        if any(choice.place.kind == "scalar subquery" for choice in choices):
+            yield reading(choices)
+            continue
+        if parts is None:
+            marks = [f"assay label {number}" for number in range(len(choices))]
+            text = reading([replace(choice, labels=(mark,)) for choice, mark in zip(choices, marks, strict=True)])
+            parts = [text]
+            for mark in marks:
+                parts[-1:] = parts[-1].split(f"'{mark}'")
+        if len(parts) != len(choices) + 1:
+            yield reading(choices)
+            continue
+        lists = [", ".join("'" + label.replace("'", "''") + "'" for label in choice.labels) for choice in choices]
+        yield parts[0] + "".join(labels + part for labels, part in zip(lists, parts[1:], strict=True))
 
 
 def are_apart(places: Sequence[AnyRow]) -> bool:

@@ -9,8 +9,9 @@ from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
 from assay.sql.column_clauses import table_clauses
-from assay.sql.query import Query, Select, Unreadable, read_query, read_tree
+from assay.sql.query import Query, Unreadable, read_query, read_tree
 from assay.sql.schema_names import SchemaNames, names_of
+from assay.sql.select import Select
 from assay.sql.shape import is_nondeterministic, read_shape
 from assay.sql.witness_facts.constants import bent_columns, constants_of, counted_numbers
 from assay.sql.witness_facts.doubts import doubts_of, takes_any

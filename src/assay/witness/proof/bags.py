@@ -7,7 +7,9 @@ from itertools import permutations
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.keys import Closure
+from assay.sql.algebra.model import (
     Agg,
     Block,
     Call,
@@ -25,10 +27,8 @@ from assay.sql.normal.algebra import (
     over_block,
     substituted,
 )
-from assay.sql.normal.facts import Facts
-from assay.sql.normal.keys import Closure
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 from assay.witness.proof.outputs import OneGroup, assigned, refines
 
 MOST_STEPS = 12_000

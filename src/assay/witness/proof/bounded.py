@@ -15,7 +15,8 @@ from typing import Any
 import z3
 from msgspec import Struct
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.conditions import conjunction
+from assay.sql.algebra.model import (
     NULL,
     Agg,
     Block,
@@ -32,9 +33,8 @@ from assay.sql.normal.algebra import (
     Term,
     parts_of,
 )
-from assay.sql.normal.conditions import conjunction
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 from assay.witness.proof.solver import NO, YES, Encoder, Value, solver, text_point
 from assay.witness.proof.symbols import Row, Tables, aggregated, same
 
@@ -307,7 +307,7 @@ def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:
 
 
 def _texts(query: Query) -> set[str]:
-    from assay.sql.normal.algebra import over_query
+    from assay.sql.algebra.model import over_query
 
     found: set[str] = set()
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from assay.sql.normal.algebra import (
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.joins import drop_parent, merge_same_row
+from assay.sql.algebra.keys import unique_on
+from assay.sql.algebra.model import (
     FALSE,
     Agg,
     Block,
@@ -26,9 +29,6 @@ from assay.sql.normal.algebra import (
     query_columns,
     substituted,
 )
-from assay.sql.normal.facts import Facts
-from assay.sql.normal.joins import drop_parent, merge_same_row
-from assay.sql.normal.keys import unique_on
 from assay.witness.proof.bags import BagMatching, Columns
 from assay.witness.proof.outputs import assigned
 

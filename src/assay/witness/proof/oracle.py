@@ -6,10 +6,10 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from assay.sql.normal.algebra import Agg, Call, Col, Const, Sub, Term, columns_of, parts_of
-from assay.sql.normal.conditions import holds
-from assay.sql.normal.facts import Facts
-from assay.sql.normal.stopping import NotCovered
+from assay.sql.algebra.conditions import holds
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.model import Agg, Call, Col, Const, Sub, Term, columns_of, parts_of
+from assay.sql.algebra.stopping import NotCovered
 
 MOST_QUESTIONS = 60
 """How often the solver is asked in one proof."""

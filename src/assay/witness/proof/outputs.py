@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.sql.normal.algebra import Agg, Block, Call, Key, Sub, Term
-from assay.sql.normal.facts import Facts, Matcher
-from assay.sql.normal.keys import Closure
-from assay.sql.normal.world import World
+from assay.sql.algebra.facts import Facts, Matcher
+from assay.sql.algebra.keys import Closure
+from assay.sql.algebra.model import Agg, Block, Call, Key, Sub, Term
+from assay.sql.algebra.world import World
 from assay.witness.proof.oracle import available
 
 

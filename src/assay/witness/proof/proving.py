@@ -8,11 +8,11 @@ from typing import Literal
 from assay.model import DatabaseSchema, Proof, Unproved
 from assay.shell import install_command
 from assay.sql import is_nondeterministic, same_text
-from assay.sql.normal.algebra import Block, Query
-from assay.sql.normal.normalising import Normaliser
-from assay.sql.normal.reading import MOST_CHARACTERS, read_query
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.lower import lower_query
+from assay.sql.algebra.model import Block, Query
+from assay.sql.algebra.normalising import Normaliser
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 from assay.witness.proof.matching import Matching
 from assay.witness.proof.oracle import available, row_oracle
 
@@ -28,8 +28,6 @@ def prove(
     outermost query has ORDER BY, in gold's order too. Every answer of ``b`` is one that ``a`` allows. With
     ``max_rows``, what no rule decides is checked on all tables of so many rows, if the extra ``prove`` is installed.
     """
-    if max(len(a), len(b)) > MOST_CHARACTERS:
-        return Unproved(reason=f"a text of {max(len(a), len(b)):,} characters; the limit is {MOST_CHARACTERS:,}")
     try:
         return _proved(a, b, World(schema, dialect), ordered=ordered, max_rows=max_rows)
     except (RecursionError, ctypes.ArgumentError):  # the solver's interface makes the second of the first
@@ -44,7 +42,7 @@ def _proved(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Pr
     alone = []
     for text, where in _sides(a, b):
         try:
-            alone.append(read_query(text, World(world.schema, world.dialect)))
+            alone.append(lower_query(text, World(world.schema, world.dialect)))
         except NotCovered as stopped:
             return Unproved(reason=str(stopped), where=where)
     if alone[0] == alone[1]:
@@ -63,7 +61,7 @@ def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> 
     normal: list[Query] = []
     for text, where in _sides(a, b):
         try:
-            read.append(read_query(text, world))
+            read.append(lower_query(text, world))
             normal.append(normaliser.root(read[-1], ordered=ordered))
         except NotCovered as stopped:
             return Unproved(reason=str(stopped), where=where)

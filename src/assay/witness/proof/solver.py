@@ -13,10 +13,10 @@ from typing import Any
 import z3
 from msgspec import Struct, field
 
-from assay.sql.normal.algebra import Agg, Block, Call, Col, Const, Sub, Term, parts_of
-from assay.sql.normal.conditions import holds, is_truth
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import NUMBERS, World
+from assay.sql.algebra.conditions import holds, is_truth
+from assay.sql.algebra.model import Agg, Block, Call, Col, Const, Sub, Term, parts_of
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import NUMBERS, World
 
 MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)

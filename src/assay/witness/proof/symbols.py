@@ -9,9 +9,9 @@ from typing import Any
 import z3
 from msgspec import Struct, field
 
-from assay.sql.normal.algebra import Agg
-from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import World
+from assay.sql.algebra.model import Agg
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
 from assay.witness.proof.solver import NO, YES, Value
 
 

@@ -23,16 +23,18 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     if len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]):
         return  # perhaps computed over no rows, which another rule says
-    top = gold.top
+    top = None if gold.query is None else gold.query.top
     names = gold.execution.columns if gold.execution is not None else ()
     width = len(rows[0])
     empty = [place for place in range(width) if all(row[place] is None for row in rows)]
     for place in empty:
         output = top.outputs[place] if top is not None and len(top.outputs) == width else None
-        name = output.term.text if output is not None else names[place] if place < len(names) else f"column {place + 1}"
+        name = names[place] if place < len(names) else f"column {place + 1}"
+        if top is not None and output is not None:
+            name = top.query.shown(output)
         count = f"all {len(rows):,} rows" if len(rows) > 1 else "the only row"
         yield Found(
             evidence=f"{name} is NULL in {count}.",
-            place=None if output is None else output.term.place,
+            place=None if top is None or output is None else top.query.span(output),
             severity="note" if len(rows) == 1 and len(empty) < width else None,
         )

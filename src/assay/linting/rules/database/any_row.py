@@ -26,8 +26,9 @@ def check(gold: Gold) -> Iterator[Found]:
     rows = gold.rows
     if rows is None or gold.database is None:
         return
-    told = any(found.severity is None for found in bare_column.check(gold))
-    for place in any_rows(gold.query, gold.dialect):
+    bare = () if gold.query is None else bare_column.check_query(gold, gold.query)
+    told = any(found.severity is None for found in bare)
+    for place in any_rows(gold.text, gold.dialect):
         if place.kind == "bare column" and told:
             continue
         other = _other_result(gold, place, rows)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 _LEAST_ROWS = 3
 
@@ -19,23 +20,21 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    top, rows = gold.top, gold.rows
-    if top is None or gold.facts is None or rows is None or len(rows) < _LEAST_ROWS or len(top.outputs) != len(rows[0]):
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    top, rows = query.top, gold.rows
+    if top is None or rows is None or len(rows) < _LEAST_ROWS or len(top.outputs) != len(rows[0]):
         return
     if len(top.outputs) < 2:
         return
-    fixed = {
-        one.left.column.key
-        for one in gold.facts.conditions
-        if one.left.column is not None and one.operator in ("=", "in", "like") and one.level == top.index
-    }
+    query = top.query
+    compared = [query.column_of(one.left) for one in top.predicates if one.operator in ("=", "in", "like")]
+    fixed = {query.identity(column) for column in compared if column is not None}
     for place, output in enumerate(top.outputs):
-        column = output.term.column
-        if column is None or column.key in fixed or rows[0][place] is None:
+        column = query.column_of(output)
+        if column is None or query.identity(column) in fixed or rows[0][place] is None:
             continue
         if len({repr(row[place]) for row in rows}) == 1:
             yield Found(
-                evidence=f"{output.term.text} is {str(rows[0][place])[:60]!r} in all {len(rows):,} rows.",
-                place=output.term.place,
+                evidence=f"{query.shown(column)} is {str(rows[0][place])[:60]!r} in all {len(rows):,} rows.",
+                place=query.span(column),
             )

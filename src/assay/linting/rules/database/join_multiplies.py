@@ -1,10 +1,20 @@
 """A join that repeats the rows that an aggregate takes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import Aggregate, ColumnRef, Level, column_name, probe_of_level
+from assay.sql.column_probes import probe_of_outermost, quoted
+from assay.sql.expressions import argument_of, is_distinct
+from assay.sql.query import Query, StoredColumn
+from assay.sql.schema_names import SchemaNames
+from assay.sql.select import Select
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="join-multiplies",
@@ -18,46 +28,52 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    top = gold.top
-    if top is None or gold.facts is None or gold.database is None or len(top.sources) < 2 or gold.names is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    top = query.top
+    if top is None or gold.database is None or len(top.sources) < 2 or gold.names is None:
         return
-    seen: set[str | None] = set()
-    for one in gold.facts.aggregates:
-        column = None if one.argument is None else one.argument.column
-        if one.level != top.index or one.distinct or column is None or column.table is None or column.source in seen:
+    seen: set[str] = set()
+    for aggregate in top.aggregates:
+        argument = argument_of(aggregate)
+        column = None if argument is None else query.column_of(argument)
+        if is_distinct(aggregate) or column is None or not isinstance(aggregate, exp.Sum | exp.Avg | exp.Count):
             continue
-        if one.function not in ("sum", "avg", "count"):
+        source = query.meaning(column).source
+        if source is None or source.alias in seen:
             continue
-        key = _key(gold, column)
-        if key is None or (one.function == "count" and key.key != column.key):
+        stored = query.stored(column)
+        key = None if stored is None else _key(gold.names, stored)
+        if stored is None or key is None or (isinstance(aggregate, exp.Count) and key.key != stored.key):
             continue
-        seen.add(column.source)
-        yield from _repeated(gold, top, one, column, key)
+        seen.add(source.alias)
+        yield from _repeated(gold, top, aggregate, stored, quoted(source.alias, key.column, dialect=gold.dialect))
 
 
-def _key(gold: Gold, column: ColumnRef) -> ColumnRef | None:
+def _key(names: SchemaNames, column: StoredColumn) -> StoredColumn | None:
     """The one column that tells the rows of the table apart."""
-    table = None if gold.names is None or column.table is None else gold.names.table(column.table)
+    table = names.table(column.table)
     if table is None or len(table.primary_key) != 1:
         return None
-    name = table.primary_key[0]
-    return ColumnRef(column=name, table=column.table, source=column.source, level=column.level)
+    return StoredColumn(column.table, table.primary_key[0])
 
 
-def _repeated(gold: Gold, top: Level, one: Aggregate, column: ColumnRef, key: ColumnRef) -> Iterator[Found]:
-    name = column_name(key, gold.dialect)
-    probe = probe_of_level(gold.query, gold.dialect, [f"COUNT({name})", f"COUNT(DISTINCT {name})"])
+def _repeated(gold: Gold, top: Select, aggregate: exp.AggFunc, column: StoredColumn, key: str) -> Iterator[Found]:
+    """``key``: the key of the column's table, as the query must write it."""
+    from sqlglot import exp
+
+    probe = probe_of_outermost(top.query, [f"COUNT({key})", f"COUNT(DISTINCT {key})"])
     rows = gold.database.rows(probe) if gold.database is not None else None
     taken = [(all_, own) for all_, own in rows or () if isinstance(all_, int) and isinstance(own, int) and all_ > own]
     if not taken:
         return
-    if one.function == "count" and top.group:
+    if isinstance(aggregate, exp.Count) and top.group:
         return  # for each group the joined rows are what is counted
     rows_taken, own_rows = max(taken, key=lambda pair: pair[0] - pair[1])
     where = f"in {len(taken)} of {len(rows or ())} groups, for example " if len(rows or ()) > 1 else ""
     yield Found(
-        evidence=f"{gold.shown(one.place) or one.function.upper()}({column.name}): {where}{own_rows:,} rows of "
+        evidence=f"{top.query.shown(aggregate)}: {where}{own_rows:,} rows of "
         f"{column.table} are taken {rows_taken:,} times, because the join repeats them.",
-        place=one.place,
+        place=top.query.span(aggregate),
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import ColumnValues, Found, Gold
 from assay.linting.root_causes import BLANKS, letter_case_of
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="join-shares-no-value",
@@ -18,28 +19,28 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if gold.database is None:
         return
     seen: set[tuple[str, str]] = set()
-    for level in gold.facts.levels:
-        for pair in level.joins:
-            names = (pair.left.name, pair.right.name)
-            if pair.left.table is None or pair.right.table is None or names in seen:
-                continue
-            seen.add(names)
-            left, right = gold.database.values(pair.left), gold.database.values(pair.right)
-            if left is None or right is None or not left.counts or not right.counts:
-                continue  # an empty table is another trouble
-            if not (left.whole and right.whole) or left.counts.keys() & right.counts.keys():
-                continue
-            if gold.database.shares(pair.left, pair.right) is False:
-                a, b = (repr(next(iter(one.counts)))[:40] for one in (left, right))
-                yield Found(
-                    evidence=f"{names[0]} (such as {a}) and {names[1]} (such as {b}) have no value in common.",
-                    place=pair.place,
-                    root_cause=_root_cause(names, left, right),
-                )
+    for pair in (pair for select in query.selects for pair in select.join_pairs):
+        first, second = query.stored(pair.left), query.stored(pair.right)
+        names = (str(first), str(second))
+        if first is None or second is None or names in seen:
+            continue
+        seen.add(names)
+        left, right = gold.database.values(first), gold.database.values(second)
+        if left is None or right is None or not left.counts or not right.counts:
+            continue  # an empty table is another trouble
+        if not (left.whole and right.whole) or left.counts.keys() & right.counts.keys():
+            continue
+        if gold.database.shares(first, second) is False:
+            a, b = (repr(next(iter(one.counts)))[:40] for one in (left, right))
+            yield Found(
+                evidence=f"{names[0]} (such as {a}) and {names[1]} (such as {b}) have no value in common.",
+                place=query.span(pair.node),
+                root_cause=_root_cause(names, left, right),
+            )
 
 
 def _root_cause(names: tuple[str, str], left: ColumnValues, right: ColumnValues) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql import tie_probes
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="limit-over-tie",
@@ -21,12 +22,12 @@ RULE = LintRule(
 _SHOWN = 3
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    top = gold.top
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    top = query.top
     rows = gold.rows
-    if top is None or rows is None or gold.database is None or not top.limited or not top.order or not rows:
+    if top is None or rows is None or gold.database is None or top.limit_node is None or not top.order or not rows:
         return
-    for probe in tie_probes(gold.query, gold.dialect):
+    for probe in tie_probes(gold.text, gold.dialect):
         if not probe.ordered or probe.mirror is not None:
             return
         seen = gold.database.rows(probe.query)
@@ -40,7 +41,7 @@ def check(gold: Gold) -> Iterator[Found]:
         tied = [shown[place] for place, key in enumerate(keys) if key == keys[last]]
         kept = sum(1 for place in range(probe.offset, last + 1) if keys[place] == keys[last])
         if len(tied) > kept and len({repr(row) for row in tied}) > 1:
-            yield Found(evidence=_sentence(tied, kept), place=top.limit_place)
+            yield Found(evidence=_sentence(tied, kept), place=query.span(top.limit_node))
         return
 
 

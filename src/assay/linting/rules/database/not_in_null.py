@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="not-in-null",
@@ -18,33 +19,26 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    if gold.database is None:
         return
-    for one in gold.facts.conditions:
-        if one.operator != "in" or not one.negated or one.right[-1].kind != "subquery" or one.right[-1].place is None:
+    for one in query.predicates:
+        if one.operator != "in" or not one.is_negated or not one.right or not isinstance(one.right[-1], exp.Select):
             continue
-        inner = next(
-            (
-                level
-                for level in gold.facts.levels
-                if level.in_condition
-                and level.place is not None
-                and one.right[-1].place.start <= level.place.start
-                and level.place.end <= one.right[-1].place.end
-            ),
-            None,
-        )
-        if inner is None or len(inner.outputs) != 1 or inner.group or inner.parent is None:
+        inner = query.select_of(one.right[-1])
+        if inner is None or len(inner.outputs) != 1 or inner.group or len(inner.sources) > 1:
             continue
-        column = inner.outputs[0].term.column
-        values = gold.database.values(column)
-        if column is None or values is None or not values.nulls or len(inner.sources) > 1:
+        column = query.column_of(inner.outputs[0])
+        stored = None if column is None else query.stored(column)
+        values = gold.database.values(stored)
+        if stored is None or values is None or not values.nulls:
             continue
-        if any(two.level == inner.index and two.certain for two in gold.facts.conditions):
+        if any(condition.is_required for condition in inner.predicates):
             continue  # a condition may leave the NULLs out
         yield Found(
-            evidence=f"{values.nulls:,} rows of {column.table} have no {column.column}, so NOT IN is never true.",
-            place=one.place,
-            root_cause=without_values(column.name),
+            evidence=f"{values.nulls:,} rows of {stored.table} have no {stored.column}, so NOT IN is never true.",
+            place=query.span(one.node),
+            root_cause=without_values(str(stored)),
         )

@@ -1,11 +1,18 @@
 """An order that begins with missing values."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
-from assay.sql.facts import OrderKey, column_name, probe_of_level
+from assay.sql.column_probes import probe_of_outermost
+from assay.sql.query import Query
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="order-over-nulls",
@@ -19,28 +26,30 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    top = gold.top
-    if top is None or gold.database is None or not top.order or not top.limited:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    top = query.top
+    if top is None or gold.database is None or not top.order or top.limit_node is None:
         return
     key = top.order[0]
-    values = gold.database.values(key.term.column)
-    if key.term.column is None or values is None or not values.nulls or not _is_taken(gold, key):
+    column = query.column_of(top.meant(key))
+    stored = None if column is None else query.stored(column)
+    values = gold.database.values(stored)
+    if column is None or values is None or not values.nulls or not _is_taken(gold, key):
         return
-    name = column_name(key.term.column, gold.dialect)
-    counted = f"SUM(CASE WHEN {name} IS NULL THEN 1 ELSE 0 END)"
-    rows = gold.database.rows(probe_of_level(gold.query, gold.dialect, [counted], grouped=False))
+    counted = f"SUM(CASE WHEN {column.sql(dialect=gold.dialect)} IS NULL THEN 1 ELSE 0 END)"
+    rows = gold.database.rows(probe_of_outermost(top.query, [counted], grouped=False))
     nulls = 0 if not rows or not rows[0][0] else int(str(rows[0][0]))
     if nulls:
         yield Found(
-            evidence=f"{nulls:,} of the rows to be ordered have no {key.term.column.name}, and NULL comes first.",
-            place=key.term.place,
-            root_cause=without_values(key.term.column.name),
+            evidence=f"{nulls:,} of the rows to be ordered have no {stored}, and NULL comes first.",
+            place=query.span(column),
+            root_cause=without_values(str(stored)),
         )
 
 
-def _is_taken(gold: Gold, key: OrderKey) -> bool:
+def _is_taken(gold: Gold, key: exp.Expr) -> bool:
     """Whether NULL stands where the LIMIT takes rows."""
-    if gold.dialect == "denodo" or key.nulls_first is None:
-        return key.descending if gold.dialect == "denodo" else not key.descending
-    return key.nulls_first
+    is_descending, nulls_first = bool(key.args.get("desc")), key.args.get("nulls_first")
+    if gold.dialect == "denodo":
+        return is_descending
+    return not is_descending if nulls_first is None else bool(nulls_first)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="repeated-rows",
@@ -18,17 +19,16 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    top, rows = gold.top, gold.rows
-    if top is None or rows is None or gold.database is None or len(top.sources) < 2 or top.distinct or top.group:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    top, rows = query.top, gold.rows
+    if top is None or rows is None or gold.database is None or len(top.sources) < 2 or top.is_distinct or top.group:
         return
-    if top.aggregated or top.limited or len(rows) < 2 or not top.joins:
+    if top.is_aggregated or top.limit_node is not None or len(rows) < 2 or not top.join_pairs:
         return
-    sources = {column.source for one in top.outputs for column in one.term.columns}
-    if len(sources) != 1 or any(one.term.column is None for one in top.outputs):
+    columns = [column for output in top.outputs if (column := query.column_of(output)) is not None]
+    if len(columns) != len(top.outputs) or len({query.identity(column)[:2] for column in columns}) != 1:
         return
-    columns = [one.term.column for one in top.outputs]
-    if not any(gold.database.is_unique(column) for column in columns):
+    if not any(gold.database.is_unique(query.stored(column)) for column in columns):
         return  # rows of different origin may look the same
     counted: dict[str, int] = {}
     for row in rows:
@@ -40,5 +40,5 @@ def check(gold: Gold) -> Iterator[Found]:
         yield Found(
             evidence=f"{repeated:,} of {len(rows):,} rows repeat others, "
             f"such as {shown!r}, {counted[repr(most)]:,} times.",
-            place=columns[0].place if columns[0] is not None else None,
+            place=query.span(columns[0]),
         )

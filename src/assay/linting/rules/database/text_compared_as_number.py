@@ -6,7 +6,7 @@ from assay.linting.gold import ColumnValues, Found, Gold
 from assay.linting.root_causes import as_texts
 from assay.linting.words import as_number
 from assay.model.lint import LintRule
-from assay.sql.facts import Condition
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="text-compared-as-number",
@@ -20,33 +20,35 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if gold.database is None:
         return
-    for one in gold.facts.conditions:
-        column = one.left.column
-        if one.operator not in ("<", "<=", ">", ">=", "between") or column is None or column.type != "text":
+    for one in query.predicates:
+        column = query.column_of(one.left)
+        stored = None if column is None else query.stored(column)
+        if one.operator not in ("<", "<=", ">", ">=", "between") or column is None or query.type_of(column) != "text":
             continue
-        if any(term.kind != "literal" or as_number(term.value) is None for term in one.right):
+        bounds = [query.value_of(side) or "" for side in one.right]
+        if any(as_number(bound) is None for bound in bounds):
             continue
-        values = gold.database.values(column)
-        wrong = None if values is None else _misjudged(values, one)
+        values = gold.database.values(stored)
+        wrong = None if values is None else _misjudged(values, bounds)
         if wrong is not None:
             yield Found(
-                evidence=f"{column.name} holds texts, and {wrong!r} is judged otherwise as a text than as a number.",
-                place=one.place,
-                root_cause=as_texts(column.name, "numbers"),
+                evidence=f"{stored} holds texts, and {wrong!r} is judged otherwise as a text than as a number.",
+                place=query.span(one.node),
+                root_cause=as_texts(str(stored), "numbers"),
             )
 
 
-def _misjudged(values: ColumnValues, one: Condition) -> str | None:
+def _misjudged(values: ColumnValues, bounds: list[str]) -> str | None:
     """A value that a comparison of texts judges otherwise than one of numbers."""
     for value in values.counts:
         number = as_number(value) if isinstance(value, str) else None
         if number is None or not isinstance(value, str):
             continue
-        for term in one.right:
-            bound, text = as_number(term.value), term.value or ""
+        for text in bounds:
+            bound = as_number(text)
             if bound is not None and ((number < bound) != (value < text) and number != bound):
                 return value
     return None

@@ -1,14 +1,21 @@
 """Texts in the order of letters where numbers or dates are meant."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import ColumnValues, Found, Gold
 from assay.linting.root_causes import as_texts
 from assay.linting.words import as_number
 from assay.model.lint import LintRule
-from assay.sql.facts import Term
+from assay.sql.expressions import argument_of
+from assay.sql.query import Query
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="text-order",
@@ -27,39 +34,42 @@ _SHARE = 0.8
 _BY_SIZE = ("<", "<=", ">", ">=", "between")
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if gold.database is None:
         return
-    terms: list[tuple[str, Term]] = []
-    for level in gold.facts.levels:
-        terms += [("ORDER BY", key.term) for key in level.order]
-    terms += [
-        (one.function.upper(), one.argument)
-        for one in gold.facts.aggregates
-        if one.function in ("max", "min") and one.argument is not None
-    ]
-    terms += [
-        (one.operator, one.left)
-        for one in gold.facts.conditions
-        if one.operator in ("<", "<=", ">", ">=", "between")
-        and any(_DATE.match(term.value or "") for term in one.right)
-    ]
     seen = set()
-    for what, term in terms:
-        column = term.column
-        if column is None or column.key in seen or column.type in ("integer", "real", "numeric"):
+    for what, node in _ordered(query):
+        column = query.column_of(node)
+        stored = None if column is None else query.stored(column)
+        if column is None or stored in seen or query.type_of(column) in ("integer", "real", "numeric"):
             continue
-        seen.add(column.key)
-        values = gold.database.values(column)
+        seen.add(stored)
+        values = gold.database.values(stored)
         found = None if values is None else _misordered(values)
         if found is not None:
             kind, first, second = found
             yield Found(
-                evidence=f"{what} {term.text}: {column.name} holds {kind} as texts, "
+                evidence=f"{what} {query.shown(column)}: {stored} holds {kind} as texts, "
                 f"and {first!r} comes before {second!r}.",
-                place=term.place,
-                root_cause=as_texts(column.name, "numbers" if kind == "numbers" else "dates"),
+                place=query.span(column),
+                root_cause=as_texts(str(stored), "numbers" if kind == "numbers" else "dates"),
             )
+
+
+def _ordered(query: Query) -> Iterator[tuple[str, exp.Expr]]:
+    """What the query orders or compares by size, and by which word."""
+    from sqlglot import exp
+
+    for select in query.selects:
+        yield from (("ORDER BY", select.meant(key)) for key in select.order)
+    for select in query.selects:
+        for aggregate in select.aggregates:
+            argument = argument_of(aggregate)
+            if isinstance(aggregate, exp.Max | exp.Min) and argument is not None:
+                yield aggregate.key.upper(), argument
+    for one in query.predicates:
+        if one.operator in _BY_SIZE and any(_DATE.match(query.value_of(side) or "") for side in one.right):
+            yield one.operator, one.left
 
 
 def _misordered(values: ColumnValues) -> tuple[str, str, str] | None:

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from assay.linting.gold import ColumnValues, Found, Gold
 from assay.linting.root_causes import BLANKS, letter_case_of
 from assay.model.lint import LintRule
-from assay.sql.facts import Term
+from assay.sql.query import Query, Span
 
 RULE = LintRule(
     name="unknown-literal",
@@ -21,32 +21,33 @@ RULE = LintRule(
 _MOST_COMPARED = 5_000
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or gold.database is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if gold.database is None:
         return
-    for condition in gold.facts.conditions:
-        if condition.operator not in ("=", "<>", "in") or condition.left.column is None:
+    for one in query.predicates:
+        column = query.column_of(one.left)
+        stored = None if column is None else query.stored(column)
+        if one.operator not in ("=", "<>", "in") or stored is None:
             continue
-        values = gold.database.values(condition.left.column)
+        values = gold.database.values(stored)
         if values is None or not values.whole or not values.counts:
             continue
-        for term in condition.right:
-            if term.kind != "literal" or not _seems_absent(term, values):
+        for side in one.right:
+            text = query.value_of(side)
+            if text is None or not _seems_absent(text, values):
                 continue
-            if condition.operator == "<>" and not (term.value or "").strip():
+            if one.operator == "<>" and not text.strip():
                 continue  # so one asks for a value that is not blank
             # The last word is the database's: its types and collations decide what is equal.
-            if gold.database.holds(condition.left.column, term) is False:
-                yield _found(term, values, condition.left.column.name)
+            if gold.database.holds(stored, text, is_number=side.is_number) is False:
+                yield _found(text, query.span(side), values, str(stored))
 
 
-def _seems_absent(term: Term, values: ColumnValues) -> bool:
-    text = term.value or ""
+def _seems_absent(text: str, values: ColumnValues) -> bool:
     return text not in values.counts and not any(str(value) == text for value in values.counts)
 
 
-def _found(term: Term, values: ColumnValues, column: str) -> Found:
-    text = term.value or ""
+def _found(text: str, place: Span | None, values: ColumnValues, column: str) -> Found:
     texts = {str(value): count for value, count in values.counts.items()}
     plain = " ".join(text.casefold().split())
     same = [one for one in texts if " ".join(one.casefold().split()) == plain]
@@ -56,7 +57,7 @@ def _found(term: Term, values: ColumnValues, column: str) -> Found:
         return Found(
             evidence=f"{text!r} never occurs in {column}; {same[0]!r}, which differs only in {both}, does "
             f"({_times(texts[same[0]])}).",
-            place=term.place,
+            place=place,
             severity="error",
             remedy=f"Write {same[0]!r}.",
             root_cause=BLANKS if how == "blanks" else letter_case_of(column),
@@ -78,7 +79,7 @@ def _found(term: Term, values: ColumnValues, column: str) -> Found:
         some = ", ".join(repr(one[:40]) for one in sorted(pool, key=lambda one: -texts[one])[:5])
         hint = f"it holds {'only ' if len(texts) <= 5 else ''}{some}{' …' if len(texts) > 5 else ''}"
     root = f"{text!r} is not among the values of {column}"
-    return Found(evidence=f"{text!r} never occurs in {column}; {hint}.", place=term.place, root_cause=root)
+    return Found(evidence=f"{text!r} never occurs in {column}; {hint}.", place=place, root_cause=root)
 
 
 def _times(count: int) -> str:

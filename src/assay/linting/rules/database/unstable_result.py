@@ -22,11 +22,11 @@ def check(gold: Gold) -> Iterator[Found]:
     done = gold.execution
     if done is None or gold.database is None or done.result is None:
         return
-    lucky = is_nondeterministic(gold.query, gold.dialect)
+    lucky = is_nondeterministic(gold.text, gold.dialect)
     remote = not gold.database.url.text.startswith(("sqlite:", "duckdb:"))
     if not lucky and not remote:
         return  # a file does not change, and its engine reads it the same way
-    again = gold.database.run_anew(gold.query)
+    again = gold.database.run_anew(gold.text)
     if again is not None and again.result is not None:
         first, second = (sorted(map(repr, one.rows)) for one in (done.result, again.result))
         if first != second:

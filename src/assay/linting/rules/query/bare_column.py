@@ -1,10 +1,19 @@
 """A selected column that its group does not decide."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import ColumnRef, Level, column_name, probe_of_level
+from assay.sql.column_probes import probe_of_outermost
+from assay.sql.expressions import has_aggregate
+from assay.sql.query import Query
+from assay.sql.select import Predicate, Select
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="bare-column",
@@ -18,82 +27,78 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
-        return
-    for level in gold.facts.levels:
-        if not (level.group or (level.aggregated and any(one.term.aggregated for one in level.outputs))):
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    for select in query.selects:
+        if not (select.group or any(map(has_aggregate, select.outputs))):
             continue
-        if any(one.windowed for one in (output.term for output in level.outputs)):
+        if any(isinstance(node, exp.Window) for node in select.nodes("output")):
             continue
-        if gold.dialect == "sqlite" and _picks_a_row(gold, level):
+        if gold.dialect == "sqlite" and _picks_a_row(select):
             continue  # SQLite takes such columns from the row that holds the extreme
-        if gold.names is None and (level.group or level.sources[1:] or _has_condition(gold, level)):
+        if gold.names is None and (select.group or len(select.sources) > 1 or select.predicates):
             continue  # a key that decides all columns cannot be told from others
-        decided = _decided(gold, level)
-        for output in level.outputs:
-            bare = [
-                one
-                for one in output.term.bare
-                if one.level == level.index and one.key not in decided and not _is_selected_key(level, one)
-            ]
-            for column in bare[:1]:
-                yield from _doubted(gold, level, column)
+        decided = _decided(gold, select)
+        for output in select.outputs:
+            for column in query.columns_in(output, bare=True):
+                is_own = query.meaning(column).select is select
+                if is_own and query.identity(column) not in decided:
+                    yield from _doubted(gold, select, column)
+                    break
 
 
-def _has_condition(gold: Gold, level: Level) -> bool:
-    return gold.facts is not None and any(one.level == level.index for one in gold.facts.conditions)
+def _picks_a_row(select: Select) -> bool:
+    from sqlglot import exp
+
+    own = [node for node in select.nodes("output") if isinstance(node, exp.AggFunc)]
+    return len(own) == 1 and isinstance(own[0], exp.Min | exp.Max)
 
 
-def _picks_a_row(gold: Gold, level: Level) -> bool:
-    own = (
-        [one for one in gold.facts.aggregates if one.level == level.index and one.clause == "output"]
-        if gold.facts
-        else []
-    )
-    return len(own) == 1 and own[0].function in ("min", "max")
-
-
-def _is_selected_key(level: Level, column: ColumnRef) -> bool:
-    return any(column.key in {one.key for one in key.columns} for key in level.group if key.column is None)
-
-
-def _decided(gold: Gold, level: Level) -> set[tuple[str | None, str]]:
+def _decided(gold: Gold, select: Select) -> set[tuple[int, str, str]]:
     """The columns that the keys decide: the keys, what equals them, and all of a table with its key among them."""
-    known = {key.column.key for key in level.group if key.column is not None}
-    for condition in gold.facts.conditions if gold.facts is not None else ():
-        column = condition.left.column
-        is_fixed = (
-            condition.operator == "=" and condition.certain and condition.right[0].kind in ("literal", "subquery")
-        )
-        if column is not None and is_fixed and condition.level == level.index:
-            known.add(column.key)
+    query = select.query
+    known = {query.identity(column) for key in select.group if (column := query.column_of(key)) is not None}
+    for predicate in select.predicates:
+        column = query.column_of(predicate.left)
+        if column is not None and predicate.operator == "=" and predicate.is_required and _is_fixed(query, predicate):
+            known.add(query.identity(column))
+    pairs = [{query.identity(pair.left), query.identity(pair.right)} for pair in select.join_pairs]
     while True:
         before = len(known)
-        for pair in level.joins:
-            if pair.left.key in known or pair.right.key in known:
-                known |= {pair.left.key, pair.right.key}
-        for source in level.sources:
+        for pair in pairs:
+            if known & pair:
+                known |= pair
+        for source in select.sources.values():
             table = None if source.table is None or gold.names is None else gold.names.table(source.table)
             if table is None or not table.primary_key:
                 continue
-            if all((source.alias, one.lower()) in known for one in table.primary_key):
-                known |= {(source.alias, one.name.lower()) for one in table.columns}
+            if all((select.index, source.alias, name.lower()) in known for name in table.primary_key):
+                known |= {(select.index, source.alias, column.name.lower()) for column in table.columns}
         if len(known) == before:
-            return known
+            # Part of a computed key is left to who wrote it.
+            return known | {query.identity(column) for key in select.group for column in query.columns_in(key)}
 
 
-def _doubted(gold: Gold, level: Level, column: ColumnRef) -> Iterator[Found]:
-    keys = ", ".join(key.text for key in level.group)
+def _is_fixed(query: Query, predicate: Predicate) -> bool:
+    """Whether a comparison's right side is one value."""
+    from sqlglot import exp
+
+    return isinstance(predicate.right[0], exp.Query) or query.value_of(predicate.right[0]) is not None
+
+
+def _doubted(gold: Gold, select: Select, column: exp.Column) -> Iterator[Found]:
+    query, place = select.query, select.query.span(column)
+    keys = ", ".join(query.shown(key) for key in select.group)
     grouped = f"GROUP BY {keys}" if keys else "the whole is one group"
-    told = f"{column.name} is selected bare beside {'GROUP BY ' + keys if keys else 'an aggregate'}"
-    if gold.database is not None and level.outermost and gold.execution is not None and gold.execution.succeeded:
-        name = column_name(column, gold.dialect)
-        groups = gold.database.rows(probe_of_level(gold.query, gold.dialect, [f"COUNT(DISTINCT {name})"]))
+    told = f"{query.name_of(column)} is selected bare beside {'GROUP BY ' + keys if keys else 'an aggregate'}"
+    if gold.database is not None and select is query.top and gold.execution is not None and gold.execution.succeeded:
+        counted = f"COUNT(DISTINCT {column.sql(dialect=gold.dialect)})"
+        groups = gold.database.rows(probe_of_outermost(query, [counted]))
         if groups is not None:
             several = sum(1 for row in groups if isinstance(row[0], int) and row[0] > 1)
             if several:
                 share = f"{several} of {len(groups)} groups hold" if len(groups) > 1 else "the group holds"
-                yield Found(evidence=f"{told}, and {share} several values of it.", place=column.place)
+                yield Found(evidence=f"{told}, and {share} several values of it.", place=place)
             return
-    yield Found(evidence=f"{told}; {grouped} need not decide it.", place=column.place, severity="note")
+    yield Found(evidence=f"{told}; {grouped} need not decide it.", place=place, severity="note")

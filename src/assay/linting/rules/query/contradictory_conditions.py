@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import as_number
 from assay.model.lint import LintRule
-from assay.sql.facts import Condition
+from assay.sql.query import Query
+from assay.sql.select import Predicate
 
 RULE = LintRule(
     name="contradictory-conditions",
@@ -20,44 +21,35 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    together: dict[tuple[object, ...], list[Condition]] = defaultdict(list)
-    for one in gold.facts.conditions if gold.facts is not None else ():
-        column = one.left.column
-        plain = one.operator in ("=", "<", "<=", ">", ">=") and not one.negated and one.clause != "output"
-        if column is not None and plain and one.right[0].kind == "literal":
-            together[column.key, column.level, one.level, one.clause, one.conjunction].append(one)
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
+    together: dict[tuple[object, ...], list[Predicate]] = defaultdict(list)
+    for one in query.predicates:
+        column = query.column_of(one.left)
+        is_plain = one.operator in ("=", "<", "<=", ">", ">=") and not one.is_negated and one.clause != "output"
+        if column is not None and is_plain and query.value_of(one.right[0]) is not None:
+            together[query.identity(column), one.select.index, one.clause, id(one.conjunction)].append(one)
     for group in together.values():
-        for place, second in enumerate(group):
-            first = next((one for one in group[:place] if _exclude(one, second)), None)
+        for index, second in enumerate(group):
+            first = next((one for one in group[:index] if _exclude(query, one, second)), None)
             if first is not None:
                 yield Found(
-                    evidence=f"{_said(gold, first)} and {_said(gold, second)} never hold for one row.",
-                    place=second.place,
+                    evidence=f"{query.shown(first.node)} and {query.shown(second.node)} never hold for one row.",
+                    place=query.span(second.node),
                 )
 
 
-def _said(gold: Gold, one: Condition) -> str:
-    return gold.shown(one.place) or f"{one.left.text} {one.operator} {one.right[0].text}"
-
-
-def _exclude(first: Condition, second: Condition) -> bool:
-    a, b = first.right[0], second.right[0]
+def _exclude(query: Query, first: Predicate, second: Predicate) -> bool:
+    a, b = (query.value_of(one.right[0]) or "" for one in (first, second))
+    x, y = as_number(a), as_number(b)
     if first.operator == second.operator == "=":
-        x, y = as_number(a.value), as_number(b.value)
         if x is not None and y is not None:
             return x != y
         # Collations may take texts that differ in case or in blanks at their ends for equal.
-        return (a.value or "").casefold().strip() != (b.value or "").casefold().strip()
-    if not (a.is_number and b.is_number):
-        return False
-    x, y = as_number(a.value), as_number(b.value)
-    if x is None or y is None:
+        return a.casefold().strip() != b.casefold().strip()
+    if x is None or y is None or not (first.right[0].is_number and second.right[0].is_number):
         return False
     low, high = (first, second) if first.operator in (">", ">=", "=") else (second, first)
     if low.operator not in (">", ">=", "=") or high.operator not in ("<", "<=", "="):
-        return False
-    if low.operator == "=" and high.operator == "=":
         return False
     bottom, top = (x, y) if low is first else (y, x)
     return bottom > top or (bottom == top and (low.operator == ">" or high.operator == "<"))

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.expressions import has_aggregate
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="distinct-does-nothing",
@@ -17,26 +19,26 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
-        return
-    for level in gold.facts.levels:
-        if not level.distinct or not level.sources:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    for select in query.selects:
+        if not select.is_distinct or not select.sources:
             continue
-        chosen = {one.term.column.key for one in level.outputs if one.term.column is not None}
-        source = level.sources[0]
+        keys = [query.column_of(key) for key in select.group]
+        columns = [query.column_of(output) for output in select.outputs]
+        chosen = {query.identity(column) for column in columns if column is not None}
+        source = next(iter(select.sources.values()))
         table = None if source.table is None or gold.names is None else gold.names.table(source.table)
-        if level.aggregated and not level.group and all(one.term.aggregated for one in level.outputs):
+        if select.is_aggregated and not select.group and all(map(has_aggregate, select.outputs)):
             why = "the query gives one row"
-        elif level.group and all(key.column is not None and key.column.key in chosen for key in level.group):
+        elif keys and all(key is not None and query.identity(key) in chosen for key in keys):
             why = "its groups differ already"
         elif (
-            len(level.sources) == 1
+            len(select.sources) == 1
             and table is not None
             and table.primary_key
-            and all((source.alias, one.lower()) in chosen for one in table.primary_key)
+            and all((select.index, source.alias, name.lower()) in chosen for name in table.primary_key)
         ):
             why = f"the key of {table.name} is among the columns"
         else:
             continue
-        yield Found(evidence=f"DISTINCT removes nothing: {why}.", place=level.outputs[0].term.place)
+        yield Found(evidence=f"DISTINCT removes nothing: {why}.", place=query.span(select.outputs[0]))

@@ -1,11 +1,17 @@
 """Equality of numbers that are computed."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import Term
+from assay.sql.query import Query
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="float-equality",
@@ -20,36 +26,55 @@ RULE = LintRule(
 )
 
 _QUALIFIER = re.compile(r"\b[A-Za-z_]\w*\.")
+_MOST_HOPS = 60
+"""Subqueries and CTEs that a column is followed through."""
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    for one in gold.facts.conditions if gold.facts is not None else ():
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    for one in query.predicates:
         if one.operator not in ("=", "<>") or one.clause == "output":
             continue
         sides = (one.left, one.right[0])
-        if _is_own_value(*sides):
+        if any(isinstance(side, exp.Query) for side in sides) or _is_own_value(query, *sides):
             continue
-        if any(_is_computed(gold, side) for side in sides) and not any(side.kind == "subquery" for side in sides):
-            yield Found(evidence=f"{gold.shown(one.place)} compares computed fractions for equality.", place=one.place)
+        if any(_is_computed(query, side) for side in sides):
+            yield Found(
+                evidence=f"{query.shown(one.node)} compares computed fractions for equality.",
+                place=query.span(one.node),
+            )
 
 
-def _is_own_value(left: Term, right: Term) -> bool:
+def _is_own_value(query: Query, left: exp.Expr, right: exp.Expr) -> bool:
     """Whether a fraction is compared with its own MIN or MAX, or with another row's: computed alike, it is the same."""
-    if any(side.extreme and other.kind != "literal" for side, other in ((left, right), (right, left))):
-        return True
-    plain = [_QUALIFIER.sub("", side.text).casefold() for side in (left, right)]
+    for side, other in ((left, right), (right, left)):
+        if query.value_of(other) is None and _is_extreme(query, side):
+            return True
+    plain = [_QUALIFIER.sub("", query.shown(side)).casefold() for side in (left, right)]
     return plain[0] == plain[1]
 
 
-def _is_computed(gold: Gold, term: Term) -> bool:
-    if term.kind not in ("computed", "aggregate") or term.type != "real" or gold.facts is None or term.place is None:
+def _is_extreme(query: Query, node: exp.Expr | None) -> bool:
+    """Whether it is a MIN, a MAX, or the first row by an order: by itself, or in the subquery whose column it is."""
+    from sqlglot import exp
+
+    for _ in range(_MOST_HOPS):
+        while isinstance(node, exp.Window | exp.Filter | exp.Alias | exp.Paren | exp.Coalesce | exp.Cast):
+            node = node.this
+        if not isinstance(node, exp.Column):
+            return isinstance(node, exp.Min | exp.Max | exp.FirstValue)
+        node = query.behind(node)
+        select = None if node is None else query.select_of(node)
+        if select is not None and select.limit_node is not None and select.order:
+            return True
+    return False
+
+
+def _is_computed(query: Query, node: exp.Expr) -> bool:
+    """Whether it is an average or a quotient of real numbers that is not rounded."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Column) or node.find(exp.Div, exp.Avg) is None or node.find(exp.Round) is not None:
         return False
-    divided = any(
-        one.place is not None and term.place.start <= one.place.start and one.place.end <= term.place.end
-        for one in gold.facts.divisions
-    )
-    average = any(
-        one.function == "avg" and one.place is not None and term.place.start <= one.place.start < term.place.end
-        for one in gold.facts.aggregates
-    )
-    return (divided or average) and "round" not in term.text.lower()
+    return query.type_of(node) == "real"

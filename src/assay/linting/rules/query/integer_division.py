@@ -1,9 +1,17 @@
 """A quotient whose fraction is cut off."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.expressions import inside
+from assay.sql.query import Query
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 _CUTS = frozenset({"sqlite", "postgres", "tsql", "redshift", "denodo", "presto", "trino", "athena"})
 
@@ -19,14 +27,33 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or gold.dialect not in _CUTS:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    if gold.dialect not in _CUTS:
         return
-    for one in gold.facts.divisions:
-        if one.left.type == one.right.type == "integer" and not one.rounds:
-            both = one.left.kind == "literal" and one.right.kind == "literal"
-            if not both or int(one.left.value or 0) % (int(one.right.value or 1) or 1):
-                yield Found(
-                    evidence=f"Both {one.left.text} and {one.right.text} are whole numbers, and so is their quotient.",
-                    place=one.place,
-                )
+    for division in query.all_of(exp.Div):
+        left, right = inside(division.this), inside(division.expression)
+        if _is_undone(division) or not query.type_of(left) == query.type_of(right) == "integer":
+            continue
+        values = [query.value_of(side) for side in (left, right)]
+        if None in values or int(values[0] or 0) % (int(values[1] or 1) or 1):
+            yield Found(
+                evidence=f"Both {query.shown(left)} and {query.shown(right)} are whole numbers, "
+                "and so is their quotient.",
+                place=query.span(division),
+            )
+
+
+def _is_undone(division: exp.Div) -> bool:
+    """Whether a quotient is multiplied by its own divisor again, as in ``year / 10 * 10``: cutting off is meant."""
+    from sqlglot import exp
+
+    above: exp.Expr | None = division.parent
+    inner: exp.Expr = division
+    while isinstance(above, exp.Paren):
+        inner, above = above, above.parent
+    if not isinstance(above, exp.Mul):
+        return False
+    other = above.expression if above.this is inner else above.this
+    return inside(other) == inside(division.expression)

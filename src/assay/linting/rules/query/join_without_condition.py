@@ -1,10 +1,18 @@
 """Tables joined by nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import Level, QueryFacts, Source
+from assay.sql.expressions import is_distinct
+from assay.sql.query import Query, StoredColumn
+from assay.sql.select import Select, Source
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="join-without-condition",
@@ -18,43 +26,56 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
-        return
-    for level in gold.facts.levels:
-        if level.unlinked and not _is_harmless(gold, level):
-            first = next(one for one in level.sources if one not in level.unlinked and not one.single_row)
-            others = ", ".join(one.table or one.alias for one in level.unlinked)
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
+    for select in query.selects:
+        unlinked = select.unlinked_sources
+        if unlinked and not _is_harmless(select):
+            first = next(source for source in select.many_rowed if source not in unlinked)
+            others = ", ".join(source.table or source.alias for source in unlinked)
             yield Found(
                 evidence=f"Nothing ties {others} to {first.table or first.alias}: "
                 "each row of the one meets all of the other.",
-                place=level.unlinked[0].place,
-                severity="note" if all(one.crossed for one in level.unlinked) else None,
+                place=query.span(unlinked[0].node),
+                severity="note" if all(map(_is_crossed, unlinked)) else None,
             )
 
 
-def _is_harmless(gold: Gold, level: Level) -> bool:
+def _is_crossed(source: Source) -> bool:
+    """Whether a source is read by CROSS JOIN, in so many words."""
+    return str(source.node.parent.args.get("kind") or "").upper() == "CROSS"
+
+
+def _is_harmless(select: Select) -> bool:
     """Whether repeated rows change nothing, or the tables are two named things of one kind that are compared."""
-    assert gold.facts is not None
-    aggregates = [one for one in gold.facts.aggregates if one.level == level.index]
-    if aggregates and not level.group and all(one.distinct or one.function in ("min", "max") for one in aggregates):
-        return not any(output.term.bare for output in level.outputs)
-    pins = {_pin(gold.facts, level, source) for source in level.sources if not source.single_row}
+    from sqlglot import exp
+
+    aggregates = select.aggregates
+    if (
+        aggregates
+        and not select.group
+        and all(is_distinct(aggregate) or isinstance(aggregate, exp.Min | exp.Max) for aggregate in aggregates)
+    ):
+        return not any(select.query.columns_in(output, bare=True) for output in select.outputs)
+    pins = {_pin(select, source) for source in select.many_rowed}
     return len(pins) == 1 and None not in pins
 
 
-def _pin(facts: QueryFacts, level: Level, source: Source) -> tuple[str, str] | None:
-    """The table and its column by whose value a source is chosen: ``mountain.name = 'Everest'``."""
-    for one in facts.conditions:
-        column = one.left.column
-        if column is None or column.table is None or one.operator != "=" or one.negated or not one.certain:
+def _pin(select: Select, source: Source) -> StoredColumn | None:
+    """The column by whose value a source is chosen, in the SELECT or in the source: ``mountain.name = 'Everest'``."""
+    query = select.query
+    for one in query.predicates:
+        column = query.column_of(one.left)
+        if column is None or one.operator != "=" or one.is_negated or not one.is_required:
             continue
-        inside = (
-            source.place is not None
-            and one.place is not None
-            and source.place.start <= one.place.start < source.place.end
-        )
-        own = one.level == level.index and column.source == source.alias
-        if one.right[0].kind == "literal" and not one.right[0].is_number and (own or inside):
-            return column.table.lower(), column.column.lower()
+        if query.value_of(one.right[0]) is None or one.right[0].is_number:
+            continue
+        is_own = one.select is select and query.meaning(column).source is source
+        if is_own or _is_within(one.node, source.node):
+            return query.stored(column)
     return None
+
+
+def _is_within(node: exp.Expr | None, outer: exp.Expr) -> bool:
+    while node is not None and node is not outer:
+        node = node.parent
+    return node is outer

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import Level
+from assay.sql.expressions import limit_of
+from assay.sql.query import Query
+from assay.sql.select import Select
 
 RULE = LintRule(
     name="limit-without-order",
@@ -18,42 +20,66 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
-        return
-    for limit in gold.facts.loose_limits:
-        if gold.rows is None or (limit.count is not None and len(gold.rows) >= limit.count > 0):
-            yield Found(evidence=f"The LIMIT after {limit.what} has no ORDER BY.", place=limit.place)
-    for level in gold.facts.levels:
-        if not level.limited or level.order or level.limit == 0 or not level.sources or level.in_exists:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    yield from _after_several(gold, query)
+    for select in query.selects:
+        limit = select.limit_node
+        if limit is None or select.order or select.limit == 0 or not select.sources or _is_in_exists(select):
             continue
-        if level.aggregated and not level.group:
+        if select.is_aggregated and not select.group:
             continue  # a single row in any case
-        if all(source.single_row for source in level.sources):
+        if not select.many_rowed:
             continue
-        if level.outermost and (seen := _left_out(gold, level)) is not None:
+        place = query.span(limit)
+        if select is query.top and (seen := _left_out(gold, select)) is not None:
             if seen:
-                yield Found(
-                    evidence=f"LIMIT keeps {level.limit} of {seen:,} rows, whichever come first.",
-                    place=level.limit_place,
-                )
+                yield Found(evidence=f"LIMIT keeps {select.limit} of {seen:,} rows, whichever come first.", place=place)
             continue
-        where = "" if level.outermost else " in a subquery"
-        yield Found(evidence=f"The LIMIT{where} has no ORDER BY.", place=level.limit_place)
+        where = "" if select is query.top else " in a subquery"
+        yield Found(evidence=f"The LIMIT{where} has no ORDER BY.", place=place)
 
 
-def _left_out(gold: Gold, level: Level) -> int | None:
+def _after_several(gold: Gold, query: Query) -> Iterator[Found]:
+    """The LIMIT of a set operation, or of a query in parentheses, that no ORDER BY stands before."""
+    from sqlglot import exp
+
+    limit, inner = query.tree.args.get("limit"), query.tree
+    if limit is None or isinstance(inner, exp.Select) or inner.args.get("order"):
+        return
+    while isinstance(inner, exp.Subquery):
+        inner = inner.this
+        if inner.args.get("order"):
+            return
+    what = "parentheses"
+    if isinstance(inner, exp.SetOperation):
+        what = inner.key.upper() + ("" if inner.args.get("distinct", True) else " ALL")
+    count = limit_of(query.tree)
+    if gold.rows is None or (count is not None and len(gold.rows) >= count > 0):
+        yield Found(evidence=f"The LIMIT after {what} has no ORDER BY.", place=query.span(limit))
+
+
+def _is_in_exists(select: Select) -> bool:
+    """Whether EXISTS asks only if the SELECT has a row."""
+    from sqlglot import exp
+
+    above = select.node.parent
+    while isinstance(above, exp.Subquery | exp.Paren | exp.SetOperation):
+        above = above.parent
+    return isinstance(above, exp.Exists)
+
+
+def _left_out(gold: Gold, select: Select) -> int | None:
     """How many rows there are without the LIMIT, 0 where it cuts none; None where that cannot be seen."""
     from assay.sql import tie_probes
 
-    if gold.database is None or level.limit is None:
+    if gold.database is None or select.limit is None:
         return None
     rows = gold.rows
     if rows is None:
         return None
-    if len(rows) < level.limit:
+    if len(rows) < select.limit:
         return 0
-    for probe in tie_probes(gold.query, gold.dialect):
+    for probe in tie_probes(gold.text, gold.dialect):
         seen = gold.database.rows(probe.query)
         if seen is not None:
             # Where all rows are alike, it does not matter which come back.

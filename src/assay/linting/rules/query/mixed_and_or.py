@@ -1,9 +1,17 @@
 """OR beside AND without parentheses."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
+from assay.sql.select import Predicate
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="mixed-and-or",
@@ -17,27 +25,49 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
-        return
-    conditions = [one for one in gold.facts.conditions if one.clause in ("where", "having", "on") and not one.certain]
-    for lone in conditions:
-        # The lone side of an OR: alone in its conjunction, with an alternative of several conditions beside it.
-        if not lone.disjunction or lone.left.column is None or lone.operator not in ("=", "like"):
-            continue
-        if sum(one.conjunction == lone.conjunction and one.level == lone.level for one in conditions) > 1:
-            continue
-        for other in conditions:
-            if other.left.column is None or other is lone or other.level != lone.level:
-                continue
-            if other.branch != lone.disjunction or other.left.column.key != lone.left.column.key:
-                continue
-            rest = [one for one in conditions if one.conjunction == other.conjunction and one is not other]
-            same = [one for one in rest if one.left.column is not None and one.left.column.key == lone.left.column.key]
-            if rest and not same and other.operator == lone.operator:
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
+    for select in query.selects:
+        conditions = [
+            one for one in select.predicates if one.clause in ("where", "having", "on") and not one.is_required
+        ]
+        for lone in conditions:
+            rest = _beside_alternative(query, lone, conditions)
+            if rest is not None:
                 yield Found(
-                    evidence=f"{gold.shown(lone.place)} stands alone beside OR: "
-                    f"{gold.shown(rest[0].place)} does not hold for it.",
-                    place=lone.place,
+                    evidence=f"{query.shown(lone.node)} stands alone beside OR: "
+                    f"{query.shown(rest.node)} does not hold for it.",
+                    place=query.span(lone.node),
                 )
-                break
+
+
+def _beside_alternative(query: Query, lone: Predicate, conditions: list[Predicate]) -> Predicate | None:
+    """A condition that an OR ties to another alternative for the column of ``lone``, and not to ``lone``."""
+    column = _column(query, lone)
+    if lone.disjunction is None or column is None or lone.operator not in ("=", "like"):
+        return None
+    if sum(one.conjunction is lone.conjunction for one in conditions) > 1:
+        return None
+    for other in conditions:
+        if other is lone or _column(query, other) != column or other.operator != lone.operator:
+            continue
+        if not _is_side_of(other.conjunction, lone.disjunction):
+            continue
+        rest = [one for one in conditions if one.conjunction is other.conjunction and one is not other]
+        if rest and not any(_column(query, one) == column for one in rest):
+            return rest[0]
+    return None
+
+
+def _column(query: Query, one: Predicate) -> tuple[int, str, str] | None:
+    column = query.column_of(one.left)
+    return None if column is None else query.identity(column)
+
+
+def _is_side_of(conjunction: exp.Expr, disjunction: exp.Expr) -> bool:
+    """Whether an AND is one of an OR's alternatives, without parentheses around it."""
+    from sqlglot import exp
+
+    above = conjunction.parent
+    while isinstance(above, exp.Or | exp.Paren) and above is not disjunction:
+        above = above.parent
+    return isinstance(conjunction, exp.And) and above is disjunction

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="null-comparison",
@@ -17,12 +18,14 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    for one in gold.facts.conditions if gold.facts is not None else ():
+def check_query(_: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    for one in query.predicates:
         if one.operator in ("is", "like"):
             continue
-        if any(term.kind == "null" for term in (one.left, *one.right)):
+        if any(isinstance(side, exp.Null) for side in (one.left, *one.right)):
             yield Found(
-                evidence=f"{gold.shown(one.place) or one.left.text} compares with NULL, which is never true.",
-                place=one.place,
+                evidence=f"{query.shown(one.node)} compares with NULL, which is never true.",
+                place=query.span(one.node),
             )

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from assay.linting.gold import Found, Gold, unreadable
+from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Unreadable
 from assay.sql.statement_kind import statement_kind
 
 RULE = LintRule(
@@ -20,13 +21,13 @@ RULE = LintRule(
 
 
 def check(gold: Gold) -> Iterator[Found]:
-    if not gold.query.strip():
+    if not gold.text.strip():
         yield Found(evidence="The gold is blank.", severity="error")
-    elif gold.facts is None and not _is_values(gold):
+    elif isinstance(gold.reading, Unreadable) and not _is_values(gold):
         done = gold.execution
         runs = done is not None and done.succeeded
         yield Found(
-            evidence=f"The query was not read: {unreadable(gold.query, gold.dialect)}"
+            evidence=f"The query was not checked: it {gold.reading.reason}"
             + (", although the database runs it." if runs else "."),
             severity="note" if runs else None,
         )
@@ -34,4 +35,4 @@ def check(gold: Gold) -> Iterator[Found]:
 
 def _is_values(gold: Gold) -> bool:
     """Whether it is a list of values, in which no rule has anything to look at."""
-    return gold.query.lstrip().lower().startswith("values") and statement_kind(gold.query, gold.dialect) == "query"
+    return gold.text.lstrip().lower().startswith("values") and statement_kind(gold.text, gold.dialect) == "query"

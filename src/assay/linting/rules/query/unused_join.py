@@ -1,10 +1,18 @@
 """A joined table that changes nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import ColumnRef, Level
+from assay.sql.query import Query, StoredColumn
+from assay.sql.schema_names import SchemaNames
+from assay.sql.select import Select, Source
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="unused-join",
@@ -18,50 +26,50 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or gold.names is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    if gold.names is None:
         return
-    for level in gold.facts.levels:
-        if len(level.sources) < 2 or any(one.term.kind == "star" for one in level.outputs):
+    for select in query.selects:
+        if len(select.sources) < 2 or any(
+            output.is_star and not isinstance(output, exp.AggFunc) for output in select.outputs
+        ):
             continue
-        for source in level.sources:
-            pairs = [pair for pair in level.joins if source.alias in (pair.left.source, pair.right.source)]
+        for source in select.sources.values():
+            pairs = [
+                pair for pair in select.join_pairs if source in (_read(query, pair.left), _read(query, pair.right))
+            ]
             if len(pairs) != 1 or source.table is None:
                 continue
             own, other = pairs[0].left, pairs[0].right
-            if own.source != source.alias:
+            if _read(query, own) is not source:
                 own, other = other, own
-            if _refers(gold, other, own) and not _used(gold, level, source.alias):
+            if _refers(gold.names, query.stored(other), query.stored(own)) and not _is_used(select, source):
                 yield Found(
-                    evidence=f"{source.table} is joined by the foreign key {other.name}, "
+                    evidence=f"{source.table} is joined by the foreign key {query.name_of(other)}, "
                     "and nothing else of it is used.",
-                    place=source.place,
+                    place=query.span(source.node),
                 )
 
 
-def _refers(gold: Gold, foreign: ColumnRef, key: ColumnRef) -> bool:
-    assert gold.names is not None
-    table = None if foreign.table is None else gold.names.table(foreign.table)
-    if table is None or key.table is None or not gold.names.is_key(key.table, key.column):
+def _read(query: Query, column: exp.Column) -> Source | None:
+    return query.meaning(column).source
+
+
+def _refers(names: SchemaNames, foreign: StoredColumn | None, key: StoredColumn | None) -> bool:
+    table = None if foreign is None else names.table(foreign.table)
+    if table is None or foreign is None or key is None or not names.is_key(key.table, key.column):
         return False
     return any(
-        [one.lower() for one in found.columns] == [foreign.column.lower()] and found.table.lower() == key.table.lower()
+        [name.lower() for name in found.columns] == [foreign.key[1]] and found.table.lower() == key.key[0]
         for found in table.foreign_keys
     )
 
 
-def _used(gold: Gold, level: Level, alias: str) -> bool:
-    assert gold.facts is not None
-    places = {pair.place for pair in level.joins}
-    mentioned = [
-        column
-        for one in gold.facts.conditions
-        for term in (one.left, *one.right)
-        for column in term.columns
-        if one.place not in places
-    ]
-    mentioned += [column for one in level.outputs for column in one.term.columns]
-    mentioned += [column for term in level.group for column in term.columns]
-    mentioned += [column for one in level.order for column in one.term.columns]
-    mentioned += [column for one in gold.facts.aggregates if one.argument for column in one.argument.columns]
-    return any(column.source == alias and column.level in (level.index, -1) for column in mentioned)
+def _is_used(select: Select, source: Source) -> bool:
+    """Whether a column of the source stands anywhere but in the joins' equalities."""
+    joined = {id(side) for pair in select.join_pairs for side in (pair.left, pair.right)}
+    return any(
+        id(column) not in joined and select.query.meaning(column).source is source for column in select.query.columns
+    )

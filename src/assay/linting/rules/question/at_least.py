@@ -7,7 +7,8 @@ from assay.linting.gold import Found, Gold
 from assay.linting.spoken_numbers import NUMERALS
 from assay.linting.words import as_number, has
 from assay.model.lint import LintRule
-from assay.sql.facts import Condition
+from assay.sql.query import Query
+from assay.sql.select import Predicate
 
 RULE = LintRule(
     name="at-least",
@@ -33,28 +34,26 @@ _SAID = (
 _WRONG = {">=": ">", ">": ">=", "<=": "<", "<": "<="}
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or has(gold.question, "inclusive|inclusively|including"):
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if has(gold.question, "inclusive|inclusively|including"):
         return
     for pattern, operator in _SAID:
         for said in pattern.finditer(gold.question):
             text = said["n"].replace(",", "").lower()
             number = float(NUMERALS[text]) if text in NUMERALS else as_number(text)
-            compared = [one for one in gold.facts.conditions if _bounds(one, number)]
-            if number is None or any(_agrees(one, operator) for one in compared):
+            if number is None:
+                continue
+            compared = [one for one in query.predicates if _bounds(query, one, number)]
+            if any(one.operator == operator for one in compared):
                 continue
             for one in compared:
-                if (one.operator == _WRONG[operator]) and not one.negated:
-                    phrase = " ".join(said[0].split())
+                if one.operator == _WRONG[operator] and not one.is_negated:
+                    phrase, bound = " ".join(said[0].split()), query.shown(one.right[0])
                     yield Found(
-                        evidence=f"The question says {phrase!r}, and the query has {one.operator} {one.right[0].text}.",
-                        place=one.place,
+                        evidence=f"The question says {phrase!r}, and the query has {one.operator} {bound}.",
+                        place=query.span(one.node),
                     )
 
 
-def _bounds(one: Condition, number: float | None) -> bool:
-    return one.operator in _WRONG and as_number(one.right[0].value) == number
-
-
-def _agrees(one: Condition, operator: str) -> bool:
-    return one.operator == operator
+def _bounds(query: Query, one: Predicate, number: float) -> bool:
+    return one.operator in _WRONG and as_number(query.value_of(one.right[0])) == number

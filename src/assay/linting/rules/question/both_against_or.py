@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
+from assay.sql.select import Predicate
 
 RULE = LintRule(
     name="both-against-or",
@@ -20,43 +22,48 @@ RULE = LintRule(
 _BOTH = re.compile(r"\bboth\b.*?\band\b", re.IGNORECASE)
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    facts = gold.facts
-    if facts is None or not _BOTH.search(gold.question) or "intersect" in facts.set_operations:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    if not _BOTH.search(gold.question) or any(query.all_of(exp.Intersect)):
         return
-    if re.search(r"\beither\b|\bdistinct\s+\w*\)\s*=\s*2", f"{gold.question} {gold.query}", re.IGNORECASE):
+    if re.search(r"\beither\b|\bdistinct\s+\w*\)\s*=\s*2", f"{gold.question} {gold.text}", re.IGNORECASE):
         return
-    if any(one.clause == "having" for one in facts.conditions) or len(facts.levels) > 2:
+    if any(one.clause == "having" for one in query.predicates) or len(query.selects) > 2:
         return
-    for one in facts.conditions:
-        if one.left.column is None or one.negated or one.clause == "output":
+    for one in query.predicates:
+        if query.column_of(one.left) is None or one.is_negated or one.clause == "output":
             continue
-        if one.operator == "in" and len(one.right) == 2 and all(term.kind == "literal" for term in one.right):
-            if _joined(gold.question, [term.value or "" for term in one.right]):
-                yield Found(
-                    evidence=f"The question says 'both', and {gold.shown(one.place)} takes either.", place=one.place
-                )
-                return
-        elif one.disjunction and one.operator == "=" and one.right[0].kind == "literal":
-            for other in facts.conditions:
-                if other is one or other.disjunction != one.disjunction or other.left.column is None:
-                    continue
-                if other.left.column.key != one.left.column.key or other.operator != "=" or other.branch:
-                    continue
-                if _joined(gold.question, [one.right[0].value or "", other.right[0].value or ""]):
-                    yield Found(
-                        evidence=f"The question says 'both', and {gold.shown(one.place)} OR {gold.shown(other.place)} "
-                        "takes either.",
-                        place=one.place,
-                    )
-                    return
+        values = [query.value_of(side) for side in one.right]
+        either = ""
+        if one.operator == "in" and len(values) == 2 and _joined(gold.question, values):
+            either = query.shown(one.node)
+        elif one.operator == "=" and one.disjunction is not None:
+            others = [other for other in query.predicates if _is_alternative(query, one, other)]
+            pairs = [(other, [*values, query.value_of(other.right[0])]) for other in others]
+            other = next((other for other, both in pairs if _joined(gold.question, both)), None)
+            either = "" if other is None else f"{query.shown(one.node)} OR {query.shown(other.node)}"
+        if either:
+            yield Found(evidence=f"The question says 'both', and {either} takes either.", place=query.span(one.node))
+            return
 
 
-def _joined(question: str, values: list[str]) -> bool:
-    """Whether 'both' is about these two values: 'and' stands between them, or no 'or' anywhere."""
+def _is_alternative(query: Query, one: Predicate, other: Predicate) -> bool:
+    """Whether another condition asks for another value of the same column instead."""
+    if other is one or other.disjunction is not one.disjunction or other.operator != "=":
+        return False
+    columns = [query.column_of(side) for side in (one.left, other.left)]
+    return len({None if column is None else query.identity(column) for column in columns}) == 1
+
+
+def _joined(question: str, values: list[str | None]) -> bool:
+    """Whether 'both' is about these two literals: 'and' stands between them, or no 'or' anywhere."""
+    first, second = values
+    if first is None or second is None:
+        return False
     lowered = question.lower()
     _, _, after = lowered.partition("both")
-    places = sorted((after.find(value.lower()), len(value)) for value in values)
+    places = sorted((after.find(value.lower()), len(value)) for value in (first, second))
     if places[0][0] < 0:
         return not re.search(r"\bor\b", lowered)
     between = after[places[0][0] + places[0][1] : places[1][0]]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import has
 from assay.model.lint import LintRule
-from assay.sql.facts import ColumnRef
+from assay.sql.expressions import argument_of, is_distinct
+from assay.sql.query import Query, StoredColumn
 
 RULE = LintRule(
     name="different-without-distinct",
@@ -20,36 +21,44 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    facts, top = gold.facts, gold.top
-    if facts is None or top is None or not has(gold.question, "different|distinct|unique"):
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    top = query.top
+    if top is None or not has(gold.question, "different|distinct|unique"):
         return
     if re.search(r"\bdifferent\w* (?:from|than|to)\b|\bdifferently\b", gold.question, re.IGNORECASE):
         return
-    if any(level.distinct or level.group for level in facts.levels) or any(one.distinct for one in facts.aggregates):
+    if any(select.is_distinct or select.group or any(map(is_distinct, select.aggregates)) for select in query.selects):
         return
-    if facts.set_operations or facts.windowed:
+    if any(query.all_of(exp.SetOperation, exp.Window)):
         return
-    counted = [one for one in facts.aggregates if one.level == top.index and one.clause == "output"]
+    counted = [node for node in top.nodes("output") if isinstance(node, exp.AggFunc)]
     if not counted:
         yield from _listed(gold)
         return
-    count = next((one for one in counted if one.function == "count"), None)
+    count = next((node for node in counted if isinstance(node, exp.Count)), None)
     if count is None:
         return
-    if count.argument is not None and count.argument.column is not None:
-        unique = gold.database is not None and gold.database.is_unique(count.argument.column) and len(top.sources) == 1
-        if unique or (gold.names is not None and len(top.sources) == 1 and _is_key(gold, count.argument.column)):
+    argument = argument_of(count)
+    column = None if argument is None else query.column_of(argument)
+    if column is not None:
+        if len(top.sources) == 1 and _is_unique(gold, query.stored(column)):
             return
-        yield Found(evidence=f"COUNT({count.argument.text}) counts a value as often as it occurs.", place=count.place)
+        yield Found(
+            evidence=f"COUNT({query.shown(column)}) counts a value as often as it occurs.", place=query.span(count)
+        )
     elif len(top.sources) > 1:
         yield Found(
-            evidence="COUNT(*) over a join counts rows, and the question asks for different ones.", place=count.place
+            evidence="COUNT(*) over a join counts rows, and the question asks for different ones.",
+            place=query.span(count),
         )
 
 
-def _is_key(gold: Gold, column: ColumnRef) -> bool:
-    return column.table is not None and gold.names is not None and gold.names.is_key(column.table, column.column)
+def _is_unique(gold: Gold, column: StoredColumn | None) -> bool:
+    if gold.database is not None and gold.database.is_unique(column):
+        return True
+    return column is not None and gold.names is not None and gold.names.is_key(column.table, column.column)
 
 
 def _listed(gold: Gold) -> Iterator[Found]:

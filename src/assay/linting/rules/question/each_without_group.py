@@ -1,11 +1,18 @@
 """A figure for each, and a gold that gives one for all."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import Term
+from assay.sql.expressions import has_aggregate
+from assay.sql.query import Query
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="each-without-group",
@@ -20,23 +27,27 @@ RULE = LintRule(
 _EACH = re.compile(r"\b(?:for|in|of|by|to|from|does|do|with|on|at) (?:each|every)\b|\beach of the\b", re.IGNORECASE)
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    facts, top = gold.facts, gold.top
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    top = query.top
     found = _EACH.search(gold.question)
-    if facts is None or top is None or found is None or facts.windowed or facts.set_operations:
+    if top is None or found is None or any(query.all_of(exp.Window, exp.SetOperation)):
         return
-    if any(level.group for level in facts.levels) or not top.aggregated or not top.outputs:
+    if any(select.group for select in query.selects) or not top.is_aggregated:
         return
-    if not all(output.term.aggregated and not output.term.bare for output in top.outputs):
+    if not all(has_aggregate(output) and not query.columns_in(output, bare=True) for output in top.outputs):
         return
-    if len(top.outputs) > 3 or (len(top.outputs) > 1 and all(_is_of_some(one.term) for one in top.outputs)):
+    if len(top.outputs) > 3 or (len(top.outputs) > 1 and all(map(_is_of_some, top.outputs))):
         return  # one column for each
     yield Found(
         evidence=f"The question says {found[0].lower()!r}, and the query gives one row over everything.",
-        place=top.outputs[0].term.place,
+        place=query.span(top.outputs[0]),
     )
 
 
-def _is_of_some(term: Term) -> bool:
+def _is_of_some(node: exp.Expr) -> bool:
     """Whether an aggregate looks at some rows only: at those of one value."""
-    return re.search(r"\bcase\b|\biif\s*\(|\bif\s*\(|\bfilter\s*\(|[<>=]", term.text, re.IGNORECASE) is not None
+    from sqlglot import exp
+
+    return node.find(exp.Case, exp.If, exp.Filter, exp.Predicate) is not None

@@ -1,12 +1,18 @@
 """Evidence that says another value than the gold."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.linting.words import as_number, stated_conditions
 from assay.model.lint import LintRule
-from assay.sql.facts import Condition
+from assay.sql.query import Query
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 RULE = LintRule(
     name="evidence-contradicts",
@@ -20,26 +26,32 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or not gold.evidence:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if not gold.evidence:
         return
     stated = stated_conditions(gold.evidence)
     for one in stated:
         own = [
             condition
-            for condition in gold.facts.conditions
-            if condition.left.column is not None and condition.left.column.column.lower() == one.column
+            for condition in query.predicates
+            if (column := query.column_of(condition.left)) is not None and _name(query, column) == one.column
         ]
         alternatives = {other.value for other in stated if other.column == one.column}
-        if not own or one.value.lower() in gold.query.lower():
+        if not own or one.value.lower() in gold.text.lower():
             continue
-        plain = [condition for condition in own if condition.operator == "=" and condition.right[0].kind == "literal"]
-        differing = [condition for condition in plain if not _is_same(condition, alternatives)]
-        if one.operator == "=" and len(plain) == len(own) == len(differing) == 1 and len(alternatives) == 1:
+        plain = [(condition, query.value_of(condition.right[0])) for condition in own if condition.operator == "="]
+        differing = [condition for condition, value in plain if value is not None and not _is_same(value, alternatives)]
+        if one.operator == "=" and len(own) == len(differing) == 1 and len(alternatives) == 1:
             yield Found(
-                evidence=f"The evidence says {one.text}, and the query has {gold.shown(differing[0].place)}.",
-                place=differing[0].place,
+                evidence=f"The evidence says {one.text}, and the query has {query.shown(differing[0].node)}.",
+                place=query.span(differing[0].node),
             )
+
+
+def _name(query: Query, column: exp.Column) -> str:
+    """The column's own name, in small letters."""
+    stored = query.stored(column)
+    return column.name.lower() if stored is None else stored.key[1]
 
 
 def _parts(text: str) -> list[int] | None:
@@ -48,8 +60,8 @@ def _parts(text: str) -> list[int] | None:
     return found if len(found) >= 3 else None
 
 
-def _is_same(condition: Condition, values: set[str]) -> bool:
-    text = (condition.right[0].value or "").lower()
+def _is_same(value: str, values: set[str]) -> bool:
+    text = value.lower()
     number, parts = as_number(text), _parts(text)
     for one in values:
         if text == one.lower() or (number is not None and number == as_number(one)):

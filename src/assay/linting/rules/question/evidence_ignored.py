@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import stated_conditions
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="evidence-ignored",
@@ -18,13 +19,13 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None or not gold.evidence or gold.names is None:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    if not gold.evidence or gold.names is None:
         return
     known = {name for table in gold.names.tables.values() for name in table.columns}
-    query = gold.query.lower()
-    literals = {(term.value or "").lower() for term in gold.facts.literals}
+    text = gold.text.lower()
+    literals = {value.lower() for value in query.literals}
     for stated in stated_conditions(gold.evidence):
-        if stated.column not in known or stated.column in query or stated.value.lower() in literals:
+        if stated.column not in known or stated.column in text or stated.value.lower() in literals:
             continue
         yield Found(evidence=f"The evidence says {stated.text}, and the query does not use {stated.column}.")

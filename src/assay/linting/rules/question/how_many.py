@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import has
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="how-many",
@@ -19,15 +20,19 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    facts, top = gold.facts, gold.top
-    if facts is None or top is None or not has(gold.question, "how many"):
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
+    top = query.top
+    if top is None or not has(gold.question, "how many"):
         return
-    if facts.aggregates or facts.windowed or any(source.table is None for source in top.sources):
+    if any(query.all_of(exp.AggFunc, exp.Window)) or any(source.table is None for source in top.sources.values()):
         return
-    if any(one.term.type in ("integer", "real", "numeric", None) for one in top.outputs):
+    if any(query.type_of(output) in ("integer", "real", "numeric", None) for output in top.outputs):
         return  # the number is stored, or nobody knows
-    if re.search(r"\bcount\b", gold.query, re.IGNORECASE):
+    if re.search(r"\bcount\b", gold.text, re.IGNORECASE):
         return
-    shown = ", ".join(one.term.text for one in top.outputs)
-    yield Found(evidence=f"The question asks how many, and the query selects {shown}.", place=top.outputs[0].term.place)
+    shown = ", ".join(map(query.shown, top.outputs))
+    yield Found(
+        evidence=f"The question asks how many, and the query selects {shown}.", place=query.span(top.outputs[0])
+    )

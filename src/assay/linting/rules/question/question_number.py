@@ -7,6 +7,7 @@ from assay.linting.asked_numbers import UsedNumbers, computed_of
 from assay.linting.gold import Found, Gold
 from assay.linting.words import as_number, numbers
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="question-number",
@@ -40,15 +41,13 @@ _COMPARED = re.compile(r"(?:top|first|last|best|more|less|fewer|greater|least|mo
 _FACTORS = (1.0, 1e-2, 1e2, 1e-3, 1e3, 1e6)
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
-        return
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     # A comma is a decimal point in many languages, and separates numbers in others: nothing is said of those.
     question = _COMMA.sub(" ", _NOT_ASKED.sub(" ", gold.question))
     asked = numbers(question)
     if not asked:
         return
-    used = UsedNumbers(gold, gold.facts)
+    used = UsedNumbers(gold, query)
     factors = [
         *_FACTORS,
         *(_OF_UNITS if _UNITS.search(question) else ()),
@@ -62,7 +61,7 @@ def check(gold: Gold) -> Iterator[Found]:
         start = question.find(text)
         if value in used.lengths and not _COMPARED.search(question[:start]):
             continue
-        if used.spans(value, values) or (value in used.lengths and _reads_often(gold, value)):
+        if used.spans(value, values) or (value in used.lengths and _reads_often(query, value)):
             continue
         if used.has_column_of_a_year and 1000 <= value < 3000:
             continue
@@ -74,10 +73,9 @@ def check(gold: Gold) -> Iterator[Found]:
 _TOO_COMMON = 12
 
 
-def _reads_often(gold: Gold, value: float) -> bool:
+def _reads_often(query: Query, value: float) -> bool:
     """Whether the query reads one table so often: so it asks for at least that many rows of something."""
-    levels = gold.facts.levels if gold.facts is not None else ()
-    tables = [[source.table for source in level.sources if source.table] for level in levels]
+    tables = [[source.table for source in select.sources.values() if source.table] for select in query.selects]
     return any(held.count(table) == value for held in tables for table in held)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import quoted_values, words
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="question-quote",
@@ -18,16 +19,14 @@ RULE = LintRule(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
-        return
-    said = "".join(words(gold.query))
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    said = "".join(words(gold.text))
     for value in quoted_values(gold.question):
         own = words(value)
         # As the question has it, or all but a word's ending: "Cats" for 'cat'.
         if not own or "".join(own) in said or all(one[: max(3, len(one) - 2)] in said for one in own):
             continue
-        if any(_is_code_of(term.value or "", value) for term in gold.facts.literals):
+        if any(_is_code_of(literal, value) for literal in query.literals):
             continue
         if value.lower() in gold.evidence.lower():
             continue  # the evidence says what the value stands for

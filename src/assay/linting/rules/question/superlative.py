@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="superlative",
@@ -29,21 +30,20 @@ _NOT_MEANT = re.compile(
 )
 
 
-def check(gold: Gold) -> Iterator[Found]:
-    facts = gold.facts
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
+    from sqlglot import exp
+
     found = _SUPERLATIVE.search(_NOT_MEANT.sub(" ", gold.question))
-    if facts is None or found is None:
+    if found is None or any(query.all_of(exp.Window, exp.Max, exp.Min)):
         return
-    if facts.windowed or any(one.function in ("max", "min") for one in facts.aggregates):
+    if any(select.order or select.limit_node is not None for select in query.selects):
         return
-    if any(level.order or level.limited for level in facts.levels):
-        return
-    if re.search(r"\b(?:ALL|EXISTS|EXCEPT)\b", gold.query, re.IGNORECASE):
+    if re.search(r"\b(?:ALL|EXISTS|EXCEPT)\b", gold.text, re.IGNORECASE):
         return  # not smaller than all others
     word = found[0].lower()
     if re.search(rf"\b{word}\b[^;]*?=\s*(?!max|min)", gold.evidence, re.IGNORECASE):
         return  # the evidence says by which condition it is told
-    if _is_name(gold, word) or _is_stored(gold):
+    if _is_name(gold, word) or _is_stored(query):
         return
     if word in ("maximum", "minimum") and _OF_EACH.search(gold.question):
         return  # an attribute of each: "the maximum range of each aircraft"
@@ -54,19 +54,19 @@ _OF_EACH = re.compile(r"\b(?:each|every|per)\b|\bfor all\b", re.IGNORECASE)
 _RANK = re.compile(r"rank|position|place|order|standing|seed|winner|is_?(?:max|min|latest|last|first|top|best)")
 
 
-def _is_stored(gold: Gold) -> bool:
+def _is_stored(query: Query) -> bool:
     """Whether a condition asks for the first of a stored rank."""
-    return any(
-        one.operator == "="
-        and one.left.column is not None
-        and _RANK.search(one.left.column.column.lower()) is not None
-        and (one.right[0].value or "") in ("1", "true", "first")
-        for one in (gold.facts.conditions if gold.facts is not None else ())
-    )
+    for one in query.predicates:
+        column = query.column_of(one.left)
+        if one.operator == "=" and column is not None and query.value_of(one.right[0]) in ("1", "true", "first"):
+            stored = query.stored(column)
+            if _RANK.search((column.name if stored is None else stored.column).lower()):
+                return True
+    return False
 
 
 def _is_name(gold: Gold, word: str) -> bool:
     """Whether a column's name says it, such as ``Highest_Point`` or ``max_temperature_f``."""
     shorter = {"maximum": "max", "minimum": "min", "highest": "high", "lowest": "low", "latest": "last"}
-    text = gold.query.lower()
+    text = gold.text.lower()
     return word in text or re.search(rf"{shorter.get(word, word)}", text) is not None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import as_number, is_english, said_numbers, says
 from assay.model.lint import LintRule
-from assay.sql.facts import Condition, Term
+from assay.sql.query import Query
 
 RULE = LintRule(
     name="value-not-asked",
@@ -20,29 +20,29 @@ RULE = LintRule(
 _SHORT = 4
 
 
-def check(gold: Gold) -> Iterator[Found]:
+def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     said = f"{gold.question} {gold.evidence}"
-    for one in gold.facts.conditions if gold.facts is not None else ():
-        if one.clause == "output" or one.left.column is None or one.operator == "is":
+    for one in query.predicates:
+        if one.clause == "output" or query.column_of(one.left) is None or one.operator == "is":
             continue
-        for term in one.right:
-            if term.kind == "literal" and not _is_said(said, one, term):
+        for side in one.right:
+            value = query.value_of(side)
+            if value is not None and not _is_said(said, one.operator, value, is_number=side.is_number):
                 yield Found(
-                    evidence=f"The query asks for {one.left.text} {one.operator} {term.text}, "
+                    evidence=f"The query asks for {query.shown(one.left)} {one.operator} {query.shown(side)}, "
                     "which the question does not say.",
-                    place=one.place,
+                    place=query.span(one.node),
                 )
 
 
-def _is_said(said: str, one: Condition, term: Term) -> bool:
-    value = term.value or ""
+def _is_said(said: str, operator: str, value: str, *, is_number: bool) -> bool:
     number = as_number(value)
     if number is not None:
         heard = said_numbers(said)
         near = {abs(number)}
-        if one.operator in ("<", "<=", ">", ">=", "between"):
+        if operator in ("<", "<=", ">", ">=", "between"):
             near |= {abs(number) + 1, abs(number) - 1}
-        return bool(near & heard) or number in (0.0, 1.0) or (term.is_number and one.operator == "=" and number < 10)
+        return bool(near & heard) or number in (0.0, 1.0) or (is_number and operator == "=" and number < 10)
     # Short values are codes: M for male, USA.
     if len(value.strip("% _")) <= _SHORT or any(sign.isdigit() for sign in value):
         return True

@@ -125,11 +125,17 @@
       if (!alike.has(key)) alike.set(key, []);
       alike.get(key).push(place);
     }
-    const gold = one.golds.map((text) => make("article", {}, make("h3", {}, "Gold"), make("pre", {}, texts[text])));
+    const gold = one.golds.map((text) => make("article", {}, make("h3", {}, "Gold"), make("pre", {}, sql.draw(sql.tokens(texts[text]), "del"))));
+    /** A wrong answer is marked where it differs from the gold query, if that is one. */
+    const answer = (place) => {
+      const text = texts[one.queries[place]];
+      const marks = one.golds.length === 1 && !isRight(one, place);
+      return sql.draw(marks ? sql.compare(texts[one.golds[0]], text).predicted : sql.tokens(text), "ins");
+    };
     const answers = [...alike.values()].map((places) => make("article", {},
       make("h3", {}, make("span", { class: `mark ${isRight(one, places[0]) ? "right" : "wrong"}` }, `${mark(one, places[0])} `), names(places, one)),
       make("p", { class: "quiet" }, [texts[one.causes[places[0]]], texts[one.reasons[places[0]]]].filter(Boolean).join(": ")),
-      one.queries[places[0]] >= 0 ? make("pre", {}, texts[one.queries[places[0]]]) : make("p", { class: "quiet" }, "no answer")));
+      one.queries[places[0]] >= 0 ? make("pre", {}, answer(places[0])) : make("p", { class: "quiet" }, "no answer")));
     at("case-body").replaceChildren(make("p", {}, one.question), make("div", { class: "answers" }, gold, answers));
     if (!at("case").open) at("case").showModal();
     history.replaceState(null, "", `#case=${encodeURIComponent(one.id)}`);

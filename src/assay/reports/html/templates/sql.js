@@ -45,7 +45,8 @@ const sql = (() => {
       found.push(token);
     }
     settle(found);
-    if (text.length > LONGEST) found.push({ text: text.slice(LONGEST), kind: "word", clause: null, differs: false });
+    nameTables(found);
+    if (text.length > LONGEST) found.push({ text: text.slice(LONGEST), kind: "word", key: "", clause: null, differs: false });
     return found;
   };
   /** Take back the clauses that are none, now that the words beside them are known. */
@@ -70,11 +71,38 @@ const sql = (() => {
     const bare = token.kind === "name" ? token.text.slice(1, -1) : token.text;
     return bare.toLowerCase();
   };
+  /** Give each token its key, and each alias before a dot that of its table: systems number aliases as they please.
+      An alias of several tables keeps its name, as do the aliases of a table that has several. */
+  const nameTables = (list) => {
+    list.forEach((token) => { token.key = key(token); });
+    const words = list.filter(meaningful);
+    const named = (token) => token !== undefined && (token.kind === "word" || token.kind === "name");
+    const at = (place) => place < words.length ? words[place].key : "";
+    const tables = new Map();
+    const aliases = new Map();
+    const add = (map, from, to) => { if (map.has(from)) map.get(from).add(to); else map.set(from, new Set([to])); };
+    words.forEach((token, start) => {
+      if (!["from", "join", ","].includes(token.key) || token.kind !== "keyword" && token.kind !== "sign") return;
+      let place = start + (at(start + 2) === "." ? 3 : 1);
+      if (!named(words[place])) return;
+      const table = words[place].key;
+      place += at(place + 1) === "as" ? 2 : 1;
+      const alias = named(words[place]) ? words[place].key : table;
+      add(tables, alias, table);
+      add(aliases, table, alias);
+    });
+    words.forEach((token, place) => {
+      const found = at(place + 1) === "." && named(token) ? tables.get(token.key) : undefined;
+      if (found === undefined || found.size !== 1) return;
+      const [table] = found;
+      if (aliases.get(table).size === 1) token.key = table;
+    });
+  };
   /** The keys of one side's tokens. SQLite and MySQL take "France" for a text: so it is where the other side writes 'France'. */
   const keys = (list, others) => {
     const texts = new Set(others.filter((token) => token.kind === "string").map((token) => token.text.slice(1, -1)));
     return list.map((token) => token.kind === "name" && token.text[0] === '"' && texts.has(token.text.slice(1, -1))
-      ? `'${token.text.slice(1, -1)}'` : key(token));
+      ? `'${token.text.slice(1, -1)}'` : token.key);
   };
   /** The clauses in their order, each with its tokens; what stands before the first one is a clause without a name. */
   const clauses = (list) => {
@@ -200,6 +228,7 @@ const sql = (() => {
     right.forEach((token, place) => { token.differs = !keptRight.has(place); });
     return keptLeft.size < left.length || keptRight.size < right.length;
   };
+  const ONLY = { del: "only in the gold query", ins: "only in the prediction" };
   /** The query as elements. One without line breaks gets one before each clause, to be read. */
   const draw = (list, tag) => {
     const code = page.make("code", {});
@@ -214,7 +243,7 @@ const sql = (() => {
       if (token.kind !== "space") first = false;
       const drawn = token.kind === "space" || (token.kind === "sign" || token.kind === "word") && !token.differs
         ? token.text
-        : page.make(token.differs ? tag : "span", { class: `sql-${token.kind}` }, token.text);
+        : page.make(token.differs ? tag : "span", { class: `sql-${token.kind}`, title: token.differs ? ONLY[tag] : null }, token.text);
       code.append(drawn);
     });
     return code;

@@ -1,0 +1,151 @@
+"""Schema linking: which tables and columns of the schema the prediction uses, beside those of the gold query.
+
+Both queries are read on the database's schema (`assay.sql.schema_items`); nothing is executed, and an execution error
+changes no value. With G the items of the gold query and P those of the prediction, recall is ``|G ∩ P| / |G|``,
+precision ``|G ∩ P| / |P|``, and F1 their harmonic mean, ``2 |G ∩ P| / (|G| + |P|)``. A prediction that cannot be read,
+or uses no item, scores 0 in all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored, without_query
+from assay.model import Case, Comparison, Failure, Prediction, Score
+from assay.ports import Executions
+from assay.sql.query import Unreadable
+from assay.sql.schema_items import SchemaItems, schema_items
+from assay.sql.schema_names import SchemaNames, names_of
+
+_MOST_NAMED = 10
+
+
+class _SchemaLinking(QueryMetric):
+    """What the six metrics share. Of several gold queries, the best value counts."""
+
+    binary: ClassVar[bool] = False
+    needs_schema: ClassVar[bool] = True
+    items: ClassVar[Literal["tables", "columns"]]
+    share: ClassVar[Literal["recall", "precision", "f1"]]
+
+    def score(
+        self,
+        case: Case,
+        prediction: Prediction,
+        executions: Executions,
+        comparison: Comparison | None,  # noqa: ARG002 - the port's
+    ) -> Score:
+        """The best value over the gold queries that can be read. None: there is none, or no schema is known."""
+        if (failure := without_query(case, prediction, executions)) is not None:
+            return unscored(self.name, failure)
+        if not any(gold.succeeded for gold in executions.golds):
+            return unscored(self.name, gold_failure(executions.golds))
+        if failure := befallen(prediction, executions.predicted):
+            return unscored(self.name, failure)
+        if executions.schema is None:
+            return unscored(self.name, _failure("setup", "the database's tables and columns cannot be read"))
+        names = names_of(executions.schema)
+        golds = [
+            gold for gold, execution in zip(case.golds, executions.golds, strict=False) if execution.succeeded
+        ]  # given results have no query
+        wanted, trouble = self._of_golds(golds, names)
+        if not wanted:
+            return unscored(self.name, _failure("gold", trouble))
+        if prediction.query is None:
+            return Score(metric=self.name, value=0.0)
+        used = schema_items(prediction.query, names.dialect, names)
+        if isinstance(used, Unreadable):
+            return Score(metric=self.name, value=0.0, detail=f"the prediction {used.reason}")
+        theirs = self._of(used)
+        scores = [self._beside(gold, theirs) for gold in wanted]
+        return max(scores, key=lambda score: score.value or 0.0)
+
+    def _of_golds(self, golds: Sequence[str], names: SchemaNames) -> tuple[list[frozenset[str]], str]:
+        """The items of each gold query that has some, and what is wrong with one that has none."""
+        wanted, trouble = [], "no gold query is given"
+        for gold in golds:
+            items = schema_items(gold, names.dialect, names)
+            if isinstance(items, Unreadable):
+                trouble = f"the gold query {items.reason}"
+            elif of_gold := self._of(items):
+                wanted.append(of_gold)
+            else:
+                trouble = f"the gold query uses no {self.items}"
+        return wanted, trouble
+
+    def _of(self, used: SchemaItems) -> frozenset[str]:
+        return used.tables if self.items == "tables" else used.columns
+
+    def _beside(self, gold: frozenset[str], predicted: frozenset[str]) -> Score:
+        common = len(gold & predicted)
+        of = {"recall": len(gold), "precision": len(predicted), "f1": (len(gold) + len(predicted)) / 2}[self.share]
+        sides = (
+            ("missing", gold - predicted if self.share != "precision" else ()),
+            ("extra", predicted - gold if self.share != "recall" else ()),
+        )
+        detail = "; ".join(f"{title}: {_named(sorted(names))}" for title, names in sides if names)
+        return Score(metric=self.name, value=common / of if of else 0.0, detail=detail or None)
+
+
+class TableRecall(_SchemaLinking):
+    """The share of the gold query's tables that the prediction uses."""
+
+    name: ClassVar[str] = "table_recall"
+    meaning: ClassVar[str] = "schema linking: share of the gold query's tables that the prediction uses"
+    items = "tables"
+    share = "recall"
+
+
+class TablePrecision(_SchemaLinking):
+    """The share of the prediction's tables that the gold query uses."""
+
+    name: ClassVar[str] = "table_precision"
+    meaning: ClassVar[str] = "schema linking: share of the prediction's tables that the gold query uses"
+    items = "tables"
+    share = "precision"
+
+
+class TableF1(_SchemaLinking):
+    """The harmonic mean of both."""
+
+    name: ClassVar[str] = "table_f1"
+    meaning: ClassVar[str] = "schema linking: harmonic mean of table_recall and table_precision"
+    items = "tables"
+    share = "f1"
+
+
+class ColumnRecall(_SchemaLinking):
+    """The share of the gold query's columns that the prediction uses."""
+
+    name: ClassVar[str] = "column_recall"
+    meaning: ClassVar[str] = "schema linking: share of the gold query's columns that the prediction uses"
+    items = "columns"
+    share = "recall"
+
+
+class ColumnPrecision(_SchemaLinking):
+    """The share of the prediction's columns that the gold query uses."""
+
+    name: ClassVar[str] = "column_precision"
+    meaning: ClassVar[str] = "schema linking: share of the prediction's columns that the gold query uses"
+    items = "columns"
+    share = "precision"
+
+
+class ColumnF1(_SchemaLinking):
+    """The harmonic mean of both."""
+
+    name: ClassVar[str] = "column_f1"
+    meaning: ClassVar[str] = "schema linking: harmonic mean of column_recall and column_precision"
+    items = "columns"
+    share = "f1"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _failure(blame: Literal["gold", "setup"], message: str) -> Failure:
+    return Failure(stage="score", kind="unscorable", blame=blame, message=message)

@@ -1,0 +1,392 @@
+"""What follows from true conditions: which terms are one value, which cannot be NULL, which other conditions hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Protocol
+
+from assay.sql.algebra.conditions import between_constants, comparison, is_total, is_truth, rejected
+from assay.sql.algebra.model import (
+    FALSE,
+    NULL,
+    TRUE,
+    Agg,
+    Block,
+    Call,
+    Col,
+    Combined,
+    Const,
+    FullJoin,
+    Query,
+    Rows,
+    Source,
+    Sub,
+    Term,
+    over_query,
+    over_source,
+)
+from assay.sql.algebra.world import NUMBERS, World
+
+_COMMUTATIVE = frozenset({"eq", "ne", "same", "nsame", "add", "mul", "and", "or"})
+_MOST_SPLITS = 2
+
+
+class Matcher(Protocol):
+    """Compares the queries inside of terms."""
+
+    def token(self, kind: str, query: Query, facts: Facts) -> Term:
+        """The same term for queries that are equal where the facts hold."""
+        ...
+
+    def implied(self, wanted: Block, known: Sequence[Block], facts: Facts) -> bool:
+        """Whether a block has a row, given the facts, their sources' rows, and blocks that have one."""
+        ...
+
+    def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
+        """``whole`` in the columns of ``one``, where ``other``, its rows, are the rows of ``one``; else None."""
+        ...
+
+    def oracle(self, facts: Facts, wanted: Term) -> bool:
+        """Whether a solver finds that a condition follows; False where there is none."""
+        ...
+
+
+@lru_cache(maxsize=100_000)
+def order_key(term: Term) -> str:
+    """Any total order of terms."""
+    return repr(term)
+
+
+class Facts:
+    """Conditions that are true of some rows, and what follows from them.
+
+    ``padded`` are the numbers of sources whose columns may be NULL because a left join found no row for them.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        matcher: Matcher,
+        terms: Iterable[Term] = (),
+        *,
+        padded: frozenset[int] = frozenset(),
+        sources: tuple[Source, ...] = (),
+        grouped: bool = False,
+        splits: int = _MOST_SPLITS,
+    ) -> None:
+        self.world, self.matcher = world, matcher
+        self.terms = tuple(terms)
+        self.padded, self.sources, self.grouped = padded, sources, grouped
+        self._splits = splits
+        self._parent: dict[Term, Term] = {}
+        self._canonical: dict[Term, Term] = {}
+        self._present: set[Term] = set()
+        for term in self.terms:
+            self._present |= rejected(term)
+        self._close()
+        self._atoms = {self.canonical(term) for term in self.terms}
+        self._known_present = {self.canonical(term) for term in self._present}
+        self.contradictory = self._contradiction()
+
+    def extended(self, terms: Iterable[Term], *, splits: int | None = None) -> Facts:
+        """These facts and more."""
+        return Facts(
+            self.world,
+            self.matcher,
+            (*self.terms, *terms),
+            padded=self.padded,
+            sources=self.sources,
+            grouped=self.grouped,
+            splits=self._splits if splits is None else splits,
+        )
+
+    # one value
+
+    def _find(self, term: Term) -> Term:
+        while term in self._parent:
+            term = self._parent[term]
+        return term
+
+    def _close(self) -> None:
+        """Merge what equalities make one value, until their functions are merged too."""
+        for _ in range(len(self.terms) + 2):
+            merged = False
+            for term in self.terms:
+                pair = self._merging(term)
+                if pair is None:
+                    continue
+                one, other = (self.canonical(side) for side in pair)
+                if one != other and not (isinstance(one, Const) and isinstance(other, Const)):
+                    keep, drop = sorted((one, other), key=lambda side: (not isinstance(side, Const), order_key(side)))
+                    self._parent[drop] = keep
+                    self._canonical.clear()
+                    merged = True
+            if not merged:
+                return
+
+    def _merging(self, term: Term) -> tuple[Term, Term] | None:
+        """The two terms that a condition makes one value.
+
+        Side condition: equal values of theirs are one value: of one type, not folded by a collation.
+        """
+        if isinstance(term, Call) and term.op == "isnull":
+            return term.args[0], NULL
+        if isinstance(term, Call) and term.op in ("eq", "same") and self.world.same_values(*term.args):
+            return term.args[0], term.args[1]
+        return None
+
+    def canonical(self, term: Term) -> Term:
+        """The term with one chosen term for each value, and commutative operators sorted."""
+        found = self._canonical.get(term)
+        if found is None:
+            found = self._find(self._built(term))
+            self._canonical[term] = found
+        return found
+
+    def _built(self, term: Term) -> Term:
+        if isinstance(term, Sub):
+            return self.matcher.token(term.kind, self.seen_from_inside(term.query), self)
+        built = over_source(term, self.canonical)
+        if isinstance(built, Agg):
+            return self._aggregate(built)
+        if isinstance(built, Call):
+            if built.op in _COMMUTATIVE:
+                built = Call(built.op, tuple(sorted(built.args, key=order_key)))
+            if built.op in ("eq", "ne", "lt", "le") and NULL not in built.args:
+                return comparison(built.op, *built.args)
+            if built.op in ("and", "or"):
+                args = tuple(dict.fromkeys(built.args))
+                return args[0] if len(args) == 1 and is_truth(args[0]) else Call(built.op, args)
+            if built.op == "coalesce" and built.args and self._is_present(built.args[0]):
+                return built.args[0]
+            if built.op == "nullif" and self._family(built.args[0]) == self._family(built.args[1]) != "":
+                return Call("case", (Call("eq", built.args), NULL, built.args[0]))
+            if built.op == "case" and len(built.args) == 3:
+                return _null_spelt_out(built)
+        return built
+
+    def seen_from_inside(self, query: Query) -> Query:
+        """A subquery with the columns from outside of it replaced by the chosen ones."""
+
+        def chosen(term: Term) -> Term:
+            return self._find(term) if isinstance(term, Col) else over_source(term, chosen)
+
+        return over_query(query, chosen) if self._parent else query
+
+    def _aggregate(self, agg: Agg) -> Term:
+        """COUNT of what cannot be NULL counts rows; MIN and MAX do not mind duplicates."""
+        if agg.op in ("min", "max") and agg.distinct:
+            agg = Agg(agg.op, agg.args)
+        if agg.op == "count" and agg.args and not agg.distinct and self._is_present(agg.args[0]):
+            return Agg("count", ())
+        return agg
+
+    # not NULL
+
+    def present(self, term: Term) -> bool:
+        """Whether a term cannot be NULL."""
+        return self._is_present(term) or self._is_present(self.canonical(term))
+
+    def _is_present(self, term: Term) -> bool:
+        if isinstance(term, Const):
+            return term.kind != "null"
+        known = getattr(self, "_known_present", self._present)
+        if term in known or term in self._present:
+            return True
+        if isinstance(term, Col):
+            return self._column_present(term) or any(
+                isinstance(one, Col) and self._find(one) == term and (one in self._present or self._column_present(one))
+                for one in tuple(self._parent)
+            )
+        if isinstance(term, Agg):
+            return term.op == "count" or (
+                self.grouped and term.op in ("min", "max", "sum", "avg") and self._is_present(term.args[0])
+            )
+        if isinstance(term, Sub):
+            return term.kind == "exists" or output_present(self.world, self.matcher, term.query, 0, single=True)
+        if term.op in ("isnull", "notnull", "same", "nsame"):
+            return True
+        if term.op == "coalesce":
+            return any(self._is_present(arg) for arg in term.args)
+        if term.op == "case":
+            return all(self._is_present(arg) for arg in (*term.args[1::2], term.args[-1]))
+        return is_total(term, self.world) and all(self._is_present(arg) for arg in term.args)
+
+    def _column_present(self, col: Col) -> bool:
+        if col.source in self.padded:
+            return False
+        source = self.world.sources[col.source]
+        known = self.world.facts(source)
+        if known is not None:
+            return col.name in known.not_null
+        return source.query is not None and output_present(self.world, self.matcher, source.query, int(col.name))
+
+    # what follows
+
+    def _contradiction(self) -> bool:
+        for atom in self._atoms:
+            if atom == FALSE:
+                return True
+            if isinstance(atom, Call) and atom.op in ("lt", "ne") and atom.args[0] == atom.args[1]:
+                return True
+            if isinstance(atom, Call) and atom.op == "lt" and self._reaches(atom.args[1], atom.args[0], strict=False):
+                return True
+            if isinstance(atom, Call) and atom.op == "isnull" and self._is_present(atom.args[0]):
+                return True
+            if isinstance(atom, Call) and atom.op == "notnull" and atom.args[0] == NULL:
+                return True
+        return NULL in self._known_present
+
+    def implies(self, term: Term) -> bool:
+        """Whether a condition is true wherever these are."""
+        return self.contradictory or self._implies(term) or self._by_cases(term) or self.matcher.oracle(self, term)
+
+    def _by_cases(self, term: Term) -> bool:
+        if not self._splits:
+            return False
+        for known in self.terms:
+            if isinstance(known, Call) and known.op == "or" and len(known.args) <= 8:
+                rest = [one for one in self.terms if one != known]
+                if all(self._without(rest, part).implies_plainly(term) for part in known.args):
+                    return True
+        return False
+
+    def _without(self, rest: list[Term], part: Term) -> Facts:
+        more = part.args if isinstance(part, Call) and part.op == "and" else (part,)
+        return Facts(
+            self.world,
+            self.matcher,
+            (*rest, *more),
+            padded=self.padded,
+            sources=self.sources,
+            grouped=self.grouped,
+            splits=self._splits - 1,
+        )
+
+    def implies_plainly(self, term: Term) -> bool:
+        """Like `implies`, without asking a solver."""
+        return self.contradictory or self._implies(term) or self._by_cases(term)
+
+    def _implies(self, term: Term) -> bool:
+        if term == TRUE:
+            return True
+        if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block):
+            return self._exists(term.query)
+        if not isinstance(term, Call):
+            return self.canonical(term) in self._atoms
+        if term.op == "and":
+            return all(self._implies(part) for part in term.args)
+        if term.op == "not" and isinstance(term.args[0], Sub) and isinstance(term.args[0].query, Block):
+            return self._absent(term.args[0].query)
+        known = self.canonical(term)
+        if known == TRUE or known in self._atoms:
+            return True
+        if term.op == "or":
+            return any(self._implies(part) for part in term.args)
+        args = tuple(self.canonical(arg) for arg in term.args)
+        if term.op == "notnull":
+            return self.present(term.args[0])
+        if term.op == "isnull":
+            return args[0] == NULL
+        if term.op == "same":
+            return args[0] == args[1] or self._implies(Call("eq", term.args))
+        if term.op == "eq":
+            return args[0] == args[1] and self.present(term.args[0])
+        if term.op == "ne":
+            return self._reaches(*args, strict=True) or self._reaches(args[1], args[0], strict=True)
+        if term.op == "le" and args[0] == args[1]:
+            return self.present(term.args[0])
+        if term.op in ("lt", "le"):
+            return self._reaches(*args, strict=term.op == "lt")
+        return False
+
+    def _reaches(self, start: Term, goal: Term, *, strict: bool) -> bool:
+        """Whether known comparisons lead from one term up to another, with one that is strict where that is asked.
+
+        Side condition: all of them compare numbers, or all compare texts by the same order.
+        """
+        family = self._family(start)
+        if not family or self._family(goal) != family:
+            return False
+        edges = [atom for atom in self._atoms if isinstance(atom, Call) and atom.op in ("lt", "le", "eq")]
+        values = {one for atom in edges for one in atom.args if isinstance(one, Const)}
+        values |= {one for one in (start, goal) if isinstance(one, Const)}
+        todo, seen = [(start, False)], set()
+        while todo:
+            at, passed = todo.pop()
+            if (at, passed) in seen:
+                continue
+            seen.add((at, passed))
+            if at == goal and (passed or not strict):
+                return True
+            for atom in edges:
+                ways = [atom.args] if atom.op != "eq" else [atom.args, atom.args[::-1]]
+                todo += [
+                    (up, passed or atom.op == "lt") for low, up in ways if low == at and self._family(up) == family
+                ]
+            if isinstance(at, Const):
+                todo += [(up, True) for up in values if up != at and self._below(at, up)]
+        return False
+
+    def _below(self, one: Const, other: Const) -> bool:
+        if one.kind == other.kind == "text":
+            return self.world.dialect in ("sqlite", "duckdb") and one.text < other.text
+        return between_constants("lt", one, other) is True
+
+    def _family(self, term: Term) -> str:
+        kind = self.world.kind(term)
+        return "number" if kind in NUMBERS else kind if kind not in ("any", "folded") else ""
+
+    def _exists(self, wanted: Block) -> bool:
+        known = [
+            one.query
+            for one in self.terms
+            if isinstance(one, Sub) and one.kind == "exists" and isinstance(one.query, Block)
+        ]
+        return self.matcher.implied(wanted, known, self)
+
+    def _absent(self, wanted: Block) -> bool:
+        """NOT EXISTS follows from that of a block which has a row wherever this one has."""
+        for one in self.terms:
+            if isinstance(one, Call) and one.op == "not" and isinstance(one.args[0], Sub):
+                query = one.args[0].query
+                if isinstance(query, Block) and self.matcher.implied(query, [wanted], self):
+                    return True
+        return False
+
+
+def _null_spelt_out(case: Call) -> Call:
+    """CASE WHEN x IS NULL THEN y ELSE x END is COALESCE(x, y)."""
+    condition, yes, no = case.args
+    if isinstance(condition, Call) and condition.op in ("isnull", "notnull"):
+        kept, other = (no, yes) if condition.op == "isnull" else (yes, no)
+        if kept == condition.args[0]:
+            return Call("coalesce", (kept, other))
+    return case
+
+
+def output_present(world: World, matcher: Matcher, query: Query, place: int, *, single: bool = False) -> bool:
+    """Whether an output of a query cannot be NULL; with ``single``, also not for want of a row."""
+    if isinstance(query, Block):
+        if single and not (query.group == () and not query.having and not query.cuts):
+            return False
+        facts = block_facts(world, matcher, query)
+        return Facts(
+            world, matcher, facts.terms, padded=facts.padded, grouped=bool(query.group) and query.group != ()
+        ).present(query.outputs[place])
+    if single or isinstance(query, FullJoin):
+        return False
+    if isinstance(query, Combined):
+        parts = query.parts if query.op == "union" else query.parts[:1]
+        return all(output_present(world, matcher, part, place) for part in parts)
+    assert isinstance(query, Rows)
+    return all(isinstance(row[place], Const) and row[place] != NULL for row in query.rows)
+
+
+def block_facts(world: World, matcher: Matcher, block: Block, outer: Iterable[Term] = ()) -> Facts:
+    """What is true of a block's rows before they are grouped."""
+    from assay.sql.algebra.model import left_sources
+
+    padded = frozenset(source.id for source in left_sources(block.lefts))
+    return Facts(world, matcher, (*outer, *block.where), padded=padded, sources=block.sources)

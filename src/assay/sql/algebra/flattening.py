@@ -1,0 +1,279 @@
+"""Queries in FROM that need not be queries of their own."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from assay.sql.algebra.facts import Matcher, output_present
+from assay.sql.algebra.keys import key_columns
+from assay.sql.algebra.model import (
+    ONE,
+    Agg,
+    Block,
+    Call,
+    Col,
+    Combined,
+    LeftJoin,
+    Query,
+    Rows,
+    Source,
+    Sub,
+    Term,
+    columns_of,
+    has_aggregate,
+    over_block,
+    parts_of,
+    substituted,
+    terms_of,
+)
+from assay.sql.algebra.world import World
+
+
+def replaced(block: Block, new: dict[Term, Term]) -> Block:
+    """The block with columns replaced, in its subqueries too."""
+    return over_block(block, lambda term: substituted(term, new)) if new else block
+
+
+def _outputs(source: Source, outputs: tuple[Term, ...]) -> dict[Term, Term]:
+    return {Col(source.id, str(place)): term for place, term in enumerate(outputs)}
+
+
+def merge_plain(block: Block, *, as_set: bool) -> Block:
+    """A query in FROM that only joins, filters and projects is its tables and conditions.
+
+    Its DISTINCT may go where the rows round it do not count.
+    """
+    for source in block.sources:
+        inner = source.query
+        if isinstance(inner, Rows) and len(inner.rows) == 1:
+            rest = tuple(one for one in block.sources if one != source)
+            return replaced(replace(block, sources=rest), _outputs(source, inner.rows[0]))
+        if not isinstance(inner, Block) or inner.group is not None or inner.cuts or inner.windowed:
+            continue
+        if inner.distinct and not as_set:
+            continue
+        index = block.sources.index(source)
+        merged = replace(
+            block,
+            sources=(*block.sources[:index], *inner.sources, *block.sources[index + 1 :]),
+            lefts=(*inner.lefts, *block.lefts),
+            where=(*inner.where, *block.where),
+        )
+        return replaced(merged, _outputs(source, inner.outputs))
+    return block
+
+
+def merge_plain_in_left(block: Block) -> Block:
+    """A query in a left join is its tables. Side condition: outputs are NULL exactly where its row is missing."""
+    for place, left in enumerate(block.lefts):
+        for source in left.sources:
+            inner = source.query
+            if not isinstance(inner, Block) or not inner.plain or inner.lefts:
+                continue
+            ids = {one.id for one in inner.sources}
+            if not all(isinstance(term, Col) and term.source in ids for term in inner.outputs):
+                continue
+            index = left.sources.index(source)
+            merged = LeftJoin(
+                (*left.sources[:index], *inner.sources, *left.sources[index + 1 :]),
+                (*inner.where, *left.on),
+                left.lefts,
+            )
+            lefts = (*block.lefts[:place], merged, *block.lefts[place + 1 :])
+            return replaced(replace(block, lefts=lefts), _outputs(source, inner.outputs))
+    return block
+
+
+def merge_grouped(block: Block) -> Block:
+    """Filtering and projecting one grouped query is HAVING and SELECT of that query.
+
+    Side conditions: it is the only source, is neither DISTINCT nor cut, nothing is grouped again, and no subquery asks
+    for an aggregate.
+    """
+    if len(block.sources) != 1 or block.lefts or block.group is not None:
+        return block
+    source = block.sources[0]
+    inner = source.query
+    if not isinstance(inner, Block) or inner.group is None or inner.distinct or inner.cuts or inner.windowed:
+        return block
+    if _aggregates_in_subqueries(block, source, inner):
+        return block
+    merged = replaced(replace(block, sources=(), where=(), lefts=()), _outputs(source, inner.outputs))
+    where = tuple(substituted(term, _outputs(source, inner.outputs)) for term in block.where)
+    return replace(
+        merged,
+        sources=inner.sources,
+        lefts=inner.lefts,
+        where=inner.where,
+        group=inner.group,
+        having=(*inner.having, *where),
+    )
+
+
+def merge_grouped_among(block: Block, world: World) -> Block:
+    """A table joined with a grouped query is the joined rows, grouped by the table's key too.
+
+    Side conditions: every other source is a table with a key that is never NULL, so that a group holds one row of each
+    and the rows of one group of the query; that query has keys, is neither DISTINCT nor cut; nothing is grouped again.
+    """
+    grouped = [one for one in block.sources if isinstance(one.query, Block) and one.query.group is not None]
+    if len(grouped) != 1 or block.lefts or block.group is not None or block.windowed:
+        return block
+    source, inner = grouped[0], grouped[0].query
+    others = tuple(one for one in block.sources if one != source)
+    keys = key_columns(others, world)
+    if not others or keys is None or not isinstance(inner, Block) or not inner.group:
+        return block
+    if inner.distinct or inner.cuts or inner.windowed:
+        return block
+    new = _outputs(source, inner.outputs)
+    if _aggregates_in_subqueries(block, source, inner):
+        return block
+    moved = replaced(replace(block, sources=others), new)
+    return replace(
+        moved,
+        sources=(*others, *inner.sources),
+        lefts=inner.lefts,
+        where=(*inner.where, *(term for term in moved.where if not has_aggregate(term))),
+        group=(*keys, *inner.group),
+        having=(*inner.having, *(term for term in moved.where if has_aggregate(term))),
+    )
+
+
+def _aggregates_in_subqueries(block: Block, source: Source, inner: Block) -> bool:
+    """Whether a subquery of the block names an aggregate of a query in FROM: there it would be taken for its own."""
+    late = {col for col, term in _outputs(source, inner.outputs).items() if has_aggregate(term)}
+    return any(isinstance(part, Sub) and columns_of(part) & late for term in terms_of(block) for part in parts_of(term))
+
+
+def merge_trivial(block: Block) -> Block:
+    """A query that only chooses among the columns of one other is that one.
+
+    Side conditions: the outer one neither filters, groups, cuts nor drops duplicates; the inner one keeps its
+    DISTINCT only where every column of it is chosen once.
+    """
+    if len(block.sources) != 1 or block.lefts or block.where or not block.plain:
+        return block
+    source = block.sources[0]
+    inner = source.query
+    if not isinstance(inner, Block) or inner.plain:
+        return block
+    new = _outputs(source, inner.outputs)
+    if inner.distinct and sorted(map(repr, block.outputs)) != sorted(map(repr, new)):
+        return block
+    if (block.order and inner.cuts) or _aggregates_in_subqueries(block, source, inner):
+        return block
+    order = tuple(replace(key, term=substituted(key.term, new)) for key in block.order)
+    outputs = tuple(substituted(term, new) for term in block.outputs)
+    return replace(inner, outputs=outputs, order=order or inner.order)
+
+
+def filter_below_windows(block: Block, world: World) -> Block:
+    """A filter on what all windows of a query in FROM are partitioned by is a filter of its rows.
+
+    Side conditions: the query neither groups, drops duplicates nor cuts, and is the only source.
+    """
+    if len(block.sources) != 1 or block.lefts or not block.where:
+        return block
+    source = block.sources[0]
+    inner = source.query
+    if not isinstance(inner, Block) or not inner.windowed or inner.group is not None or inner.distinct or inner.cuts:
+        return block
+    shared: set[Term] | None = None
+    for part in (part for term in inner.outputs for part in parts_of(term)):
+        if isinstance(part, Call) and part.op.startswith("window:"):
+            _, _, values, parts, _ = part.op.split(":")
+            keys = set(part.args[int(values) : int(values) + int(parts)])
+            shared = keys if shared is None else shared & keys
+    new = _outputs(source, inner.outputs)
+    early = tuple(
+        term
+        for term in block.where
+        if (named := columns_of(term))
+        and all(new.get(col) in (shared or ()) for col in named)
+        and not any(isinstance(part, Sub) for part in parts_of(term))
+    )
+    if not early:
+        return block
+    where = (*inner.where, *(substituted(term, new) for term in early))
+    filtered = world.source(query=replace(inner, where=where))
+    rest = replace(block, sources=(filtered,), where=tuple(term for term in block.where if term not in early))
+    return replaced(rest, {Col(source.id, str(n)): Col(filtered.id, str(n)) for n in range(len(inner.outputs))})
+
+
+def prune_outputs(block: Block, world: World) -> Block:
+    """Outputs of a query in FROM that nothing names go. Side condition: it drops no duplicates by them."""
+    used = {col for term in terms_of(block) for col in columns_of(term)}
+    for source in block.sources:
+        inner = source.query
+        if not isinstance(inner, Block) or inner.distinct:
+            continue
+        kept = [place for place in range(len(inner.outputs)) if Col(source.id, str(place)) in used]
+        if len(kept) == len(inner.outputs) or (not kept and len(inner.outputs) == 1 and inner.outputs[0] == ONE):
+            continue
+        outputs = tuple(inner.outputs[place] for place in kept) or (ONE,)
+        pruned = world.source(query=replace(inner, outputs=outputs))
+        sources = tuple(pruned if one == source else one for one in block.sources)
+        new: dict[Term, Term] = {Col(source.id, str(old)): Col(pruned.id, str(index)) for index, old in enumerate(kept)}
+        return replaced(replace(block, sources=sources), new)
+    return block
+
+
+def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
+    """COUNT over a query of DISTINCT values is COUNT(DISTINCT).
+
+    Side conditions: the query is the only source and has one output, nothing but counting is done with it, and the
+    value cannot be NULL where COUNT(*) counts it.
+    """
+    if block.group != () or len(block.sources) != 1 or block.lefts or block.where:
+        return block
+    source = block.sources[0]
+    inner = source.query
+    if not isinstance(inner, Block) or not inner.distinct or inner.group is not None or len(inner.outputs) != 1:
+        return block
+    if inner.cuts or inner.windowed:
+        return block
+    value, present = inner.outputs[0], output_present(world, matcher, inner, 0)
+    new: dict[Term, Term] = {}
+    for term in (*block.outputs, *block.having):
+        for part in parts_of(term):
+            if isinstance(part, Agg):
+                counted = part == Agg("count", ()) and present
+                if not counted and part not in (
+                    Agg("count", (Col(source.id, "0"),)),
+                    Agg("count", (Col(source.id, "0"),), distinct=True),
+                ):
+                    return block
+                new[part] = Agg("count", (value,), distinct=True)
+            elif isinstance(part, Sub):
+                return block
+    merged = replace(block, sources=inner.sources, lefts=inner.lefts, where=inner.where, order=())
+    return replace(
+        merged,
+        outputs=tuple(substituted(term, new) for term in block.outputs),
+        having=tuple(substituted(term, new) for term in block.having),
+    )
+
+
+def combined_to_block(query: Combined, world: World) -> Query:
+    """INTERSECT and EXCEPT keep the left side's rows for which the right side has, or has not, an equal one.
+
+    Side conditions: duplicates are dropped, and the columns hold values of one kind, so that comparing them is no
+    matter of the operator. NULL is equal to NULL here.
+    """
+    if query.all or query.op == "union":
+        return query
+    first, *others = query.parts
+    left = world.source(query=first)
+    outputs = tuple(Col(left.id, str(place)) for place in range(world.width(first)))
+    where: list[Term] = []
+    for other in others:
+        right = world.source(query=other)
+        pairs = [(mine, Col(right.id, mine.name)) for mine in outputs]
+        if not all(world.same_values(*pair) for pair in pairs):
+            return query
+        found = Sub(
+            "exists", Block(sources=(right,), where=tuple(Call("same", pair) for pair in pairs), outputs=(ONE,))
+        )
+        where.append(found if query.op == "intersect" else Call("not", (found,)))
+    return Block(sources=(left,), where=tuple(where), outputs=outputs, distinct=True)

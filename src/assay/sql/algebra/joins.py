@@ -1,0 +1,341 @@
+"""Joins that say less than they seem to."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.flattening import replaced
+from assay.sql.algebra.keys import Closure, at_most_one, key_columns
+from assay.sql.algebra.literals import equated
+from assay.sql.algebra.model import (
+    NULL,
+    ONE,
+    Block,
+    Call,
+    Col,
+    LeftJoin,
+    Source,
+    Sub,
+    Term,
+    columns_of,
+    left_sources,
+    left_terms,
+    query_columns,
+)
+from assay.sql.algebra.world import NUMBERS
+
+
+def _ids(left: LeftJoin) -> set[int]:
+    return {source.id for source in (*left.sources, *left_sources(left.lefts))}
+
+
+def _without(block: Block, left: LeftJoin) -> tuple[LeftJoin, ...]:
+    return tuple(one for one in block.lefts if one is not left)
+
+
+def left_to_inner(block: Block, facts: Facts) -> Block:
+    """LEFT JOIN is JOIN where a condition cannot be true of a missing row."""
+    for left in block.lefts:
+        ids = {source.id for source in left.sources}
+        if any(col.source in ids and facts.present(col) for col in _columns_at(left, facts)):
+            index = block.lefts.index(left)
+            return replace(
+                block,
+                sources=(*block.sources, *left.sources),
+                where=(*block.where, *left.on),
+                lefts=(*block.lefts[:index], *left.lefts, *block.lefts[index + 1 :]),
+            )
+    return block
+
+
+def _columns_at(left: LeftJoin, facts: Facts) -> list[Col]:
+    ids = {source.id for source in left.sources}
+    return [col for term in facts.terms for col in columns_of(term) if col.source in ids]
+
+
+def left_that_always_matches(block: Block, facts: Facts) -> Block:
+    """LEFT JOIN is JOIN over a foreign key that is never NULL.
+
+    Side condition: its condition asks for nothing but the key's equality with the key that it refers to.
+    """
+    for left in block.lefts:
+        if len(left.sources) != 1 or left.lefts or not left.on:
+            continue
+        parent = left.sources[0]
+        for child in block.sources:
+            pairs = _reference(child, parent, facts)
+            for own, other in pairs:
+                asked = {frozenset((Col(child.id, a), Col(parent.id, b))) for a, b in zip(own, other, strict=True)}
+                given = {frozenset(sides) for term in left.on if (sides := equated(term)) is not None}
+                never_null = all(facts.present(Col(child.id, name)) for name in own)
+                if asked == given and len(given) == len(left.on) and never_null:
+                    return replace(
+                        block,
+                        sources=(*block.sources, parent),
+                        where=(*block.where, *left.on),
+                        lefts=_without(block, left),
+                    )
+    return block
+
+
+def _reference(child: Source, parent: Source, facts: Facts) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The foreign keys of one source that refer to a key of the other's table."""
+    mine, theirs = facts.world.facts(child), facts.world.facts(parent)
+    if mine is None or theirs is None or child.id == parent.id:
+        return []
+    found = []
+    for own, table, referenced in mine.references:
+        columns = referenced or (theirs.keys[0] if theirs.keys else ())
+        if table != theirs.name or len(columns) != len(own) or not any(set(key) == set(columns) for key in theirs.keys):
+            continue
+        if all(
+            _finds_itself(mine.kinds.get(a, ""), theirs.kinds.get(b, ""), facts)
+            for a, b in zip(own, columns, strict=True)
+        ):
+            found.append((own, columns))
+    return found
+
+
+def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
+    """Whether a comparison finds the one row that a foreign key means.
+
+    Not where a collation decides, which may be another than the key's; nor where texts are referred to as numbers, for
+    '1' and '01' are two texts.
+    """
+    if facts.world.dialect == "sqlite":
+        return "folded" not in (own, referenced) and (referenced in NUMBERS or own == referenced)
+    return own == referenced or (own in NUMBERS and referenced in NUMBERS)
+
+
+def drop_unused_left(block: Block, facts: Facts, *, as_set: bool) -> Block:
+    """A left join whose columns nobody uses goes: it keeps each row on its left.
+
+    Side condition: it finds at most one row, or the rows round it do not count.
+    """
+    for left in block.lefts:
+        if not _named_outside(block, left, _ids(left)) and (as_set or at_most_one(left, facts)):
+            return replace(block, lefts=_without(block, left))
+    return block
+
+
+def _named_outside(block: Block, left: LeftJoin, ids: set[int]) -> bool:
+    terms = [*block.where, *(block.group or ()), *block.having, *block.outputs, *(key.term for key in block.order)]
+    terms += [term for one in block.lefts if one is not left for term in left_terms(one)]
+    inner = [source.query for source in facts_sources(block) if source.query is not None]
+    return any(col.source in ids for term in terms for col in columns_of(term)) or any(
+        col.source in ids for query in inner for col in query_columns(query)
+    )
+
+
+def facts_sources(block: Block) -> list[Source]:
+    """All sources of a block."""
+    return [*block.sources, *left_sources(block.lefts)]
+
+
+def left_to_absence(block: Block, facts: Facts) -> Block:
+    """LEFT JOIN ... WHERE its column IS NULL is NOT EXISTS.
+
+    Side condition: the column cannot be NULL in a row that the join finds. The join's other columns are NULL then.
+    """
+    for left in block.lefts:
+        inside = Facts(
+            facts.world, facts.matcher, left.on, padded=frozenset(one.id for one in left_sources(left.lefts))
+        )
+        ids = {source.id for source in left.sources}
+        for term in block.where:
+            if not isinstance(term, Call) or term.op != "isnull":
+                continue
+            tested = term.args[0]
+            if isinstance(tested, Col) and tested.source in ids and inside.present(tested):
+                absent = Block(sources=left.sources, lefts=left.lefts, where=left.on, outputs=(ONE,))
+                rest = replace(
+                    block, lefts=_without(block, left), where=tuple(one for one in block.where if one != term)
+                )
+                columns: dict[Term, Term] = {
+                    Col(source.id, name): NULL
+                    for source in (*left.sources, *left_sources(left.lefts))
+                    for name in facts.world.columns(source)
+                }
+                rest = replaced(rest, columns)
+                return replace(rest, where=(*rest.where, Call("not", (Sub("exists", absent),))))
+    return block
+
+
+def merge_same_row(block: Block, facts: Facts) -> Block:
+    """A table joined with itself over a key is the table once."""
+    for index, one in enumerate(block.sources):
+        table = facts.world.facts(one)
+        if table is None:
+            continue
+        for other in block.sources[index + 1 :]:
+            if other.table != one.table:
+                continue
+            for key in table.keys:
+                pairs = [(Col(one.id, name), Col(other.id, name)) for name in key]
+                if all(facts.canonical(a) == facts.canonical(b) and facts.present(a) for a, b in pairs):
+                    new: dict[Term, Term] = {Col(other.id, name): Col(one.id, name) for name in table.kinds}
+                    merged = replaced(block, new)
+                    return replace(merged, sources=tuple(source for source in merged.sources if source.id != other.id))
+    return block
+
+
+def drop_parent(block: Block, facts: Facts) -> Block:
+    """A join over a foreign key to a table of which nothing else is used goes; the foreign key is not NULL then.
+
+    Side conditions: the columns that it refers to are a key, so there is exactly one row; of the table nothing is named
+    but these columns, which are the foreign key's own values.
+    """
+    for parent in block.sources:
+        for child in block.sources:
+            for own, referenced in _reference(child, parent, facts):
+                pairs = [(Col(child.id, a), Col(parent.id, b)) for a, b in zip(own, referenced, strict=True)]
+                found = _parent_dropped(block, parent, pairs, facts)
+                if found is not None:
+                    return found
+    return block
+
+
+def _parent_dropped(block: Block, parent: Source, pairs: list[tuple[Col, Col]], facts: Facts) -> Block | None:
+    links = [{term for term in block.where if equated(term) in ((a, b), (b, a))} for a, b in pairs]
+    linked = [bool(link) for link in links]
+    same = [facts.world.same_values(a, b) and facts.canonical(a) == facts.canonical(b) for a, b in pairs]
+    if not all(one or other for one, other in zip(linked, same, strict=True)):
+        return None
+    direct: set[Term] = set().union(*links)
+    used = {col for term in _other_terms(block, direct) for col in columns_of(term) if col.source == parent.id}
+    movable = {b for (a, b), equal in zip(pairs, same, strict=True) if equal}
+    if used - movable or any(
+        col.source == parent.id for one in facts_sources(block) if one.query for col in query_columns(one.query)
+    ):
+        return None
+    where = tuple(term for term in block.where if term not in direct)
+    present = tuple(Call("notnull", (a,)) for a, _ in pairs)
+    rest = replace(block, sources=tuple(one for one in block.sources if one != parent), where=(*where, *present))
+    return replaced(rest, {b: a for a, b in pairs})
+
+
+def _other_terms(block: Block, links: set[Term]) -> list[Term]:
+    terms = [term for term in block.where if term not in links]
+    terms += [term for left in block.lefts for term in left_terms(left)]
+    return [*terms, *(block.group or ()), *block.having, *block.outputs, *(key.term for key in block.order)]
+
+
+def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
+    """EXISTS is a join where it finds at most one row, or where the rows round it do not count.
+
+    The same for a comparison with a subquery that has at most one row: without a row it is not true.
+    """
+    for term in block.where:
+        rest = tuple(one for one in block.where if one != term)
+        if isinstance(term, Sub) and isinstance(term.query, Block):
+            inner = term.query
+            if inner.group is None and not inner.cuts and not block.windowed and (as_set or _finds_one(inner, facts)):
+                return replace(
+                    block,
+                    sources=(*block.sources, *inner.sources),
+                    lefts=(*block.lefts, *inner.lefts),
+                    where=(*rest, *inner.where),
+                )
+        if isinstance(term, Call) and term.op in ("eq", "ne", "lt", "le"):
+            for place, side in enumerate(term.args):
+                if not isinstance(side, Sub) or side.kind != "scalar" or not isinstance(side.query, Block):
+                    continue
+                inner = side.query
+                if not inner.plain or not _finds_one(inner, facts):
+                    continue
+                args = (*term.args[:place], inner.outputs[0], *term.args[place + 1 :])
+                return replace(
+                    block,
+                    sources=(*block.sources, *inner.sources),
+                    lefts=(*block.lefts, *inner.lefts),
+                    where=(*rest, *inner.where, Call(term.op, args)),
+                )
+    return block
+
+
+def join_existing_group(block: Block, facts: Facts, *, as_set: bool) -> Block:
+    """EXISTS of a group is the joined rows, grouped by the outer tables' keys too.
+
+    Side conditions: every source is a table with a key that is never NULL; there is at most one such group for a row,
+    or the rows round it do not count; it is the only one of its kind, and nothing else is grouped.
+    """
+    found = [
+        term
+        for term in block.where
+        if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group and not term.query.cuts
+    ]
+    keys = key_columns(block.sources, facts.world)
+    if len(found) != 1 or keys is None or block.lefts or block.group is not None or block.windowed:
+        return block
+    inner = found[0].query
+    if not isinstance(inner, Block) or not inner.group:
+        return block
+    seen = Facts(facts.world, facts.matcher, inner.where, padded=facts.padded, sources=inner.sources)
+    closure = Closure(inner, seen, ())
+    if not as_set and not all(closure.determines(term) for term in inner.group):
+        return block
+    return replace(
+        block,
+        sources=(*block.sources, *inner.sources),
+        lefts=inner.lefts,
+        where=(*(term for term in block.where if term != found[0]), *inner.where),
+        group=(*keys, *inner.group),
+        having=inner.having,
+    )
+
+
+def existence_of_own_group(block: Block, facts: Facts) -> Block:
+    """EXISTS of a group of the very rows that are grouped is HAVING.
+
+    Side conditions: it groups the same joined rows by the same key, and looks for the key that the row has; so the
+    group that it finds is the row's own.
+    """
+    if not block.group or len(block.group) != 1:
+        return block
+    key = block.group[0]
+    for term in block.where:
+        if not isinstance(term, Sub) or not isinstance(term.query, Block) or term.query.cuts or not term.query.group:
+            continue
+        inner = term.query
+        links = [
+            one
+            for one in inner.where
+            if isinstance(one, Call)
+            and one.op == "eq"
+            and {one.args[0], one.args[1]} == {key, (inner.group or (key,))[0]}
+        ]
+        if (
+            len(links) != 1
+            or inner.group is None
+            or len(inner.group) != 1
+            or not facts.world.same_values(*links[0].args)
+        ):
+            continue
+        rest = tuple(one for one in block.where if one != term)
+        mine = Block(sources=block.sources, lefts=block.lefts, where=rest, outputs=(key,))
+        free = replace(inner, where=tuple(one for one in inner.where if one not in links))
+        if any(one.source in {source.id for source in block.sources} for one in query_columns(free)):
+            continue
+        moved = facts.matcher.renamed(mine, replace(free, group=None, having=(), outputs=inner.group), free, facts)
+        if moved is not None:
+            present = Call("notnull", (key,))
+            return replace(block, where=(*rest, present), having=(*block.having, *moved.having))
+    return block
+
+
+def _finds_one(inner: Block, facts: Facts) -> bool:
+    padded = frozenset(source.id for source in left_sources(inner.lefts))
+    seen = Facts(facts.world, facts.matcher, inner.where, padded=padded | facts.padded, sources=inner.sources)
+    return Closure(inner, seen, ()).determines_rows
+
+
+__all__ = [
+    "drop_parent",
+    "drop_unused_left",
+    "join_existing",
+    "left_that_always_matches",
+    "left_to_absence",
+    "left_to_inner",
+    "merge_same_row",
+]

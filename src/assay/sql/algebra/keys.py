@@ -1,0 +1,182 @@
+"""What determines what: keys, functional dependencies, and whether a query repeats rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.sql.algebra.facts import Facts, Matcher, block_facts
+from assay.sql.algebra.literals import equated
+from assay.sql.algebra.model import (
+    Agg,
+    Block,
+    Call,
+    Col,
+    Combined,
+    Const,
+    LeftJoin,
+    Query,
+    Rows,
+    Source,
+    Sub,
+    Term,
+    columns_of,
+    left_sources,
+)
+from assay.sql.algebra.world import NUMBERS, World
+
+
+class Closure:
+    """All that some terms determine in the joined rows of a block."""
+
+    def __init__(self, block: Block, facts: Facts, start: Iterable[Term]) -> None:
+        self._facts, self._world = facts, facts.world
+        self._block = block
+        self._own = {source.id for source in self._world.all_sources(block)}
+        self._known = {facts.canonical(term) for term in start}
+        self._rows: set[int] = set()
+        self._grow()
+
+    def determines(self, term: Term) -> bool:
+        """Whether the term has one value where the start has."""
+        known = self._facts.canonical(term)
+        return known in self._known or self._by_parts(known) or self._by_parts(term)
+
+    def _by_parts(self, term: Term) -> bool:
+        if term in self._known or isinstance(term, Const):
+            return True
+        if isinstance(term, Col):
+            return (
+                term.source not in self._own or term.source in self._rows or self._facts.canonical(term) in self._known
+            )
+        if isinstance(term, Call):
+            return not term.op.startswith("window:") and all(self._by_parts(arg) for arg in term.args)
+        if isinstance(term, Sub):
+            return all(self._by_parts(col) for col in columns_of(term) if col.source in self._own)
+        return False
+
+    @property
+    def determines_rows(self) -> bool:
+        """Whether the start determines the row of every source."""
+        return self._rows >= self._own
+
+    def has_row(self, source: Source) -> bool:
+        """Whether the start determines the source's row."""
+        return source.id in self._rows
+
+    def _grow(self) -> None:
+        growing = True
+        while growing:
+            before = (len(self._rows), len(self._known))
+            for source in self._world.all_sources(self._block):
+                if source.id not in self._rows and self._row_known(source, self._facts):
+                    self._rows.add(source.id)
+            for left in self._block.lefts:
+                self._grow_left(left)
+            self._convert()
+            growing = before != (len(self._rows), len(self._known))
+
+    def _row_known(self, source: Source, facts: Facts) -> bool:
+        """A source's row is known where a key of it is whose columns are never NULL in a row of it."""
+        table = self._world.facts(source)
+        if table is None:
+            return source.query is not None and self._query_row_known(source, source.query)
+        for key in table.keys:
+            cols = [Col(source.id, name) for name in key]
+            if all(self.determines(col) for col in cols) and all(
+                col.name in table.not_null or facts.present(col) for col in cols
+            ):
+                return True
+        return False
+
+    def _query_row_known(self, source: Source, query: Query) -> bool:
+        places = [place for place in range(self._world.width(query)) if self.determines(Col(source.id, str(place)))]
+        return unique_on(query, places, self._world, self._facts.matcher)
+
+    def _grow_left(self, left: LeftJoin) -> None:
+        """A left join's row is known where its condition finds at most one, and what the condition asks is known.
+
+        Side condition: every column of the condition from outside of the join is determined.
+        """
+        ids = {source.id for source in (*left.sources, *left_sources(left.lefts))}
+        if ids <= self._rows:
+            return
+        outside = {
+            col for term in left.on for col in columns_of(term) if col.source in self._own and col.source not in ids
+        }
+        if not all(self.determines(col) for col in outside):
+            return
+        if at_most_one(left, self._facts):
+            self._rows |= ids
+
+    def _convert(self) -> None:
+        """A number is determined by the text that it equals, for reading a text as a number has one outcome."""
+        for term in self._facts.terms:
+            sides = equated(term)
+            if sides is None or self._world.dialect != "sqlite":
+                continue
+            for one, other in (sides, sides[::-1]):
+                stored = self._world.is_stored(one) and self._world.is_stored(other)
+                kinds = self._world.kind(one), self._world.kind(other)
+                if stored and kinds[0] == "text" and kinds[1] in NUMBERS and self.determines(one):
+                    self._known.add(self._facts.canonical(other))
+
+
+def at_most_one(left: LeftJoin, facts: Facts) -> bool:
+    """Whether a left join finds at most one row for each row on its left."""
+    inner = Block(sources=left.sources, lefts=left.lefts, where=left.on, outputs=())
+    seen = Facts(
+        facts.world,
+        facts.matcher,
+        left.on,
+        padded=frozenset(source.id for source in left_sources(left.lefts)),
+        sources=left.sources,
+    )
+    return Closure(inner, seen, ()).determines_rows
+
+
+def key_columns(sources: Iterable[Source], world: World) -> tuple[Term, ...] | None:
+    """Columns that tell the sources' rows apart; None where a source has no key without NULL."""
+    found: list[Term] = []
+    for source in sources:
+        table = world.facts(source)
+        key = next((key for key in table.keys if set(key) <= table.not_null), None) if table else None
+        if key is None:
+            return None
+        found += [Col(source.id, name) for name in key]
+    return tuple(found)
+
+
+def unique_on(query: Query, places: list[int], world: World, matcher: Matcher) -> bool:
+    """Whether no two rows of a query agree in the outputs at these places."""
+    if isinstance(query, Rows):
+        return len(query.rows) == 1
+    if isinstance(query, Combined):
+        if not query.all and len(places) == world.width(query):
+            return True
+        return query.op != "union" and unique_on(query.parts[0], places, world, matcher)
+    if not isinstance(query, Block):
+        return False
+    if query.group == () or query.limit in (0, 1):
+        return True
+    closure = Closure(query, block_facts(world, matcher, query), [query.outputs[place] for place in places])
+    if query.group is not None:
+        return all(closure.determines(term) for term in query.group) or (
+            query.distinct and all(closure.determines(term) for term in query.outputs)
+        )
+    return closure.determines_rows or (query.distinct and all(closure.determines(term) for term in query.outputs))
+
+
+def free_aggregates(term: Term) -> list[Term]:
+    """The parts of a grouped term that stand outside of aggregates and are columns or subqueries."""
+    found: list[Term] = []
+    stack = [term]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Col | Sub):
+            found.append(one)
+        elif isinstance(one, Call):
+            stack.extend(one.args)
+    return found
+
+
+__all__ = ["Agg", "Closure", "at_most_one", "free_aggregates", "unique_on"]

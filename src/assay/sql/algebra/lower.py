@@ -1,0 +1,398 @@
+"""Lower a bound query into blocks. What no rule speaks of stops it, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sqlglot
+from msgspec.structs import replace
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from assay.model import TableSchema
+from assay.sql import query as bound
+from assay.sql.algebra.lower_from import Level, LowersFrom, only
+from assay.sql.algebra.lower_windows import grouping_sets, of_set, qualified
+from assay.sql.algebra.model import (
+    Agg,
+    Block,
+    Call,
+    Col,
+    Combined,
+    Const,
+    Key,
+    Query,
+    Rows,
+    Sub,
+    Term,
+    columns_of,
+    has_aggregate,
+)
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
+from assay.sql.schema_names import names_of
+
+MOST_LEVELS = 60
+"""A query of more nested expressions is not lowered: terms are compared by recursion."""
+MOST_SOURCES = 40
+MOST_CONDITIONS = 400
+"""The time of many rules grows with the square of the number of conditions."""
+
+_KNOWN_PARTS = frozenset(
+    [
+        "kind",
+        "hint",
+        "distinct",
+        "expressions",
+        "limit",
+        "from_",
+        "joins",
+        "where",
+        "group",
+        "having",
+        "order",
+        "offset",
+        "with_",
+        "windows",
+        "operation_modifiers",
+        "qualify",
+    ]
+)
+_CHAINS = (exp.And, exp.Or, exp.SetOperation)
+_ALIASES_ANYWHERE = frozenset({"sqlite", "duckdb", "mysql"})
+"""Dialects in which an output may be named by its alias outside of ORDER BY, if no column has the name."""
+_PARTS_AFTER_WHERE = ("group", "having", "order")
+_EITHER_WAY: Mapping[str, tuple[str, ...]] = {"sqlite": (), "postgres": ("group",)}
+"""Parts of a SELECT in which a name that is a column and an alias is not read: by dialect, else all three."""
+_ENDS = frozenset({"VAR", "IDENTIFIER", "NUMBER", "STRING", "R_PAREN", "END", "NULL"})
+
+
+def lower_query(text: str, world: World) -> Query:
+    """The meaning of a query. Raises NotCovered with the construct that stopped it."""
+    found = bound.read_query(text, world.dialect, names_of(world.schema))
+    if isinstance(found, bound.Unreadable):
+        raise NotCovered(f"a text that {found.reason}")
+    query, _ = _Lowering(found, world, set()).query(found.tree)
+    if len(world.sources) > MOST_SOURCES:
+        raise NotCovered(f"more than {MOST_SOURCES} tables")
+    return query
+
+
+class _Lowering(LowersFrom):
+    """Lowers one bound query: each SELECT from FROM to LIMIT, those within it on the way.
+
+    What a name means, the bound query says: an item of FROM, or a selected expression, of some SELECT. The level of
+    that SELECT has the term to which the item's column, or the expression, was lowered. For
+
+        SELECT t.a, (SELECT MAX(s.b) FROM s WHERE s.a = t.a) AS m FROM t ORDER BY m
+
+    the level of the outer SELECT first holds the columns of t, as ``Col(1, "a")``, where the inner SELECT finds `t.a`;
+    and, after all outputs are lowered, the terms of both, where ORDER BY finds `m`.
+    """
+
+    def __init__(self, query: bound.Query, world: World, used: set[int | str]) -> None:
+        super().__init__(world, used)
+        self.bound = query
+        self._levels: dict[int, Level] = {}
+        """By the SELECT's number in the query."""
+        if world.dialect == "sqlite" and "+" in query.text:
+            _no_sign(query.text)
+        _bounded(query.tree)
+
+    def view(self, view: TableSchema) -> tuple[Query, list[str]]:
+        try:
+            created = sqlglot.parse_one(view.ddl, dialect=self.world.dialect) if view.ddl else None
+        except (SqlglotError, ValueError):
+            created = None
+        tree = created.expression if isinstance(created, exp.Create) else created
+        if not isinstance(tree, exp.Query):
+            raise NotCovered(f"the view {view.name[:60]}, whose definition is not known")
+        found = bound.read_tree(tree, view.ddl, self.world.dialect, names_of(self.world.schema))
+        if isinstance(found, bound.Unreadable):
+            raise NotCovered(f"the view {view.name[:60]}, whose definition {found.reason}")
+        self.use(view.name, tree, "a view")
+        query, names = _Lowering(found, self.world, self.used).query(tree)
+        named = created.this if isinstance(created, exp.Create) else None
+        return query, [one.name for one in named.expressions] if isinstance(named, exp.Schema) else names
+
+    def query(self, node: exp.Expr, *, joined: bool = False) -> tuple[Query, list[str]]:
+        if isinstance(node, exp.Subquery):
+            if any(node.args.get(part) for part in ("pivots", "sample", "laterals", *(() if joined else ("joins",)))):
+                raise NotCovered("a join after a subquery")
+            return self._trimmed(*self.query(node.this), node)
+        if isinstance(node, exp.SetOperation):
+            return self._trimmed(*self._combined(node), node)
+        if isinstance(node, exp.Values):
+            rows = tuple(tuple(self.term(cell) for cell in _cells(row)) for row in node.expressions)
+            if not rows or len({len(row) for row in rows}) != 1:
+                raise NotCovered("VALUES of uneven rows")
+            return Rows(rows), [f"column{place + 1}" for place in range(len(rows[0]))]
+        if not isinstance(node, exp.Select):
+            raise NotCovered(node.key)
+        sets = grouping_sets(node)
+        if not sets:
+            return self._select(node)
+        read = [self._select(node, keys, [key for each in sets for key in each]) for keys in sets]
+        parts = tuple(part for part, _ in read)
+        return (Combined("union", all=True, parts=parts) if parts[1:] else parts[0]), read[0][1]
+
+    def _combined(self, node: exp.SetOperation) -> tuple[Query, list[str]]:
+        """A chain of one operator is one of many parts; it is read without recursion down its left side."""
+        op, sqlite = node.key, self.world.dialect == "sqlite"
+        all_ = not node.args.get("distinct")
+        if any(node.args.get(part) for part in ("by_name", "on", "side", "kind")):
+            raise NotCovered(f"{op.upper()} by name")
+        right: list[exp.Expr] = []
+        left: exp.Expr = node
+        while (
+            type(left) is type(node)
+            and bool(left.args.get("distinct")) != all_
+            and (left is node or not any(left.args.get(part) for part in ("order", "limit", "offset", "with_")))
+        ):
+            right.append(left.args["expression"])
+            left = left.this
+            if op == "except":
+                break
+        for part in (left, *right) if sqlite else ():
+            if isinstance(part, exp.Subquery):
+                raise NotCovered(f"{op.upper()} of a query in parentheses, which SQLite does not read")
+            if isinstance(part, exp.SetOperation) and "intersect" in (op, part.key) and op != part.key:
+                raise NotCovered("INTERSECT beside another operator, which SQLite reads from left to right")
+        read = [self.query(part) for part in (left, *reversed(right))]
+        if len({self.world.width(query) for query, _ in read}) != 1:
+            raise NotCovered(f"{op.upper()} of different widths")
+        return Combined(op, all_, tuple(query for query, _ in read)), read[0][1]  # type: ignore[arg-type]
+
+    def _trimmed(self, query: Query, names: list[str], node: exp.Query) -> tuple[Query, list[str]]:
+        """The query under the ORDER BY and LIMIT that stand round it."""
+        if not any(node.args.get(part) for part in ("order", "limit", "offset")):
+            return query, names
+        source = self.world.source(query=query)
+        outputs = tuple(Col(source.id, name) for name in self.world.columns(source))
+        named: dict[str, Term] = {}
+        for name, output in zip(names, outputs, strict=True):
+            named.setdefault(name, output)
+        return self._ended(Block(sources=(source,), outputs=outputs), node, named), names
+
+    def _select(
+        self, node: exp.Select, keys: list[exp.Expr] | None = None, every: list[exp.Expr] | None = None
+    ) -> tuple[Query, list[str]]:
+        """One SELECT; of grouping sets with the ``keys`` of one set, of ``every`` key."""
+        for part, value in node.args.items():
+            if value and part not in _KNOWN_PARTS:
+                raise NotCovered(part)
+        if node.args.get("kind") or (node.args.get("distinct") and node.args["distinct"].args.get("on")):
+            raise NotCovered("DISTINCT ON")
+        select = self.bound.select_of(node)
+        if select is None:
+            raise NotCovered("a SELECT that is not bound")
+        level = self._levels[select.index] = Level(select)
+        found = self.lower_from(level)
+        names, outputs = self._outputs(node, level)
+        where = self.conjuncts(node.args["where"].this if node.args.get("where") else None)
+        if any(has_aggregate(term) for term in where):
+            raise NotCovered("an aggregate in WHERE")
+        group = self._group(node, outputs) if keys is None else tuple(dict.fromkeys(self.term(key) for key in keys))
+        block = Block(
+            sources=found.sources,
+            lefts=found.lefts,
+            where=(*found.where, *where),
+            group=group,
+            having=self.conjuncts(node.args["having"].this if node.args.get("having") else None),
+            outputs=outputs,
+            distinct=bool(node.args.get("distinct")),
+        )
+        if every is not None:
+            block = of_set(block, {self.term(key) for key in every})
+        named = {
+            one.alias.lower(): level.outputs[id(one.this)]
+            for one in reversed(node.expressions)
+            if isinstance(one, exp.Alias)
+        }
+        block = self._ended(block, node, named)
+        used = (*block.outputs, *block.having, *(key.term for key in block.order))
+        if self.world.dialect == "duckdb" and group is not None and not all(_is_grouped(term, group) for term in used):
+            raise NotCovered("a column outside of GROUP BY, which DuckDB refuses")
+        if group is None and any(has_aggregate(term) for term in used):
+            block = replace(block, group=())
+        elif group is None and block.having:
+            raise NotCovered("HAVING without GROUP BY")
+        if node.args.get("qualify"):
+            block = qualified(block, self.conjuncts(node.args["qualify"].this), self.world)
+        return block, names
+
+    def _outputs(self, node: exp.Select, level: Level) -> tuple[list[str], tuple[Term, ...]]:
+        """The names and terms of what is selected."""
+        found: list[tuple[str, Term]] = []
+        terms: dict[int, Term] = {}
+        for one in node.expressions:
+            if not one.is_star or isinstance(one, exp.Count):
+                bare = one.this if isinstance(one, exp.Alias) else one
+                terms[id(bare)] = self.term(bare)
+                found.append((one.alias_or_name.lower(), terms[id(bare)]))
+                continue
+            star = one.this if isinstance(one, exp.Column) else one
+            if any(star.args.get(part) for part in ("except_", "replace", "rename", "except")):
+                raise NotCovered("* with EXCEPT or REPLACE")
+            table = one.table.lower() if isinstance(one, exp.Column) else ""
+            entries = [entry for entry in level.entries if table in ("", entry.source.alias)]
+            if not entries:
+                raise NotCovered(f"{table}.*, which names no table")
+            for entry in entries:
+                found += [column for column in entry.columns if table or column[0] not in entry.hidden]
+        if not found:
+            raise NotCovered("a SELECT of nothing")
+        level.outputs = terms
+        return [name for name, _ in found], tuple(term for _, term in found)
+
+    def _group(self, node: exp.Select, outputs: tuple[Term, ...]) -> tuple[Term, ...] | None:
+        group = node.args.get("group")
+        if group is None:
+            return None
+        if any(value for part, value in group.args.items() if part != "expressions"):
+            raise NotCovered("GROUPING SETS, CUBE, ROLLUP or GROUP BY ALL")
+        keys = [one.unnest() for one in group.expressions]
+        if any(isinstance(one, exp.Tuple) for one in keys):
+            raise NotCovered("GROUP BY of rows")
+        found = tuple(_at(outputs, one) or self.term(one) for one in keys)
+        if any(has_aggregate(term) for term in found):
+            raise NotCovered("an aggregate in GROUP BY")
+        return found
+
+    def _ended(self, block: Block, node: exp.Expr, named: dict[str, Term]) -> Block:
+        """The block with the node's ORDER BY and LIMIT. An output that is ``named`` goes before a column."""
+        order = node.args.get("order")
+        keys = tuple(self._key(one, block, named) for one in (order.expressions if order else []))
+        limit, offset = node.args.get("limit"), node.args.get("offset")
+        count = start = None
+        if limit is not None:
+            if not isinstance(limit, exp.Limit) or limit.args.get("limit_options") or limit.expressions:
+                raise NotCovered("FETCH, or LIMIT with options")
+            count = _whole(limit.expression)
+            offset = limit.args.get("offset") or offset
+        if offset is not None:
+            start = _whole(offset.expression if isinstance(offset, exp.Offset) else offset)
+        if count is not None or start:
+            self.world.open_choice = True
+            if not keys and any(_ordered(one.query) for one in block.sources):
+                raise NotCovered("a LIMIT over a query that is ordered")
+        return replace(block, order=keys, limit=count, offset=start or 0)
+
+    def _key(self, node: exp.Expr, block: Block, named: dict[str, Term]) -> Key:
+        if not isinstance(node, exp.Ordered) or node.args.get("with_fill"):
+            raise NotCovered("an ORDER BY with options")
+        key = node.this.unnest()
+        term = _at(block.outputs, key)
+        if term is None and isinstance(key, exp.Column) and not key.table:
+            term = named.get(key.name.lower())
+        return Key(term or self.term(key), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+    def column(self, node: exp.Column) -> Term:
+        name = node.name.lower()
+        if node.args.get("db") or node.args.get("catalog") or isinstance(node.this, exp.Star):
+            raise NotCovered("a column of another schema")
+        meaning = self.bound.meaning(node)
+        level = None if meaning.select is None else self._levels.get(meaning.select.index)
+        if meaning.is_text and self.bound.text[node.this.meta.get("start", 0)] == '"':
+            return Const("text", node.name)
+        found: Term | None = None
+        if level is not None and node.table:
+            found = only(name, [entry for entry in level.entries if entry.source is meaning.source], shown=False)
+        elif level is not None:
+            found = self._unqualified(node, level, meaning)
+        if found is not None:
+            return found
+        if name in ("rowid", "oid", "_rowid_"):
+            raise NotCovered("the number of a row")
+        raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
+
+    def _unqualified(self, node: exp.Column, level: Level, meaning: bound.Meaning) -> Term | None:
+        """A column, or an output by its alias. Refuses the name of several columns, and one that engines read either
+        way.
+        """
+        name, dialect, part = node.name.lower(), self.world.dialect, _part_of_select(node)
+        column = only(name, level.entries)
+        alias = level.outputs.get(id(level.select.output_called(name)))
+        if None not in (column, alias) and column != alias and part in _EITHER_WAY.get(dialect, _PARTS_AFTER_WHERE):
+            raise NotCovered(f"the name {name}, which is a column and an alias")
+        if meaning.output is None:
+            return column
+        return alias if dialect in _ALIASES_ANYWHERE or part == "order" else None
+
+    def is_of_outer_query(self, node: exp.Expr, value: Term) -> bool:
+        select = self.bound.select_of(node)
+        level = None if select is None else self._levels.get(select.index)
+        own = {
+            col for entry in (level.entries if level else ()) for _, term in entry.columns for col in columns_of(term)
+        }
+        return bool(used := columns_of(value)) and not used & own
+
+
+def _part_of_select(node: exp.Expr) -> str:
+    """The part of its SELECT that a node stands in: ``where``, ``order``, …"""
+    while node.parent is not None and not isinstance(node.parent, exp.Query):
+        node = node.parent
+    return node.arg_key or ""
+
+
+def _no_sign(text: str) -> None:
+    """Refuse a plus sign before an operand: SQLite takes the column's type from it, and the parser drops the sign."""
+    before = ""
+    for token in sqlglot.tokenize(text, dialect="sqlite"):
+        if token.token_type.name == "PLUS" and before not in _ENDS:
+            raise NotCovered("a plus sign")
+        before = token.token_type.name
+
+
+def _bounded(root: exp.Expr) -> None:
+    """Refuse what is nested deeply; chains of one connective count once."""
+    stack, conditions = [(root, 0)], 0
+    while stack:
+        node, depth = stack.pop()
+        if depth > MOST_LEVELS:
+            raise NotCovered(f"expressions nested more than {MOST_LEVELS} levels deep")
+        conditions += isinstance(node, exp.Predicate | exp.Join)
+        for child in node.iter_expressions():
+            chained = isinstance(node, _CHAINS) and type(child) is type(node)
+            stack.append((child, depth if chained else depth + 1))
+    if conditions > MOST_CONDITIONS:
+        raise NotCovered(f"more than {MOST_CONDITIONS} conditions and joins")
+
+
+def _is_grouped(term: Term, group: tuple[Term, ...]) -> bool:
+    """Whether a term is made of keys and aggregates alone."""
+    if term in group or isinstance(term, Agg | Const | Sub):
+        return True
+    return isinstance(term, Call) and all(_is_grouped(arg, group) for arg in term.args)
+
+
+def _ordered(query: Query | None) -> bool:
+    """Whether a query in FROM orders rows of which the query round it takes some."""
+    if not isinstance(query, Block):
+        return False
+    return (bool(query.order) and not query.cuts) or (
+        query.group is None and any(_ordered(one.query) for one in query.sources)
+    )
+
+
+def _cells(row: exp.Expr) -> list[exp.Expr]:
+    return row.expressions if isinstance(row, exp.Tuple) else [row.this if isinstance(row, exp.Paren) else row]
+
+
+def _at(outputs: tuple[Term, ...], node: exp.Expr) -> Term | None:
+    """The output of which a key is the place; None: it is an expression."""
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    if not node.name.isdecimal() or not 1 <= int(node.name) <= len(outputs):
+        raise NotCovered(f"the place {node.name[:20]}")
+    return outputs[int(node.name) - 1]
+
+
+def _whole(node: exp.Expr) -> int:
+    node = node.unnest()
+    if not isinstance(node, exp.Literal) or not node.name.isdecimal():
+        raise NotCovered("a LIMIT that is not a number")
+    return int(node.name)
+
+
+__all__ = ["lower_query"]

@@ -1,0 +1,287 @@
+"""Lower what stands in FROM: tables, queries, and the joins between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sqlglot
+from msgspec import Struct, field
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from assay.model import TableSchema
+from assay.sql import query as bound
+from assay.sql.algebra.literals import compared
+from assay.sql.algebra.lower_terms import LowersTerms
+from assay.sql.algebra.model import ONE, Block, Call, Col, FullJoin, LeftJoin, Query, Source, Sub, Term, substituted
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import TableFacts, World
+
+
+class Entry(Struct):
+    """One item of FROM: its columns in order, by their names in lower case."""
+
+    source: bound.Source
+    columns: list[tuple[str, Term]]
+    hidden: set[str] = field(default_factory=set)
+    """Columns that USING or NATURAL merged into those of an item before it."""
+
+    def called(self, name: str, *, shown: bool = True) -> list[Term]:
+        """The columns of this name; with ``shown`` none that is merged into another."""
+        return [] if shown and name in self.hidden else [term for column, term in self.columns if column == name]
+
+
+class From(Struct):
+    """Some items of FROM, joined."""
+
+    sources: tuple[Source, ...] = ()
+    lefts: tuple[LeftJoin, ...] = ()
+    where: tuple[Term, ...] = ()
+    entries: list[Entry] = field(default_factory=list)
+
+
+class Level(Struct):
+    """What is known of one SELECT while it is lowered."""
+
+    select: bound.Select
+    entries: list[Entry] = field(default_factory=list)
+    """The items of FROM whose columns may be named now."""
+    outputs: dict[int, Term] = field(default_factory=dict)
+    """What is selected, by the id of its expression, once all of it is lowered."""
+
+    def source_of(self, node: exp.Expr) -> bound.Source | None:
+        """The source that an item of FROM is; None: it is none of its own, or its name is used before."""
+        return next((source for source in self.select.sources.values() if source.node is node), None)
+
+
+class LowersFrom(LowersTerms):
+    """Lowers a FROM."""
+
+    def __init__(self, world: World, used: set[int | str]) -> None:
+        super().__init__(world)
+        self.used = used
+        """The CTEs, by their ids, and views, by their names, that were named before."""
+        self._within: set[int] = set()
+
+    def view(self, view: TableSchema) -> tuple[Query, list[str]]:
+        """The query of a view, and the names of its columns. Raises NotCovered."""
+        raise NotImplementedError
+
+    def lower_from(self, level: Level) -> From:
+        """The FROM of a SELECT. Its items can be named at the level from then on."""
+        select = level.select.node
+        from_, joins = select.args.get("from_"), select.args.get("joins") or []
+        if from_ is None:
+            if joins:
+                raise NotCovered("a JOIN without FROM")
+            return From()
+        found = self._joined(self._item(from_.this, level), joins, level)
+        level.entries = found.entries
+        return found
+
+    def _joined(self, found: From, joins: list[exp.Join], level: Level) -> From:
+        sqlite = self.world.dialect == "sqlite"
+        late: list[exp.Expr] = []  # SQLite reads the ON of an inner join like WHERE: it may name tables that follow
+        after_comma = False
+        for join in joins:
+            side, kind, method = (str(join.args.get(part) or "").upper() for part in ("side", "kind", "method"))
+            using, on = join.args.get("using"), join.args.get("on")
+            if {"SEMI", "ANTI"} & {kind, side}:
+                if side not in ("", "SEMI", "ANTI") or method or using or self.world.dialect != "duckdb":
+                    raise NotCovered(f"{kind or side} JOIN")
+                found = self._existing(found, join, level, wanted="SEMI" in (kind, side))
+                continue
+            other = kind not in ("", "INNER", "CROSS", "OUTER") or method not in ("", "NATURAL")
+            if other or join.args.get("match_condition"):
+                raise NotCovered(f"{method or kind} JOIN")
+            if side in ("RIGHT", "FULL") and after_comma and not sqlite:
+                raise NotCovered("a comma before an outer join")
+            after_comma = after_comma or kind == "CROSS"
+            right = self._item(join.this, level)
+            if side in ("RIGHT", "FULL") and late:
+                # What the inner joins before it ask is asked of their rows alone, not of the rows that it adds.
+                found, late = self._settled(found, late, level), []
+            waits = sqlite and not (side or using or method)
+            if waits and on is not None:
+                late.append(on)
+            found = self._join(found, right, join, level, waits=waits)
+        return self._settled(found, late, level)
+
+    def _on(self, on: exp.Expr | None, level: Level, *sides: From) -> tuple[Term, ...]:
+        """The conditions of an ON, in which these items can be named."""
+        level.entries = [entry for side in sides for entry in side.entries]
+        return self.conjuncts(on)
+
+    def _existing(self, found: From, join: exp.Join, level: Level, *, wanted: bool) -> From:
+        """SEMI JOIN keeps the rows for which the other side has one, ANTI JOIN those for which it has none."""
+        right = self._item(join.this, level)
+        where = (*right.where, *self._on(join.args.get("on"), level, found, right))
+        exists = Sub("exists", Block(sources=right.sources, lefts=right.lefts, where=where, outputs=(ONE,)))
+        asked: Term = exists if wanted else Call("not", (exists,))
+        return From(found.sources, found.lefts, (*found.where, asked), found.entries)
+
+    def _settled(self, found: From, late: list[exp.Expr], level: Level) -> From:
+        for on in late:
+            found.where = (*found.where, *self._on(on, level, found))
+        return found
+
+    def _join(self, left: From, right: From, join: exp.Join, level: Level, *, waits: bool = False) -> From:
+        """Two items joined; ``waits``: without the condition in ON."""
+        side, on = str(join.args.get("side") or "").upper(), None if waits else join.args.get("on")
+        entries = left.entries + right.entries
+        asked = (*self._merged(left, right, join, side), *self._on(on, level, left, right))
+        if side == "FULL":
+            return self._full(left, right, asked)
+        if side in ("LEFT", "RIGHT"):
+            kept, other = (left, right) if side == "LEFT" else (right, left)
+            joined = LeftJoin(other.sources, (*other.where, *asked), other.lefts)
+            return From(kept.sources, (*kept.lefts, joined), kept.where, entries)
+        where = (*left.where, *right.where, *asked)
+        return From(left.sources + right.sources, left.lefts + right.lefts, where, entries)
+
+    def _merged(self, left: From, right: From, join: exp.Join, side: str) -> list[Term]:
+        """The equalities that USING or NATURAL ask for. The right side's columns can then be named no more."""
+        shared = [one.name.lower() for one in join.args.get("using") or []]
+        if str(join.args.get("method") or "").upper() == "NATURAL":
+            names = dict.fromkeys(name for entry in right.entries for name, _ in entry.columns)
+            shared = [name for name in names if any(entry.called(name) for entry in left.entries)]
+        if shared and side in ("RIGHT", "FULL"):
+            raise NotCovered(f"{side} JOIN with USING")
+        merged: list[Term] = []
+        for name in shared:
+            one, other = (only(name, entries) for entries in (left.entries, right.entries))
+            if one is None or other is None:
+                raise NotCovered(f"USING ({name}), which is not on both sides")
+            merged.append(compared("eq", one, other, self.world))
+            for entry in right.entries:
+                entry.hidden.add(name)
+        return merged
+
+    def _full(self, left: From, right: From, on: tuple[Term, ...]) -> From:
+        new: dict[Term, Term] = {}
+        one, other = self._as_source(left, new), self._as_source(right, new)
+        source = self.world.source(query=FullJoin(one, other, tuple(substituted(term, new) for term in on)))
+        places = [Col(side.id, name) for side in (one, other) for name in self.world.columns(side)]
+        moved: dict[Term, Term] = {place: Col(source.id, str(index)) for index, place in enumerate(places)}
+        entries = [*left.entries, *right.entries]
+        for entry in entries:
+            if any(new.get(term, term) not in moved for _, term in entry.columns):
+                raise NotCovered("a FULL JOIN over merged columns")
+            entry.columns = [(name, moved[new.get(term, term)]) for name, term in entry.columns]
+        return From((source,), entries=entries)
+
+    def _as_source(self, found: From, new: dict[Term, Term]) -> Source:
+        if len(found.sources) == 1 and not found.lefts and not found.where:
+            return found.sources[0]
+        outputs = tuple(dict.fromkeys(term for entry in found.entries for _, term in entry.columns))
+        block = Block(sources=found.sources, lefts=found.lefts, where=found.where, outputs=outputs)
+        source = self.world.source(query=block)
+        new.update({term: Col(source.id, str(place)) for place, term in enumerate(outputs)})
+        return source
+
+    def _item(self, node: exp.Expr, level: Level) -> From:
+        named = node.args.get("alias")
+        if node.args.get("pivots") or node.args.get("sample") or node.args.get("laterals"):
+            raise NotCovered("PIVOT or a sample")
+        if named and named.columns and self.world.dialect == "sqlite":
+            raise NotCovered("a list of columns after an alias, which SQLite does not read")
+        source = level.source_of(node)
+        joins = node.args.get("joins") or []
+        if isinstance(node, exp.Subquery | exp.Paren) and source is None and not node.alias:
+            found = self._item(node.this, level)
+        elif source is None:
+            raise NotCovered(f"two tables called {node.alias_or_name}")
+        elif isinstance(node, exp.Table):
+            if not isinstance(node.this, exp.Identifier):
+                raise NotCovered("a table function")
+            found = self._table(node, source)
+        elif isinstance(node, exp.Subquery | exp.Values | exp.SetOperation):
+            if joins and node.alias and isinstance(node, exp.Subquery):
+                raise NotCovered("an alias of a join")
+            found = self._derived(source, *self.query(node, joined=True))
+        else:
+            raise NotCovered({"lateral": "LATERAL", "unnest": "UNNEST"}.get(node.key, node.key))
+        for join in joins:
+            kind = str(join.args.get("kind") or "").upper()
+            if kind not in ("", "INNER", "CROSS", "OUTER"):
+                raise NotCovered(f"{kind} JOIN")
+            found = self._join(found, self._item(join.this, level), join, level)
+        return found
+
+    def _table(self, node: exp.Table, source: bound.Source) -> From:
+        name = node.name.lower()
+        if source.cte is not None:
+            return self._derived(source, *self._cte(source.cte))
+        if node.db and node.db.lower() not in ("main", "public"):
+            raise NotCovered(f"the table {node.sql()[:60]}")
+        if name in self.world.views:
+            return self._derived(source, *self.view(self.world.views[name]))
+        known = self.world.tables.get(name)
+        if known is None:
+            raise NotCovered(f"the table {node.name[:60]}, which is not in the schema")
+        made = self.world.source(table=name)
+        if known.checks:
+            self.world.checks[made.id] = tuple(_checks(made, known, self.world))
+        names = [*(one.lower() for one in source.names), *list(known.kinds)[len(source.names) :]]
+        columns = [Col(made.id, column) for column in known.kinds]
+        return From((made,), entries=[Entry(source, list(zip(names, columns, strict=True)))])
+
+    def _cte(self, cte: exp.CTE) -> tuple[Query, list[str]]:
+        if id(cte) in self._within:
+            raise NotCovered("a recursive WITH")
+        self.use(id(cte), cte.this, "a WITH")
+        self._within.add(id(cte))
+        found = self.query(cte.this)
+        self._within.discard(id(cte))
+        return found
+
+    def use(self, key: int | str, query: exp.Expr, said: str) -> None:
+        """Refuse a query with a name that takes some rows where it is named again: there it may take others."""
+        if key in self.used and query.find(exp.Limit, exp.Offset, exp.Fetch):
+            raise NotCovered(f"{said} that takes some rows and is used twice")
+        self.used.add(key)
+
+    def _derived(self, source: bound.Source, query: Query, names: list[str]) -> From:
+        made = self.world.source(query=query)
+        names = list(source.names) or names
+        if len(names) != len(self.world.columns(made)):
+            raise NotCovered("a list of columns that does not fit its query")
+        columns: list[tuple[str, Term]] = [(name.lower(), Col(made.id, str(n))) for n, name in enumerate(names)]
+        return From((made,), entries=[Entry(source, columns)])
+
+
+def only(name: str, entries: list[Entry], *, shown: bool = True) -> Term | None:
+    """The column of this name; None: there is none. Raises NotCovered if there are several."""
+    found = [term for entry in entries for term in entry.called(name, shown=shown)]
+    if len(found) > 1:
+        raise NotCovered(f"the ambiguous column {name}")
+    return found[0] if found else None
+
+
+class _LowersChecks(LowersTerms):
+    """Lowers the conditions of a stored table's row."""
+
+    def __init__(self, source: Source, known: TableFacts, world: World) -> None:
+        super().__init__(world)
+        self._source, self._known = source, known
+
+    def column(self, node: exp.Column) -> Term:
+        if node.name.lower() not in self._known.kinds:
+            raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
+        return Col(self._source.id, node.name.lower())
+
+    def query(self, node: exp.Expr, *, joined: bool = False) -> tuple[Query, list[str]]:  # noqa: ARG002
+        raise NotCovered(node.key)
+
+    def is_of_outer_query(self, node: exp.Expr, value: Term) -> bool:  # noqa: ARG002
+        return False
+
+
+def _checks(source: Source, known: TableFacts, world: World) -> Iterator[Term]:
+    """The CHECK constraints that can be read."""
+    reader = _LowersChecks(source, known, world)
+    for text in known.checks:
+        try:
+            yield reader.term(sqlglot.parse_one(text, dialect=world.dialect))
+        except (NotCovered, SqlglotError):
+            continue

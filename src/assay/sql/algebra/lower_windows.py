@@ -1,0 +1,194 @@
+"""Lower what looks at other rows or at several groups: window functions, QUALIFY, GROUPING SETS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+from msgspec.structs import replace
+from sqlglot import exp
+
+from assay.sql.algebra.model import NULL, ONE, Agg, Block, Call, Col, Const, Term, over_source, substituted
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.world import World
+
+MOST_SETS = 16
+_NUMBERED: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
+_NUMBERED |= {exp.PercentRank: "percent_rank", exp.CumeDist: "cume_dist"}
+_AT_A_ROW: dict[type[exp.Expr], str] = {
+    exp.FirstValue: "first_value",
+    exp.LastValue: "last_value",
+    exp.NthValue: "nth_value",
+    exp.Ntile: "ntile",
+}
+UNTIED = frozenset({"row_number", "lag", "lead", "first_value", "last_value", "nth_value", "ntile"})
+"""Window functions whose value depends on which of two tied rows stands first; so it does where a frame counts rows."""
+SO_FAR = "@rows unbounded preceding to current row"
+"""The frame that is the default one where no rows tie."""
+
+
+def lower_window(node: exp.Window, term: Callable[[exp.Expr], Term]) -> Term:
+    """A window function; one that rows which tie make open is refused later. ``term`` lowers an expression."""
+    over = _defined(node)
+    op, args = _function(node.this, term)
+    parts = tuple(term(one) for one in over.args.get("partition_by") or [])
+    order = over.args.get("order")
+    keys = [one for one in (order.expressions if order else []) if isinstance(one, exp.Ordered)]
+    frame = _frame(over.args.get("spec"), ordered=bool(keys))
+    if frame == "@all" and op.rstrip("!") in ("count", "sum", "avg", "min", "max"):
+        keys, frame = [], ""
+    flags = "".join("d" if one.args.get("desc") else "a" for one in keys)
+    flags += "".join("f" if one.args.get("nulls_first") else "l" for one in keys)
+    terms = tuple(term(one.this) for one in keys)
+    name = f"{op}{frame if op in UNTIED - {'row_number', 'lag', 'lead', 'ntile'} or '@' in frame else ''}"
+    return Call(f"window:{name}:{len(args)}:{len(parts)}:{flags}", (*args, *parts, *terms))
+
+
+def _defined(node: exp.Window) -> exp.Window:
+    """The window that says what rows are seen: of the WINDOW clause, if it is named."""
+    parts = ("partition_by", "order", "spec")
+    alias = node.args.get("alias")
+    if alias is None and not node.args.get("first"):
+        return node
+    select = node.find_ancestor(exp.Select)
+    known = {one.this.name.lower(): one for one in (select.args.get("windows") if select else None) or []}
+    found: exp.Window | None = None if alias is None else known.get(alias.name.lower())
+    if found is None:
+        raise NotCovered("a window with a name")
+    if found.args.get("alias") or any(node.args.get(part) for part in parts):
+        raise NotCovered("a window made of another")
+    return found
+
+
+def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, tuple[Term, ...]]:
+    if type(inner) in _NUMBERED:
+        return _NUMBERED[type(inner)], ()
+    if type(inner) in _AT_A_ROW:
+        given = [inner.this, inner.args.get("offset")]
+        return _AT_A_ROW[type(inner)], tuple(term(one) for one in given if one is not None)
+    if isinstance(inner, exp.Lag | exp.Lead):
+        offset, default = inner.args.get("offset"), inner.args.get("default")
+        steps = ONE if offset is None else term(offset)
+        if not isinstance(steps, Const) or steps.text.startswith("-"):
+            raise NotCovered("LAG or LEAD by a number that is not known")
+        other = NULL if default is None else term(default)
+        return inner.key, (term(inner.this), steps, other)
+    if isinstance(inner, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max):
+        agg = term(inner)
+        assert isinstance(agg, Agg)
+        return f"{agg.op}{'!' * agg.distinct}", agg.args
+    raise NotCovered(f"the window function {inner.key}")
+
+
+def _frame(spec: exp.Expr | None, *, ordered: bool) -> str:
+    """The frame in words; empty for the default one."""
+    if spec is None:
+        return ""
+    if spec.args.get("exclude"):
+        raise NotCovered("a frame that excludes rows")
+    kind = str(spec.args.get("kind") or "").lower()
+    start = _bound(spec.args.get("start"), spec.args.get("start_side"))
+    end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
+    whole = (start, end) == ("unbounded preceding", "unbounded following")
+    if whole or (kind == "range" and not ordered and (start, end) == ("unbounded preceding", "current row")):
+        return "@all"
+    if kind == "range" and (start, end) == ("unbounded preceding", "current row"):
+        return ""
+    if kind != "rows":
+        raise NotCovered("a frame of RANGE or GROUPS")
+    return f"@rows {start} to {end}"
+
+
+def _bound(bound: object, side: object) -> str:
+    if isinstance(bound, exp.Literal) and not bound.is_string and bound.name.isdecimal():
+        return f"{bound.name} {str(side).lower()}"
+    if not isinstance(bound, str):
+        raise NotCovered("a frame whose bound is not a number")
+    return f"{bound.lower()} {str(side).lower()}" if side else bound.lower()
+
+
+def qualified(block: Block, conditions: tuple[Term, ...], world: World) -> Block:
+    """The rows of a block for which conditions hold that may speak of window functions: a query round it."""
+    if block.order or block.cuts:
+        raise NotCovered("QUALIFY beside ORDER BY or LIMIT")
+    leaves = [leaf for term in conditions for leaf in _leaves(term)]
+    extra = tuple(term for term in dict.fromkeys(leaves) if term not in block.outputs)
+    inner = replace(block, outputs=(*block.outputs, *extra), distinct=False)
+    source = world.source(query=inner)
+    new: dict[Term, Term] = {}
+    for place, term in enumerate(inner.outputs):
+        new.setdefault(term, Col(source.id, str(place)))
+    where = tuple(substituted(term, new) for term in conditions)
+    outputs = tuple(Col(source.id, str(place)) for place in range(len(block.outputs)))
+    return Block(sources=(source,), where=where, outputs=outputs, distinct=block.distinct)
+
+
+def _leaves(term: Term) -> Iterator[Term]:
+    if isinstance(term, Agg | Col) or (isinstance(term, Call) and term.op.startswith("window:")):
+        yield term
+    elif isinstance(term, Call):
+        for arg in term.args:
+            yield from _leaves(arg)
+    elif not isinstance(term, Const):
+        raise NotCovered("a subquery in QUALIFY")
+
+
+def grouping_sets(node: exp.Select) -> list[list[exp.Expr]]:
+    """The keys of each grouping set; none where there are no grouping sets."""
+    group = node.args.get("group")
+    if group is None or not any(isinstance(one, exp.GroupingSets | exp.Rollup | exp.Cube) for one in group.expressions):
+        return []
+    blocking = ("order", "limit", "offset", "distinct", "qualify", "windows", "with_")
+    if any(node.args.get(part) for part in blocking):
+        raise NotCovered("GROUPING SETS beside ORDER BY, LIMIT or DISTINCT")
+    parts = [one for one in (*node.expressions, node.args.get("having")) if one is not None]
+    starred = any(not isinstance(star.parent, exp.Count) for part in parts for star in part.find_all(exp.Star))
+    if starred or any(part.find(exp.Query, exp.Window) for part in parts):
+        raise NotCovered("GROUPING SETS beside a subquery, a window or *")
+    sets: list[list[exp.Expr]] = [[]]
+    for one in group.expressions:
+        sets = [[*before, *more] for before in sets for more in _sets_of(one)]
+    if len(sets) > MOST_SETS:
+        raise NotCovered(f"more than {MOST_SETS} grouping sets")
+    if any(not isinstance(key, exp.Column) for keys in sets for key in keys):
+        raise NotCovered("GROUPING SETS of expressions")
+    aggregated = any(not isinstance(one, exp.Grouping) for part in parts for one in part.find_all(exp.AggFunc))
+    if not (aggregated or all(sets)):
+        raise NotCovered("an empty grouping set without aggregates")
+    return sets
+
+
+def _sets_of(node: exp.Expr) -> list[list[exp.Expr]]:
+    if isinstance(node, exp.GroupingSets):
+        return [keys for one in node.expressions for keys in _sets_of(one)]
+    if isinstance(node, exp.Rollup | exp.Cube):
+        parts = [_keys(one) for one in node.expressions]
+        chosen: list[tuple[list[exp.Expr], ...]] = []
+        for size in range(len(parts), -1, -1):
+            chosen += [tuple(parts[:size])] if isinstance(node, exp.Rollup) else combinations(parts, size)
+        return [[key for part in one for key in part] for one in chosen]
+    return [_keys(node)]
+
+
+def _keys(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.Tuple):
+        return [key for one in node.expressions for key in _keys(one)]
+    return [node.unnest()]
+
+
+def of_set(block: Block, every: set[Term]) -> Block:
+    """The groups of one grouping set: keys of ``every`` that are not its own are NULL outside of aggregates."""
+    own = set(block.group or ())
+
+    def seen(term: Term) -> Term:
+        if isinstance(term, Call) and term.op == "grouping":
+            return Const("integer", str(int("".join("10"[arg in own] for arg in term.args), 2)))
+        if term in every - own:
+            return NULL
+        return term if isinstance(term, Agg) else over_source(term, seen)
+
+    having, outputs = (tuple(seen(term) for term in terms) for terms in (block.having, block.outputs))
+    return replace(block, having=having, outputs=outputs)
+
+
+__all__ = ["SO_FAR", "UNTIED", "grouping_sets", "lower_window", "of_set", "qualified"]

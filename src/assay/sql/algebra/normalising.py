@@ -1,0 +1,411 @@
+"""Bring a query into its normal form: the rules of this package, again and again until none has anything to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from assay.sql.algebra.conditions import conjunction
+from assay.sql.algebra.facts import Facts, Matcher
+from assay.sql.algebra.flattening import (
+    combined_to_block,
+    count_distinct_rows,
+    filter_below_windows,
+    merge_grouped,
+    merge_grouped_among,
+    merge_plain,
+    merge_plain_in_left,
+    merge_trivial,
+    prune_outputs,
+    replaced,
+)
+from assay.sql.algebra.grouping import (
+    check_determined,
+    check_windows,
+    counts_rows,
+    drop_cut_of_one,
+    drop_distinct,
+    drop_null_test,
+    drop_sure_having,
+    groups_to_distinct,
+    groups_to_existence,
+    having_to_where,
+    plain_aggregates,
+    shorten_windows,
+    ungroup,
+)
+from assay.sql.algebra.joins import (
+    drop_parent,
+    drop_unused_left,
+    existence_of_own_group,
+    join_existing,
+    join_existing_group,
+    left_that_always_matches,
+    left_to_absence,
+    left_to_inner,
+    merge_same_row,
+)
+from assay.sql.algebra.keys import Closure
+from assay.sql.algebra.lookups import (
+    distinct_to_existence,
+    full_to_left,
+    grouped_left_to_scalar,
+    left_groups_to_scalars,
+    scalar_to_left,
+)
+from assay.sql.algebra.model import (
+    FALSE,
+    NULL,
+    ONE,
+    TRUE,
+    Agg,
+    Block,
+    Call,
+    Col,
+    Combined,
+    FullJoin,
+    LeftJoin,
+    Query,
+    Rows,
+    Source,
+    Sub,
+    Term,
+    left_sources,
+    over_source,
+    substituted,
+)
+from assay.sql.algebra.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
+from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.unions import merged_parts
+from assay.sql.algebra.world import World
+
+_MOST_ROUNDS = 60
+
+
+class Normaliser:
+    """Rewrites queries. ``outer`` facts are those that are true of the rows round a subquery."""
+
+    def __init__(self, world: World, matcher: Matcher) -> None:
+        self.world, self.matcher = world, matcher
+
+    def normal(self, query: Query, *, as_set: bool, outer: Facts | None = None) -> Query:
+        """The normal form; ``as_set`` where it does not count how often a row occurs."""
+        if isinstance(query, Combined):
+            return self._combined(query, as_set=as_set, outer=outer)
+        if isinstance(query, Rows):
+            rows = tuple(tuple(self._term(cell, outer) for cell in row) for row in query.rows)
+            return Rows(tuple(dict.fromkeys(rows)) if as_set else rows)
+        if isinstance(query, FullJoin):
+            left, right = (self._source(one, as_set=False) for one in (query.left, query.right))
+            return FullJoin(left, right, conjunction(tuple(self._term(term, outer) for term in query.on), self.world))
+        return self._block(query, as_set=as_set, outer=outer)
+
+    def root(self, query: Query, *, ordered: bool) -> Query:
+        """The normal form of a whole query, whose order counts only where it is asked for, or cuts."""
+        normal = self.normal(query, as_set=False)
+        if isinstance(normal, Block) and not ordered and not normal.cuts:
+            normal = replace(normal, order=())
+        return _unwrapped(normal, self.world)
+
+    def _combined(self, query: Combined, *, as_set: bool, outer: Facts | None) -> Query:
+        drops = as_set or not query.all
+        parts_as_set = drops if query.op == "union" else not query.all
+        parts = [self.normal(part, as_set=parts_as_set, outer=outer) for part in query.parts]
+        if query.op != "union":
+            for place in range(self.world.width(query)):
+                if self.world.output_kind(query, place) == "folded":
+                    raise NotCovered("INTERSECT or EXCEPT over a folded collation")
+            block = combined_to_block(Combined(query.op, query.all, tuple(parts)), self.world)
+            return self._block(block, as_set=as_set, outer=outer) if isinstance(block, Block) else block
+        if drops and any(
+            self.world.output_kind(part, n) == "folded" for part in parts for n in range(self.world.width(part))
+        ):
+            raise NotCovered("UNION over a folded collation")
+        flat: list[Query] = []
+        for part in parts:
+            same = isinstance(part, Combined) and part.op == "union" and (drops or part.all)
+            flat += part.parts if same and isinstance(part, Combined) else (part,)
+        kept = [part for part in flat if not (isinstance(part, Block) and _is_empty(part))]
+        kept = kept or flat[:1]
+        if not drops:
+            kept = merged_parts(kept, self.world, self.matcher, outer)
+        if len(kept) == 1 and isinstance(kept[0], Block) and not drops:
+            return kept[0]
+        return Combined("union", not drops, tuple(kept))
+
+    def _source(self, source: Source, *, as_set: bool, outer: Facts | None = None) -> Source:
+        if source.query is None:
+            return source
+        normal = Source(source.id, "", self.normal(source.query, as_set=as_set, outer=outer))
+        self.world.sources[source.id] = normal
+        return normal
+
+    def _left(self, left: LeftJoin, outer: Facts | None) -> LeftJoin:
+        return LeftJoin(
+            tuple(self._source(source, as_set=False) for source in left.sources),
+            conjunction(tuple(self._term(term, outer) for term in left.on), self.world),
+            tuple(self._left(one, outer) for one in left.lefts),
+        )
+
+    def _term(self, term: Term, outer: Facts | None) -> Term:
+        if isinstance(term, Sub):
+            return Sub(term.kind, self.normal(term.query, as_set=term.kind != "scalar", outer=outer))
+        return over_source(term, lambda part: self._term(part, outer))
+
+    def _block(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
+        rows_count = block.windowed or (block.group is None and not as_set and not block.distinct)
+        rows_count = (
+            rows_count or (block.group is not None and counts_rows(block)) or (block.cuts and not block.distinct)
+        )
+        block = replace(
+            block,
+            sources=tuple(self._source(source, as_set=not rows_count, outer=outer) for source in block.sources),
+            having=conjunction(block.having, self.world),
+        )
+        block = self._with_subqueries(block, outer)
+        for _ in range(_MOST_ROUNDS):
+            before = block
+            block = self._round(block, as_set=as_set, outer=outer)
+            if block == before:
+                break
+        else:
+            raise NotCovered("a query that has too many forms")
+        if not block.cuts and block.order and outer is not None:
+            block = replace(block, order=())
+        return self._distributed(block, as_set=as_set, outer=outer)
+
+    def _distributed(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
+        """Filtering and projecting a UNION is the UNION of that.
+
+        Side conditions: it is the only source, nothing is grouped or cut, and rows are all kept or duplicates dropped,
+        or every column is given on.
+        """
+        if (
+            len(block.sources) != 1
+            or block.lefts
+            or block.group is not None
+            or block.cuts
+            or block.windowed
+            or block.order
+        ):
+            return block
+        source = block.sources[0]
+        union = source.query
+        if not isinstance(union, Combined) or union.op != "union":
+            return block
+        drops = as_set or block.distinct
+        if not drops and not union.all:
+            every = {Col(source.id, str(place)) for place in range(self.world.width(union))}
+            if not every.issubset(block.outputs):
+                return block
+            drops = True  # rows that differ stay different
+        parts: list[Query] = []
+        for part in union.parts:
+            one = self.world.source(query=part)
+            new: dict[Term, Term] = {
+                Col(source.id, str(place)): Col(one.id, str(place)) for place in range(self.world.width(part))
+            }
+            parts.append(replaced(replace(block, sources=(one,), distinct=False), new))
+        self.world.used.add("A filter on UNION is a filter on its parts")
+        return self._combined(Combined("union", not drops, tuple(parts)), as_set=as_set, outer=outer)
+
+    def _with_subqueries(self, block: Block, outer: Facts | None) -> Block:
+        """The block with its conditions brought to what must be true, and its subqueries to their normal form."""
+        where = conjunction(block.where, self.world)
+        seen = self._facts(replace(block, where=where), outer)
+        having = conjunction(block.having, self.world)
+        return replace(
+            block,
+            where=conjunction(tuple(self._condition(term, where, block, outer) for term in where), self.world),
+            lefts=tuple(self._left(left, None) for left in block.lefts),
+            group=None if block.group is None else tuple(self._term(term, seen) for term in block.group),
+            having=tuple(self._term(term, seen) for term in having),
+            outputs=tuple(self._term(term, seen) for term in block.outputs),
+            order=tuple(replace(key, term=self._term(key.term, seen)) for key in block.order),
+        )
+
+    def _condition(self, term: Term, where: tuple[Term, ...], block: Block, outer: Facts | None) -> Term:
+        """A condition's subqueries see what the other conditions say of the rows."""
+        if not _has_subquery(term):
+            return term
+        others = tuple(one for one in where if one != term)
+        return self._term(term, self._facts(replace(block, where=others), outer))
+
+    def _facts(self, block: Block, outer: Facts | None) -> Facts:
+        terms = (*(outer.terms if outer else ()), *block.where)
+        padded = frozenset(source.id for source in left_sources(block.lefts)) | (outer.padded if outer else frozenset())
+        sources = (*(outer.sources if outer else ()), *block.sources)
+        return Facts(self.world, self.matcher, terms, padded=padded, sources=sources)
+
+    def _round(self, block: Block, *, as_set: bool, outer: Facts | None) -> Block:
+        """One application of each rule."""
+        block = replace(block, where=conjunction(block.where, self.world))
+        facts = self._facts(block, outer)
+        if block.group != () and (facts.contradictory or FALSE in block.where):
+            return _empty(block)
+        inside = not block.windowed and self._drops_inside(block, as_set=as_set)
+        block = replace(block, where=self._simplified(block, outer))
+        block = self._used(merge_plain, block, as_set=inside)
+        block = self._used(merge_plain_in_left, block)
+        block = self._used(full_to_left, block, self.world)
+        block = self._used(distinct_to_existence, block, self._facts(block, outer))
+        block = self._used(scalar_to_left, block, self._facts(block, outer))
+        block = self._used(grouped_left_to_scalar, block, self._facts(block, outer))
+        block = self._join_rules(block, outer, as_set=inside)
+        facts = self._facts(block, outer)
+        check_determined(block, facts)
+        check_windows(block, facts)
+        block = self._used(shorten_windows, block, facts)
+        block = self._used(drop_null_test, block)
+        block = self._used(having_to_where, block)
+        block = self._used(drop_sure_having, replace(block, having=conjunction(block.having, self.world)))
+        block = self._used(extremes_to_where, block, facts)
+        block = self._used(count_of_present, block, self.world)
+        block = self._used(plain_aggregates, block, facts)
+        block = self._used(ungroup, block, facts)
+        block = self._used(left_groups_to_scalars, block, facts)
+        block = self._used(groups_to_existence, block, facts)
+        block = self._used(groups_to_distinct, block, facts, as_set=as_set)
+        block = self._used(drop_distinct, block, facts, as_set=as_set)
+        block = self._used(drop_cut_of_one, block, facts)
+        block = self._used(filter_below_windows, block, self.world)
+        block = self._used(prune_outputs, block, self.world)
+        block = self._used(count_distinct_rows, block, self.world, self.matcher)
+        block = self._used(merge_grouped, block)
+        block = self._used(merge_regrouped, block)
+        block = self._used(merge_grouped_among, block, self.world)
+        return self._used(merge_trivial, block)
+
+    @staticmethod
+    def _drops_inside(block: Block, *, as_set: bool) -> bool:
+        """Whether it does not count how often a joined row occurs."""
+        if block.group is not None:
+            return not counts_rows(block)
+        return (as_set and not block.cuts) or block.distinct
+
+    def _used(self, rule: Callable[..., Block], block: Block, *facts: object, **how: bool) -> Block:
+        """The block after a rule, of which its own first line is kept where it changed something."""
+        changed = rule(block, *facts, **how)
+        if changed is not block and changed != block:
+            said = (rule.__doc__ or rule.__name__).partition("\n")[0]  # without docstrings (-OO) its name
+            self.world.used.add(said.rstrip("."))
+        return changed
+
+    def _join_rules(self, block: Block, outer: Facts | None, *, as_set: bool) -> Block:
+        block = self._used(left_to_inner, block, self._facts(block, outer))
+        block = self._used(left_that_always_matches, block, self._facts(block, outer))
+        block = self._used(drop_unused_left, block, self._facts(block, outer), as_set=as_set)
+        absent = self._used(left_to_absence, block, self._facts(block, outer))
+        if absent is not block:
+            where = tuple(self._condition(term, absent.where, absent, outer) for term in absent.where)
+            block = replace(absent, where=where)
+        block = self._used(join_existing, block, self._facts(block, outer), as_set=as_set)
+        block = self._used(join_existing_group, block, self._facts(block, outer), as_set=as_set)
+        block = self._used(existence_of_own_row, block, self.world)
+        block = self._used(existence_of_own_group, block, self._facts(block, outer))
+        block = self._used(merge_same_row, block, self._facts(block, outer))
+        return self._used(drop_parent, block, self._facts(block, outer))
+
+    def _simplified(self, block: Block, outer: Facts | None) -> tuple[Term, ...]:
+        """The conditions without tests for NULL that the columns themselves decide."""
+        declared = self._facts(replace(block, where=()), outer)
+        found = []
+        for term in block.where:
+            found.append(_decided(term, declared))
+        return conjunction(tuple(found), self.world)
+
+
+def _decided(term: Term, facts: Facts) -> Term:
+    if isinstance(term, Call) and term.op in ("and", "or"):
+        return Call(term.op, tuple(_decided(arg, facts) for arg in term.args))
+    if isinstance(term, Call) and term.op in ("isnull", "notnull") and facts.present(term.args[0]):
+        return TRUE if term.op == "notnull" else FALSE
+    if isinstance(term, Call) and term.op == "not":
+        cases = _of_union(term.args[0].query) if isinstance(term.args[0], Sub) else None
+        if cases is not None:
+            return Call("and", tuple(Call("not", (case,)) for case in cases.args))
+        if isinstance(term.args[0], Sub) and isinstance(term.args[0].query, Block) and term.args[0].query.group == ():
+            return term
+        inner = _decided(term.args[0], facts)
+        return FALSE if inner == TRUE else TRUE if inner == FALSE else term
+    if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group is None:
+        if FALSE in term.query.where:
+            return FALSE
+        if not term.query.sources and not term.query.where:
+            return TRUE
+        return _listed(term.query) or _of_union(term.query) or term
+    if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group == () and not term.query.cuts:
+        return _of_one_group(term.query)
+    return term
+
+
+def _listed(query: Block) -> Term | None:
+    """EXISTS over a list of values is OR."""
+    if len(query.sources) != 1 or query.lefts or query.cuts:
+        return None
+    source = query.sources[0]
+    if not isinstance(source.query, Rows) or len(source.query.rows) > 50:
+        return None
+    cases = []
+    for row in source.query.rows:
+        new: dict[Term, Term] = {Col(source.id, str(place)): cell for place, cell in enumerate(row)}
+        cases.append(Call("and", (TRUE, *(substituted(term, new) for term in query.where))))
+    return Call("or", tuple(cases))
+
+
+def _of_union(query: Query) -> Call | None:
+    """EXISTS over a UNION is that over one of its parts."""
+    if not isinstance(query, Block) or len(query.sources) != 1 or not query.plain or query.lefts:
+        return None
+    source = query.sources[0]
+    union = source.query
+    if not isinstance(union, Combined) or union.op != "union" or not all(isinstance(one, Block) for one in union.parts):
+        return None
+    cases: list[Term] = []
+    for part in union.parts:
+        if not isinstance(part, Block) or part.group is not None or part.cuts or part.windowed:
+            return None
+        new: dict[Term, Term] = {Col(source.id, str(place)): term for place, term in enumerate(part.outputs)}
+        where = (*part.where, *(substituted(term, new) for term in query.where))
+        cases.append(Sub("exists", replace(part, where=where, outputs=(ONE,), distinct=False, order=())))
+    return Call("or", tuple(cases))
+
+
+def _of_one_group(query: Block) -> Term:
+    """EXISTS over the one group that is always there is its HAVING, of the aggregates as subqueries."""
+
+    def value(term: Term) -> Term:
+        if isinstance(term, Agg):
+            return Sub("scalar", replace(query, outputs=(term,), having=(), distinct=False, order=()))
+        return over_source(term, value) if not isinstance(term, Sub) else term
+
+    return Call("and", (TRUE, *(value(term) for term in query.having)))
+
+
+def _unwrapped(query: Query, world: World) -> Query:
+    """The query that a block only passes on."""
+    if not isinstance(query, Block) or query.order or not query.plain or query.where or query.lefts:
+        return query
+    if len(query.sources) != 1 or (inner := query.sources[0].query) is None:
+        return query
+    passed = tuple(Col(query.sources[0].id, str(place)) for place in range(world.width(inner)))
+    return inner if query.outputs == passed else query
+
+
+def _has_subquery(term: Term) -> bool:
+    from assay.sql.algebra.model import parts_of
+
+    return any(isinstance(part, Sub) for part in parts_of(term))
+
+
+def _is_empty(block: Block) -> bool:
+    return FALSE in block.having or (FALSE in block.where and block.group != ())
+
+
+def _empty(block: Block) -> Block:
+    """A block without rows."""
+    return Block(sources=(), where=(FALSE,), outputs=tuple(NULL for _ in block.outputs))
+
+
+__all__ = ["Closure", "Col", "Normaliser"]

@@ -1,0 +1,245 @@
+"""Groups of groups, and conditions on groups that rows can be asked as well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from assay.sql.algebra.conditions import holds
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.grouping import grouped_terms
+from assay.sql.algebra.model import (
+    FALSE,
+    NULL,
+    TRUE,
+    Agg,
+    Block,
+    Call,
+    Col,
+    Const,
+    Sub,
+    Term,
+    columns_of,
+    has_aggregate,
+    over_source,
+    parts_of,
+    substituted,
+)
+from assay.sql.algebra.world import World
+
+_OF_PARTS = {("sum", "sum"): "sum", ("sum", "count"): "count", ("max", "max"): "max", ("min", "min"): "min"}
+
+
+def extremes_to_where(block: Block, facts: Facts) -> Block:
+    """HAVING MAX(x) > c asks for a row of x > c, and HAVING COUNT(x) > 0 for one that is not NULL.
+
+    Side conditions: there are keys; no other condition is on an aggregate; for MAX and MIN, no other aggregate is asked
+    and x and c are numbers; for COUNT, every aggregate is of x, and so passes over the rows that go.
+    """
+    late = [term for term in block.having if has_aggregate(term)]
+    if not block.group or block.windowed or len(late) != 1 or not isinstance(late[0], Call) or len(late[0].args) != 2:
+        return block
+    term = late[0]
+    asked = next((one for one in term.args if isinstance(one, Agg)), None)
+    limit = next((one for one in term.args if isinstance(one, Const)), None)
+    if asked is None or limit is None or len(asked.args) != 1:
+        return block
+    inner = asked.args[0]
+    found = _aggregates(block)
+    early: Term | None = None
+    if asked.op == "count" and term == Call("lt", (Const("integer", "0"), asked)):
+        early = Call("notnull", (inner,)) if all(one.args == asked.args for one in found) else None
+    elif term.op in ("lt", "le") and all(one == asked for one in found):
+        above = term.args[1] is asked
+        numbers = limit.kind in ("integer", "real") and facts.world.kind(inner) in ("integer", "real")
+        if numbers and asked.op == ("max" if above else "min"):
+            early = Call(term.op, (limit, inner) if above else (inner, limit))
+    if early is None:
+        return block
+    return replace(block, where=(*block.where, early), having=tuple(one for one in block.having if one != term))
+
+
+def count_of_present(block: Block, world: World) -> Block:
+    """COUNT(x) is COUNT(*) of the rows in which x is not NULL.
+
+    Side conditions: there is one group, whether it has rows or not, every aggregate is that COUNT, and the rows are of
+    tables.
+    """
+    if block.group != () or block.windowed or any(source.query is not None for source in block.sources):
+        return block
+    found = _aggregates(block)
+    if len(found) != 1 or (count := next(iter(found))).op != "count" or not count.args or count.distinct:
+        return block
+    every = Agg("count", ())
+
+    def counted(term: Term) -> Term:
+        if term == count:
+            return every
+        return term if isinstance(term, Sub) else over_source(term, counted)
+
+    return replace(
+        block,
+        where=(*block.where, _present(count.args[0], world)),
+        outputs=tuple(counted(term) for term in block.outputs),
+        having=tuple(counted(term) for term in block.having),
+        order=tuple(replace(key, term=counted(key.term)) for key in block.order),
+    )
+
+
+def _present(term: Term, world: World) -> Term:
+    """The condition for a term not to be NULL; of CASE with one case, that case."""
+    if isinstance(term, Call) and term.op == "case" and len(term.args) == 3:
+        condition, value, other = term.args
+        if other == NULL and isinstance(value, Const) and value != NULL:
+            return holds(condition, world)
+    return Call("notnull", (term,))
+
+
+def merge_regrouped(block: Block) -> Block:
+    """Groups of groups are groups: SUM of SUM is SUM, SUM of COUNT is COUNT, MAX of MAX is MAX, MIN of MIN is MIN.
+
+    Side conditions: the grouped query is the only source, has keys and no HAVING, and is neither DISTINCT nor cut; the
+    outer keys and conditions are of its keys; for COUNT there are outer keys, so that no group is empty.
+    """
+    if len(block.sources) != 1 or block.lefts or block.group is None or block.windowed:
+        return block
+    source = block.sources[0]
+    inner = source.query
+    if (
+        not isinstance(inner, Block)
+        or not inner.group
+        or inner.having
+        or inner.distinct
+        or inner.cuts
+        or inner.windowed
+    ):
+        return block
+    new: Mapping[Term, Term] = {Col(source.id, str(place)): term for place, term in enumerate(inner.outputs)}
+    keys = {term: one for term, one in new.items() if not has_aggregate(one)}
+    late = {col for col in new if col not in keys}
+    plain = (*block.where, *block.group)
+    if any(columns_of(term) & late for term in plain):
+        return block
+    merged = {term: _merged(term, new, late, grouped=bool(block.group)) for term in grouped_terms(block)}
+    if any(one is None for one in merged.values()):
+        return block
+    known = {term: one for term, one in merged.items() if one is not None}
+    return replace(
+        block,
+        sources=inner.sources,
+        lefts=inner.lefts,
+        where=(*inner.where, *(substituted(term, keys) for term in block.where)),
+        group=tuple(substituted(term, keys) for term in block.group),
+        having=tuple(known[term] for term in block.having),
+        outputs=tuple(known[term] for term in block.outputs),
+        order=tuple(replace(key, term=known[key.term]) for key in block.order),
+    )
+
+
+def _merged(term: Term, new: Mapping[Term, Term], late: set[Term], *, grouped: bool) -> Term | None:
+    """A term of the outer groups as one of the rows; None where it is not the same of them."""
+    if isinstance(term, Agg):
+        inside = new.get(term.args[0]) if len(term.args) == 1 else None
+        if isinstance(inside, Agg):
+            op = _OF_PARTS.get((term.op, inside.op))
+            counts = op in ("sum", "count")
+            if op is None or (counts and (term.distinct or inside.distinct)) or (op == "count" and not grouped):
+                return None
+            return Agg(op, inside.args)
+        if term.op not in ("min", "max") or any(columns_of(arg) & late for arg in term.args):
+            return None
+        return Agg(term.op, tuple(substituted(arg, new) for arg in term.args))
+    if isinstance(term, Call):
+        args = [_merged(arg, new, late, grouped=grouped) for arg in term.args]
+        return None if None in args else Call(term.op, tuple(arg for arg in args if arg is not None))
+    return None if columns_of(term) & late else substituted(term, new)
+
+
+def existence_of_own_row(block: Block, world: World) -> Block:
+    """A row of the same table with the same values, of which more is asked, is asked of the row itself.
+
+    Side conditions: what is asked is of the values that are the same alone, or these hold a key that is never NULL;
+    equal values are of one spelling; they are not NULL, or NULL counts as equal to NULL.
+    """
+    where = tuple(_of_own_row(term, block, world) for term in block.where)
+    return block if where == block.where else replace(block, where=where)
+
+
+def _of_own_row(term: Term, block: Block, world: World) -> Term:
+    denied = isinstance(term, Call) and term.op == "not"
+    found = term.args[0] if denied and isinstance(term, Call) else term
+    if not isinstance(found, Sub) or found.kind != "exists" or not isinstance(found.query, Block):
+        return term
+    inside = found.query
+    if len(inside.sources) != 1 or not inside.plain or inside.lefts or inside.sources[0].query is not None:
+        return term
+    there = inside.sources[0]
+    for own in block.sources:
+        if own.table != there.table or own.query is not None:
+            continue
+        asked = _asked_of(own.id, there.id, inside, world)
+        if asked is None:
+            continue
+        if not denied:
+            return Call("and", (TRUE, *asked))
+        untrue = [_not_true(one) for one in asked]
+        if None not in untrue:
+            return Call("or", (FALSE, *(one for one in untrue if one is not None)))
+    return term
+
+
+def _asked_of(own: int, there: int, inside: Block, world: World) -> tuple[Term, ...] | None:
+    """What EXISTS asks of the row itself; None where it may ask it of another."""
+    shared: dict[Term, Term] = {}
+    asked: list[Term] = []
+    for term in inside.where:
+        if isinstance(term, Call) and term.op in ("eq", "same") and all(isinstance(arg, Col) for arg in term.args):
+            ours, theirs = sorted(term.args, key=lambda arg: isinstance(arg, Col) and arg.source == there)
+            assert isinstance(ours, Col)
+            assert isinstance(theirs, Col)
+            if (ours.source, theirs.source) == (own, there) and ours.name == theirs.name:
+                if world.kind(ours) not in ("integer", "real", "text"):
+                    return None
+                shared[theirs] = ours
+                if term.op == "eq":
+                    asked.append(Call("notnull", (ours,)))
+                continue
+        asked.append(term)
+    if not shared:
+        return None
+    names = {term.name for term in shared if isinstance(term, Col)}
+    table = world.facts(inside.sources[0])
+    if table is not None and any(set(key) <= names & table.not_null for key in table.keys):
+        asked = [_moved(term, there, own) for term in asked]  # there is no other row
+    asked = [substituted(term, shared) for term in asked]
+    if any(col.source == there for term in asked for col in columns_of(term)):
+        return None
+    return tuple(asked)
+
+
+def _moved(term: Term, there: int, own: int) -> Term:
+    """The term of another source's row."""
+    return substituted(term, {col: Col(own, col.name) for col in columns_of(term) if col.source == there})
+
+
+def _not_true(term: Term) -> Term | None:
+    """The condition for one not to be true: to be false, or NULL; None where that cannot be said plainly."""
+    if not isinstance(term, Call):
+        return TRUE if term == FALSE else FALSE if term == TRUE else None
+    if term.op in ("and", "or"):
+        parts = [_not_true(arg) for arg in term.args]
+        if None in parts:
+            return None
+        return Call("or" if term.op == "and" else "and", tuple(part for part in parts if part is not None))
+    if term.op in ("isnull", "notnull", "same", "nsame"):
+        return Call("not", (term,))
+    if term.op in ("eq", "ne", "lt", "le") and all(isinstance(arg, Col | Const) for arg in term.args):
+        nulls = tuple(Call("isnull", (arg,)) for arg in term.args)
+        return Call("or", (Call("not", (term,)), *nulls))
+    return None
+
+
+def _aggregates(block: Block) -> frozenset[Agg]:
+    """The aggregates that are computed for each group."""
+    return frozenset(part for term in grouped_terms(block) for part in parts_of(term) if isinstance(part, Agg))

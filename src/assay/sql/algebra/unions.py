@@ -1,0 +1,54 @@
+"""UNION ALL of parts that differ in their conditions alone."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from assay.sql.algebra.conditions import conjunction
+from assay.sql.algebra.facts import Facts, Matcher
+from assay.sql.algebra.model import FALSE, TRUE, Block, Call, Query, Term
+from assay.sql.algebra.world import World
+
+MOST_PARTS = 12
+
+
+def merged_parts(parts: list[Query], world: World, matcher: Matcher, outer: Facts | None) -> list[Query]:
+    """UNION ALL of parts of which no row is in two is one query with OR.
+
+    Side conditions: the parts have the same tables and outputs; their conditions exclude one another; they neither
+    group, drop duplicates nor cut.
+    """
+    if len(parts) > MOST_PARTS:
+        return parts
+    kept: list[Query] = []
+    for part in parts:
+        for place, one in enumerate(kept):
+            if (merged := _merged(one, part, world, matcher, outer)) is not None:
+                kept[place] = merged
+                world.used.add("UNION ALL of parts of which no row is in two is one query with OR")
+                break
+        else:
+            kept.append(part)
+    return kept
+
+
+def _merged(one: Query, other: Query, world: World, matcher: Matcher, outer: Facts | None) -> Block | None:
+    if not isinstance(one, Block) or not isinstance(other, Block):
+        return None
+    if any(not block.plain or block.lefts or not block.sources for block in (one, other)):
+        return None
+    facts = outer or Facts(world, matcher)
+    moved = matcher.renamed(replace(one, where=()), replace(other, where=()), other, facts)
+    if moved is None:
+        return None
+    shared = tuple(term for term in one.where if term in moved.where)
+    first, second = (tuple(term for term in block.where if term not in shared) for block in (one, moved))
+    both = conjunction((*one.where, *moved.where), world)
+    together = Facts(world, matcher, both, sources=one.sources)
+    if not (FALSE in both or together.contradictory or together.implies(FALSE)):
+        return None
+    cases: tuple[Term, ...] = tuple(Call("and", (TRUE, *terms)) for terms in (first, second))
+    return replace(one, where=conjunction((*shared, Call("or", cases)), world), order=())
+
+
+__all__ = ["merged_parts"]

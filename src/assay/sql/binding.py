@@ -1,0 +1,87 @@
+"""What sqlglot's optimizer knows of a query: each column's source, what a star stands for, and types."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
+from assay.sql.trees import copied, nodes_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+def bind(
+    tree: exp.Query, nodes: list[exp.Expr], names: SchemaNames | None, dialect: str, texts: list[exp.Column]
+) -> tuple[exp.Expr, dict[int, exp.Expr]]:
+    """A copy of the tree that `qualify` has rewritten, and its node for each of ``nodes`` by id.
+
+    ``texts``: names in double quotes that are texts, which `qualify` does not know of.
+    """
+    from sqlglot import Dialect
+    from sqlglot.errors import SqlglotError
+    from sqlglot.optimizer.qualify import qualify
+
+    # Names are looked up whatever their case.
+    speaks = Dialect.get_or_raise(f"{dialect}, normalization_strategy=case_insensitive")
+    for expands_aliases in (True, False):
+        bound: exp.Expr = copied(tree)
+        twins = {id(node): twin for node, twin in zip(nodes, nodes_of(bound), strict=True)}
+        for text in texts:
+            _becomes_text(twins[id(text)], text.name)
+        try:
+            bound = qualify(
+                bound,
+                dialect=speaks,
+                schema=None if names is None else names.mapping,
+                expand_alias_refs=expands_aliases,
+                allow_partial_qualification=True,
+                validate_qualify_columns=False,
+                quote_identifiers=False,
+            )
+        except (SqlglotError, RecursionError, ValueError):
+            continue
+        return bound, twins
+    return tree, {}
+
+
+def _becomes_text(node: exp.Expr, text: str) -> None:
+    from sqlglot import exp
+
+    if node.parent is not None:
+        literal = exp.Literal.string(text)
+        literal.meta.update(node.this.meta)
+        node.replace(literal)
+
+
+def types_of(bound: exp.Expr, names: SchemaNames | None, dialect: str) -> dict[int, TypeFamily]:
+    """The kind of values that each node of a bound tree gives, by its id, if that is known."""
+    from sqlglot.optimizer.annotate_types import annotate_types
+
+    mapping = None if names is None else names.mapping
+    annotate_types(bound, schema=mapping, expression_metadata=_rules_of_types(dialect), dialect=dialect)
+    kinds = ((id(node), _family(node.type)) for node in nodes_of(bound))
+    return {key: kind for key, kind in kinds if kind is not None}
+
+
+@lru_cache(maxsize=8)
+def _rules_of_types(dialect: str) -> dict[Any, Any]:
+    """The type of each function. sqlglot's own rules, but for two that integer divisions would be misjudged by."""
+    from sqlglot import Dialect, exp
+
+    rules: dict[Any, Any] = dict(Dialect.get_or_raise(dialect).EXPRESSION_METADATA)
+    rules.pop(exp.Extract, None)  # may have a fraction, as PostgreSQL's seconds
+    if dialect == "tsql":
+        rules[exp.Avg] = rules[exp.Max]  # of whole numbers, a whole number
+    return rules
+
+
+def _family(kind: exp.DataType | None) -> TypeFamily | None:
+    from sqlglot import exp
+
+    if kind is None or kind.this in (exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL):
+        return None
+    if kind.this is exp.DataType.Type.BOOLEAN:
+        return "integer"
+    return type_family(kind.sql())

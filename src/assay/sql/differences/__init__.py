@@ -1,0 +1,28 @@
+"""Queries clause by clause: their parts, what two of them say differently, and one with clauses of the other."""
+
+from assay.sql.differences.comparing import Clause, Difference, differences, function_kind
+from assay.sql.differences.parts import QueryParts, SelectParts, Term, place_of
+from assay.sql.differences.probes import count_of_joined_rows, quoted_for
+from assay.sql.differences.reading import ReadPair, read_pair, read_parts
+from assay.sql.differences.repairs import ClauseRepair, RepairedQuery, repaired_queries
+from assay.sql.schema_names import SchemaNames
+
+__all__ = [
+    "Clause",
+    "ClauseRepair",
+    "Difference",
+    "QueryParts",
+    "ReadPair",
+    "RepairedQuery",
+    "SchemaNames",
+    "SelectParts",
+    "Term",
+    "count_of_joined_rows",
+    "differences",
+    "function_kind",
+    "place_of",
+    "quoted_for",
+    "read_pair",
+    "read_parts",
+    "repaired_queries",
+]

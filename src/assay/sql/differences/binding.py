@@ -1,0 +1,110 @@
+"""Bind a query to be compared: `bare_query`.
+
+What wraps a query and says nothing is taken away (`flattening`), names of outputs are replaced by what they stand for,
+and the names of the rest are looked up by `assay.sql.query.Query`. Each column, table and query has a mark, by which a
+copy of it still knows what it was.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from assay.sql.differences.flattening import flattened
+from assay.sql.query import Meaning, Query, Select, Unreadable, read_tree
+from assay.sql.schema_names import SchemaNames
+from assay.sql.shape import parse_query
+from assay.sql.trees import copied
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+MOST_TOKENS = 1_500
+MOST_SELECTS = 60
+"""A longer query is read, but not compared clause by clause: pairing its conditions takes time quadratic in their
+number, and nobody would read the result. A CTE counts at each use."""
+MARK = "mark"
+_EXPANDED = ("order", "group", "having", "where")
+
+
+class BareQuery(Struct, frozen=True, eq=False):
+    """A query without empty wrappers and places in the text. Shared: do not change its tree."""
+
+    bound: Query
+    marked: tuple[exp.Expr, ...]
+
+    @property
+    def tree(self) -> exp.Query:
+        """The tree whose names are looked up."""
+        return self.bound.tree
+
+    def original(self, node: exp.Expr) -> Any:
+        """The node of the tree that this column, table or query is a copy of; None for a node made anew."""
+        mark = node._meta.get(MARK) if node._meta else None
+        return None if mark is None else self.marked[mark]
+
+    def select(self, node: exp.Expr) -> Select | None:
+        """The SELECT that a node of the tree is."""
+        found = self.bound.select_of(node)
+        return found if found is not None and found.node is node else None
+
+    def meaning(self, column: exp.Column) -> Meaning:
+        """What a column of the tree means, or the one that this one is a copy of."""
+        return self.bound.meaning(self.original(column) or column)
+
+
+@lru_cache(maxsize=64)
+def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | None:
+    """The bound query; None where it cannot be parsed or is too long or too deep to be compared."""
+    parsed = parse_query(text, dialect)
+    if parsed is None or len(parsed.tokens) > MOST_TOKENS:
+        return None
+    try:
+        tree = flattened(copied(parsed.tree, bare=True))
+        bound = read_tree(tree, text, dialect, names)
+        if isinstance(bound, Query) and _expand_outputs(bound):
+            bound = read_tree(tree, text, dialect, names)
+    except RecursionError:
+        return None
+    return None if isinstance(bound, Unreadable) else marked(bound)
+
+
+def marked(bound: Query) -> BareQuery:
+    """The query with a mark on each column, table and query."""
+    from sqlglot import exp
+
+    nodes = tuple(bound.all_of(exp.Column, exp.Table, exp.Query))
+    for place, node in enumerate(nodes):
+        node.meta[MARK] = place
+    return BareQuery(bound, nodes)
+
+
+def _expand_outputs(bound: Query) -> bool:
+    """Put what an output computes in the place of its name, but in the ORDER BY of a set operation."""
+    from sqlglot import exp
+
+    changed = False
+    for column in bound.columns:
+        output = bound.meaning(column).output
+        clause = column if output is None else _clause_of(column)
+        if clause is None or clause.arg_key not in _EXPANDED or not isinstance(clause.parent, exp.Select):
+            continue
+        if isinstance(output, exp.Literal):  # a number would be the place of an output
+            continue
+        made = copied(output)
+        is_whole = isinstance(made, exp.Column | exp.Func | exp.Subquery) or isinstance(column.parent, exp.Ordered)
+        column.replace(made if is_whole else exp.Paren(this=made))
+        changed = True
+    return changed
+
+
+def _clause_of(column: exp.Expr) -> exp.Expr | None:
+    """The clause that a column stands in."""
+    from sqlglot import exp
+
+    node = column
+    while node.parent is not None and not isinstance(node.parent, exp.Query):
+        node = node.parent
+    return node if node.parent is not None else None

@@ -1,0 +1,81 @@
+"""The SELECTs under a query's set operations, and what each calls its tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from assay.sql.differences.binding import BareQuery
+from assay.sql.query import Source
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Uses = Mapping[int, int]
+"""The number of the use of its table, by the id of an entry of FROM. Others are numbered in the order of the text."""
+
+
+def leaves_of(tree: exp.Expr) -> list[exp.Expr]:
+    """The SELECTs under the set operations, in their order."""
+    from sqlglot import exp
+
+    found: list[exp.Expr] = []
+    waiting = [tree]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, exp.SetOperation):
+            waiting += [one.expression, one.this]
+        elif isinstance(one, exp.Subquery):
+            waiting.append(one.this)
+        else:
+            found.append(one)
+    return found
+
+
+def operators_of(tree: exp.Expr) -> list[str]:
+    """The set operations between the SELECTs, in their order."""
+    from sqlglot import exp
+
+    found: list[str] = []
+    waiting = [tree]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, exp.SetOperation):
+            found.append(one.key.upper() + ("" if one.args.get("distinct", True) else " ALL"))
+            waiting += [one.expression, one.this]
+        elif isinstance(one, exp.Subquery):
+            waiting.append(one.this)
+    return found
+
+
+def sources_of(query: BareQuery, leaf: exp.Expr) -> list[Source]:
+    """What a SELECT reads."""
+    select = query.select(leaf)
+    return [] if select is None else list(select.sources.values())
+
+
+def table_of(source: Source) -> str:
+    """The name, in small letters, that an entry of FROM reads its table or CTE by; empty for a subquery."""
+    return source.node.name.lower() if source.node.key == "table" else ""
+
+
+def numbered_uses(query: BareQuery, leaf: exp.Expr, uses: Uses) -> dict[tuple[str, int], str]:
+    """What each use of a table is called, as it is written, by the table and the number of the use."""
+    seen: Counter[str] = Counter()
+    found: dict[tuple[str, int], str] = {}
+    for source in sources_of(query, leaf):
+        table = table_of(source)
+        seen[table] += 1
+        found[table, uses.get(id(source.node), seen[table])] = source.node.alias_or_name
+    return found
+
+
+def renaming_of(giver: Mapping[tuple[str, int], str], host: Mapping[tuple[str, int], str]) -> dict[str, str]:
+    """The names of one FROM's tables, in small letters, and what they are in another, use by use."""
+    found = {alias.lower(): host[use] for use, alias in giver.items() if use in host}
+    alone = [alias.lower() for use, alias in giver.items() if use not in host]
+    others = [alias for use, alias in host.items() if use not in giver]
+    if len(alone) == len(others) == 1:  # one table in place of another
+        found[alone[0]] = others[0]
+    return found

@@ -1,0 +1,455 @@
+"""Read queries clause by clause: `read_pair`, `read_parts`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.sql.differences.binding import MOST_SELECTS, BareQuery, bare_query
+from assay.sql.differences.canonical import conjuncts, plain_text
+from assay.sql.differences.comparing import differences, unshared_tables
+from assay.sql.differences.leaves import Uses
+from assay.sql.differences.pairing import in_golds_order, numberings
+from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
+from assay.sql.differences.terms import Merging, Show, Terms
+from assay.sql.query import Meaning, Select, Source
+from assay.sql.schema_names import SchemaNames
+from assay.sql.sources import entries_of
+from assay.sql.trees import copied, nodes_of, written
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_MOST_CHARACTERS = 1_000
+"""A derived column is not replaced by an expression longer than this: repeated, that would grow without end."""
+
+
+class TooLargeError(Exception):
+    """A query holds more SELECTs than are read."""
+
+
+class ReadPair(Struct, frozen=True, eq=False, kw_only=True):
+    """Gold and a prediction to be compared, what has no order in the prediction in gold's order."""
+
+    bound: tuple[BareQuery, BareQuery]
+    uses: Uses
+    """The numbers of the uses of the prediction's tables."""
+    gold: QueryParts
+    predicted: QueryParts
+
+
+def read_parts(query: str, dialect: str, names: SchemaNames) -> QueryParts | None:
+    """The parts of one query; None where it cannot be parsed, or is too long or too deep to compare."""
+    bare = bare_query(query, dialect, names)
+    return None if bare is None else _parts(bare)
+
+
+def _parts(query: BareQuery, uses: Uses | None = None, called: Mapping[str, str] | None = None) -> QueryParts | None:
+    try:
+        return Reader(query, uses or {}, called or {}).parts_of(query.tree)
+    except (RecursionError, TooLargeError):
+        return None
+
+
+@lru_cache(maxsize=8)
+def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> ReadPair | None:
+    """The parts of two queries to be compared; None where one of them cannot be read.
+
+    Where the prediction reads one table in place of one of gold's, its columns stand under the name of gold's table:
+    that they are another table's is one difference, not one for each column.
+    """
+    ours, theirs = bare_query(gold, dialect, names), bare_query(predicted, dialect, names)
+    golds = None if ours is None or theirs is None else _parts(ours)
+    if ours is None or theirs is None or golds is None:
+        return None
+
+    try:
+        theirs = in_golds_order(ours, theirs)
+        read = [(uses, _parts(theirs, uses)) for uses in numberings(ours, theirs)]
+        found = [(uses, parts) for uses, parts in read if parts is not None]
+        if not found:
+            return None
+        uses, predicted_parts = found[0]
+        if len(found) > 1:
+            uses, predicted_parts = min(found, key=lambda one: len(differences(golds, one[1])))
+        missing, extra = unshared_tables(golds, predicted_parts)
+        known = {source.table for select in golds.all_selects() for source in select.sources}
+        if len(missing) == len(extra) == 1 and extra[0] not in known:
+            predicted_parts = _parts(theirs, uses, {extra[0]: missing[0]}) or predicted_parts
+    except RecursionError:
+        return None
+    return ReadPair(bound=(ours, theirs), uses=uses, gold=golds, predicted=predicted_parts)
+
+
+_Outputs = Mapping[str, "exp.Expr"]
+"""What each output column of a query is computed from, by its name in small letters."""
+
+
+class Reader:
+    """Reads one query and all inside it: terms in which each column stands under its stored table's name.
+
+    ``SELECT T1.name FROM singer AS T1 JOIN (SELECT age AS a FROM song) AS T2 ON T1.id = T2.a`` joins ``singer.id`` and
+    ``song.age``. A further use of a table in one SELECT is ``singer#2``, a column of the query around ``^singer.id``.
+    ``uses`` numbers uses otherwise, and ``called`` gives tables other names.
+    """
+
+    def __init__(self, query: BareQuery, uses: Uses, called: Mapping[str, str]) -> None:
+        self._query = query
+        self._uses = uses
+        self._called = called
+        self._read: dict[int, tuple[QueryParts, _Outputs]] = {}
+        """By id of a query in the tree; without parts while it is being read, since a recursive one names itself."""
+        self._sizes: dict[int, int] = {}
+        """By id of a query's parts: how many SELECTs it holds, a CTE counted at each use."""
+        self._sources: dict[int, dict[str, str]] = {}
+
+    # The names
+
+    def parts_of(self, query: exp.Expr) -> QueryParts:
+        """The parts of a query in the tree, or of the one that this is a copy of. Raises TooLargeError."""
+        return self._of(self._query.original(query) or query)[0]
+
+    def resolved(self, column: exp.Column) -> exp.Expr:
+        """What a column stands for, under its table's name."""
+        from sqlglot import exp
+
+        original = self._query.original(column) or column
+        if original.is_star:
+            return column
+        meaning = self._query.bound.meaning(original)
+        if meaning.is_text:
+            return exp.Literal.string(original.name)
+        name = original.name.lower()
+        if meaning.output is not None:
+            made: exp.Expr = Terms(self).resolve(meaning.output)
+        elif meaning.source is None or meaning.select is None:
+            made = exp.column(name, table=original.table.lower() or None)
+        else:
+            depth, select = 0, self._query.bound.select_of(original)
+            while select is not None and select is not meaning.select:
+                depth, select = depth + 1, select.outer
+            made = self._of_source(meaning.select, meaning.source, name, depth)
+        if isinstance(made, exp.Column) and column._meta and not made._meta:
+            made.meta.update(column._meta)
+        return made
+
+    def _of_source(self, select: Select, source: Source, name: str, depth: int = 0) -> exp.Expr:
+        from sqlglot import exp
+
+        derived = self._derived(source).get(name)
+        if derived is not None and len(plain_text(derived)) <= _MOST_CHARACTERS:
+            return copied(derived)
+        return exp.column(name, table="^" * depth + self._names_in(select)[source.alias])
+
+    def _derived(self, source: Source) -> Mapping[str, exp.Expr]:
+        """What the columns of a subquery or a CTE are computed from."""
+        outputs = {} if source.inner is None else self._of(source.inner)[1]
+        if source.names and len(source.names) == len(outputs):
+            return dict(zip(map(str.lower, source.names), outputs.values(), strict=True))
+        return outputs
+
+    def _columns_of(self, source: Source) -> tuple[str, ...] | None:
+        """The names of a source's columns, in small letters; None where they are not known."""
+        if source.inner is not None:
+            return tuple(self._derived(source))
+        names = self._query.bound.names
+        return None if source.table is None or names is None else names.columns.get(source.table.lower())
+
+    def _names_in(self, select: Select) -> dict[str, str]:
+        """The names of the sources of a SELECT by alias: the table's own, numbered where it occurs again."""
+        found = self._sources.get(select.index)
+        if found is None:
+            found = self._sources[select.index] = {}
+            seen: Counter[str] = Counter()
+            for source in select.sources.values():
+                name = source.alias.replace("?", "subquery")
+                if source.table is not None:
+                    name = source.table.lower()
+                    seen[name] += 1
+                    use = self._uses.get(id(source.node), seen[name])
+                    name = self._called.get(name, name) + (f"#{use}" if use > 1 else "")
+                found[source.alias] = name
+        return found
+
+    def shown(self, node: exp.Expr) -> str:
+        """The text of an expression as its author wrote it, but with columns under their tables' names."""
+        from sqlglot import exp
+
+        whole = exp.Paren(this=copied(node))
+        for one in reversed(nodes_of(whole)[1:]):
+            original = self._query.original(one)
+            if isinstance(one, exp.Var) and original is not None:
+                one.replace(exp.Var(this=self._shown_in_parentheses(original)))
+            elif isinstance(one, exp.Column):
+                self._show_column(one, original)
+            elif isinstance(original, exp.Table):
+                self._show_table(one, original)
+        return written(whole.this, self._query.bound.dialect)
+
+    def _shown_in_parentheses(self, query: exp.Expr) -> str:
+        text = self.shown(query)
+        return text if query.key == "subquery" else f"({text})"
+
+    def _show_column(self, column: exp.Column, original: exp.Column | None) -> None:
+        """Put the stored table's name in the place of an alias; take an alias away that stands for no table."""
+        names, bound = self._query.bound.names, self._query.bound
+        if original is None:  # one that a star or USING stands for
+            called, _, use = column.table.lstrip("^").partition("#")
+            stored = None if names is None else names.column(called, column.name)
+            if names is not None and stored is not None:
+                called = names.tables[called].schema.name
+            name: str | None = column.name if stored is None else stored.name
+            table: str | None = called + (f"#{use}" if use else "")
+        else:
+            select = bound.select_of(original)
+            source = None if select is None else select.sources.get(original.table.lower())
+            meaning = Meaning(select=select, source=source) if original.is_star else bound.meaning(original)
+            if meaning.source is None or meaning.select is None:
+                return
+            stored_column = None if original.is_star else bound.stored(original)
+            table, name = (None, None) if stored_column is None else (stored_column.table, stored_column.column)
+            if meaning.source.table is not None:
+                use = self._names_in(meaning.select)[meaning.source.alias].partition("#")[2]
+                table = meaning.source.table + (f"#{use}" if use else "")
+        column.set("db", None)
+        column.set("table", _identifier(table) if table else None)
+        if name is not None:
+            column.set("this", _identifier(name))
+
+    def _show_table(self, table: exp.Expr, original: exp.Table) -> None:
+        select = self._query.bound.select_of(original)
+        source = None if select is None else select.sources.get(original.alias_or_name.lower())
+        if select is None or source is None or source.table is None:
+            return
+        _, _, use = self._names_in(select)[source.alias].partition("#")
+        table.set("alias", _identifier(f"{source.table}#{use}") if use else None)
+
+    # The queries
+
+    def _of(self, tree: exp.Expr) -> tuple[QueryParts, _Outputs]:
+        if id(tree) not in self._read:
+            self._read[id(tree)] = (QueryParts(selects=()), {})
+            parts, outputs = self._read_query(tree)
+            inner = (query for select in parts.selects for query in inner_queries(select))
+            size = len(parts.selects) + sum(self._sizes.get(id(query), 0) for query in inner)
+            if size > MOST_SELECTS:
+                raise TooLargeError
+            parts = replace(parts, show=partial(self._shown_in_parentheses, tree))
+            self._sizes[id(parts)] = size
+            self._read[id(tree)] = (parts, outputs)
+        return self._read[id(tree)]
+
+    def _read_query(self, tree: exp.Expr) -> tuple[QueryParts, _Outputs]:
+        from sqlglot import exp
+
+        if isinstance(tree, exp.SetOperation):
+            return self._set_operation(tree)
+        if isinstance(tree, exp.Subquery):
+            parts, outputs = self._of(tree.this)
+            limit, offset = _cut(tree)
+            return (parts if limit is offset is None else replace(parts, limit=limit, offset=offset)), outputs
+        select = self._query.select(tree)
+        if select is not None:
+            return self._select(select)
+        text = plain_text(tree)
+        term = Term(text=text, merged=text, show=partial(self.shown, tree))
+        return QueryParts(selects=(SelectParts(outputs=(term,)),)), {}
+
+    def _set_operation(self, tree: exp.SetOperation) -> tuple[QueryParts, _Outputs]:
+        left, outputs = self._of(tree.this)
+        right, _ = self._of(tree.expression)
+        operator = tree.key.upper() + ("" if tree.args.get("distinct", True) else " ALL")
+        limit, offset = _cut(tree)
+        parts = QueryParts(
+            selects=(*left.selects, *right.selects),
+            operators=(*left.operators, operator, *right.operators),
+            order=_order(tree, Terms(self), tuple(outputs.values())),
+            limit=limit,
+            offset=offset,
+        )
+        return parts, outputs
+
+    def _select(self, select: Select) -> tuple[QueryParts, _Outputs]:
+        tree, names = select.node, self._names_in(select)
+        sides = {id(entry): side for entry, side in entries_of(tree)}
+        sources = list(select.sources.values())
+        tables = tuple(
+            SourceTable(name=names[one.alias], table=(one.table or "").lower(), join=sides[id(one.node)])
+            for one in sources
+        )
+        terms = Terms(self, frozenset() if any(one.join != "INNER" for one in tables) else self._keys(select))
+        using = {id(join): list(self._using(select, join)) for join in tree.args.get("joins") or ()}
+        hidden = {(alias, name) for joined in using.values() for alias, name, _, _ in joined}
+        outputs = list(self._outputs(select, terms, hidden))
+        plain = tuple(resolved for _, resolved, _ in outputs)
+        merging, outer_merging = Merging(), Merging()
+        where: list[Term] = []
+        outer_joins: list[Term] = []
+        written_on: set[str] = set()
+        written_where: set[str] = set()
+        # Joins and WHERE: what a condition says counts, not where it stands.
+        for join in tree.args.get("joins") or ():
+            is_outer = bool(join.args.get("side"))
+            for _, _, left, right in using[id(join)]:
+                (outer_merging if is_outer else merging).equate(left, right)
+                written_on.add(_equation(left, right))
+            for condition, show in self._conditions(terms, join.args.get("on")):
+                equated = terms.equated(condition)
+                if equated is not None:
+                    (outer_merging if is_outer else merging).equate(*equated)
+                    written_on.add(_equation(*equated))
+                    continue
+                conditions = outer_joins if is_outer else where
+                conditions.append((terms.term if is_outer else terms.condition)(condition, show))
+                written_on.add(conditions[-1].text)
+        for condition, show in self._conditions(terms, tree.args.get("where")):
+            equated = terms.equated(condition)
+            if equated is not None:
+                merging.equate(*equated)
+                written_where.add(_equation(*equated))
+            else:
+                where.append(terms.condition(condition, show))
+                written_where.add(where[-1].text)
+        having = [terms.condition(*one) for one in self._conditions(terms, tree.args.get("having"))]
+        limit, offset = _cut(tree)
+        parts = SelectParts(
+            outputs=tuple(terms.term(resolved, show) for _, resolved, show in outputs),
+            distinct=tree.args.get("distinct") is not None,
+            sources=tables,
+            joins=merging.classes,
+            outer_equal=outer_merging.classes,
+            outer_joins=tuple(outer_joins),
+            where=_once(where),
+            group=tuple(terms.read(_output(key, plain)) for key in _keys_of_group(tree.args.get("group"), plain)),
+            having=_once(having),
+            order=_order(tree, terms, plain),
+            limit=limit,
+            offset=offset,
+            inner=tuple(self._of(one.inner)[0] for one in sources if one.inner is not None),
+            compared=terms.compared,
+            written_on=frozenset(written_on),
+            written_where=frozenset(written_where),
+        )
+        by_name = {name or f"_{place}": resolved for place, (name, resolved, _) in enumerate(outputs)}
+        return QueryParts(selects=(merging.applied(parts),)), by_name
+
+    def _conditions(self, terms: Terms, clause: exp.Expr | None) -> Iterator[tuple[exp.Expr, Show]]:
+        """The conditions of a clause that must all hold, each with what writes it."""
+        node = clause.this if clause is not None and clause.key in ("where", "having") else clause
+        for one in conjuncts(None if node is None else copied(node)):
+            yield terms.resolve(one), partial(self.shown, one)
+
+    def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, str, str]]:
+        """The columns that USING or NATURAL makes equal: the alias and name of the one that a star leaves out, and
+        both under their tables' names.
+        """
+        joined = select.sources.get(join.this.alias_or_name.lower())
+        names = [name.name.lower() for name in join.args.get("using") or ()]
+        if joined is None or not (names or join.args.get("method") == "NATURAL"):
+            return
+        before = [source for source in select.sources.values() if source is not joined]
+        known = {source.alias: self._columns_of(source) for source in before}
+        if not names:
+            own = self._columns_of(joined) or ()
+            names = [name for name in own if any(name in (columns or ()) for columns in known.values())]
+        called = self._names_in(select)
+        for name in names:
+            other = next((one for one in before if name in (known[one.alias] or (name,))), None)
+            if other is not None:
+                yield joined.alias, name, f"{called[other.alias]}.{name}", f"{called[joined.alias]}.{name}"
+
+    def _outputs(
+        self, select: Select, terms: Terms, hidden: Collection[tuple[str, str]]
+    ) -> Iterator[tuple[str, exp.Expr, Show]]:
+        """Each output's name in small letters, its resolved expression and what writes it; a star stands for the
+        columns that it selects.
+        """
+        from sqlglot import exp
+
+        for output in select.node.expressions:
+            bare = output.unalias()
+            if bare.is_star and isinstance(bare, exp.Star | exp.Column):
+                wanted = bare.table.lower() if isinstance(bare, exp.Column) else ""
+                star = bare.this if isinstance(bare, exp.Column) else bare
+                left_out = {name.name.lower() for name in star.args.get("except_") or ()}
+                sources = [one for alias, one in select.sources.items() if not wanted or alias == wanted]
+                columns = [self._columns_of(one) for one in sources]
+                if sources and None not in columns:
+                    for source, names in zip(sources, columns, strict=True):
+                        for name in names or ():
+                            if name not in left_out and (wanted or (source.alias, name) not in hidden):
+                                made = self._of_source(select, source, name)
+                                yield name, made, partial(self.shown, made)
+                    continue
+            yield output.alias_or_name.lower(), terms.resolve(bare), partial(self.shown, bare)
+
+    def _keys(self, select: Select) -> frozenset[str]:
+        """The primary keys of the tables of a SELECT, under their tables' names."""
+        names = self._query.bound.names
+        keys = {} if names is None else names.keys
+        return frozenset(
+            f"{name}.{key}"
+            for alias, name in self._names_in(select).items()
+            for key in keys.get((select.sources[alias].table or "").lower(), ())
+        )
+
+
+def _identifier(name: str) -> exp.Identifier:
+    from sqlglot import exp
+
+    return exp.Identifier(this=name, quoted=not name.replace("#", "_").isidentifier())
+
+
+def _equation(*sides: str) -> str:
+    return " = ".join(sorted(sides))
+
+
+def _cut(tree: exp.Expr) -> tuple[str | None, str | None]:
+    """The LIMIT and the OFFSET of a query, as text."""
+    limit, offset = tree.args.get("limit"), tree.args.get("offset")
+    cut = None
+    if limit is not None:
+        count = limit.args.get("expression") or limit.args.get("count")
+        cut = plain_text(count if count is not None else limit)
+    return cut, plain_text(offset.expression) if offset is not None else None
+
+
+def _order(tree: exp.Expr, terms: Terms, outputs: Sequence[exp.Expr]) -> tuple[OrderTerm, ...]:
+    order = tree.args.get("order")
+    return tuple(
+        OrderTerm(term=terms.read(_output(key.this, outputs)), descending=bool(key.args.get("desc")))
+        for key in (order.expressions if order else ())
+        if key.key == "ordered"
+    )
+
+
+def _keys_of_group(group: exp.Expr | None, outputs: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+    """The keys of a GROUP BY; of GROUP BY ALL the outputs that aggregate nothing."""
+    from sqlglot import exp
+
+    if group is None:
+        return ()
+    if group.args.get("all") and not group.expressions:
+        return [one for one in outputs if next(iter(one.find_all(exp.AggFunc)), None) is None]
+    keys: Sequence[exp.Expr] = group.expressions
+    return keys
+
+
+def _output(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
+    """What a key of GROUP BY or ORDER BY stands for: an output by its number, or the expression itself."""
+    from sqlglot import exp
+
+    if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
+        place = int(key.name) - 1
+        return outputs[place] if 0 <= place < len(outputs) else key
+    return key
+
+
+def _once(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """The terms without repetitions."""
+    return tuple({term.text: term for term in terms}.values())

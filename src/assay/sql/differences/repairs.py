@@ -1,0 +1,323 @@
+"""A prediction with some of its clauses replaced by gold's, for finding out by execution which of them is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from assay.sql.differences.canonical import plain_text
+from assay.sql.differences.leaves import leaves_of, numbered_uses, operators_of, renaming_of, sources_of
+from assay.sql.differences.parts import QueryParts, SelectParts
+from assay.sql.differences.reading import ReadPair
+from assay.sql.differences.terms import text_of
+from assay.sql.trees import copied, nodes_of_kind, written
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_CLAUSES: Mapping[str, tuple[str, ...]] = {
+    "DISTINCT": ("distinct",),
+    "LIMIT": ("limit", "offset"),
+    "ORDER BY": ("order",),
+    "GROUP BY": ("group",),
+    "HAVING": ("having",),
+    "WHERE": ("where",),
+    "SELECT": ("expressions",),
+    "FROM": ("from_", "joins"),
+}
+_CLAUSE_ARGS = frozenset(arg for args in _CLAUSES.values() for arg in args)
+_WHOLE = "set operation"
+_WITH = "WITH"
+_MOST_CLAUSES = 3
+"""A repair of more clauses than this explains nothing."""
+_MOST_UNITS = 12
+
+
+class ClauseRepair(Struct, frozen=True, kw_only=True):
+    """One clause of a prediction as it stands and as gold has it; an empty text where there is none."""
+
+    clause: str
+    before: str
+    after: str
+
+
+class RepairedQuery(Struct, frozen=True, kw_only=True):
+    """A prediction with some of its clauses replaced."""
+
+    query: str
+    is_gold: bool
+    """It is gold itself, so that nothing need be executed to know that it is right."""
+    _told: Callable[[], tuple[ClauseRepair, ...]]
+
+    @property
+    def steps(self) -> tuple[ClauseRepair, ...]:
+        """The clauses before and after: written when asked for, since few repairs turn out right."""
+        return self._told()
+
+
+class _Unit(Struct, frozen=True):
+    place: int
+    """Which SELECT under the set operations; -1: the outermost level."""
+    clause: str
+    size: int
+
+
+def repaired_queries(pair: ReadPair) -> Iterator[RepairedQuery]:
+    """The prediction with one clause of gold's, then with two and three, the smallest change first.
+
+    Those that select as many columns as gold come before all others, which are right only where that does not count.
+    Each text comes once.
+    """
+    try:
+        workshop = _Workshop(pair)
+        units = workshop.units()[:_MOST_UNITS]
+        chosen = [some for count in range(1, _MOST_CLAUSES + 1) for some in combinations(units, count)]
+        chosen.sort(key=lambda some: (not workshop.fits(some), len(some), sum(unit.size for unit in some)))
+        seen = set()
+        for some in chosen:
+            repaired = workshop.repaired(some)
+            if repaired is not None and repaired.query not in seen:
+                seen.add(repaired.query)
+                yield repaired
+    except RecursionError:
+        return
+
+
+class _Workshop:
+    """Puts clauses of gold into a prediction."""
+
+    def __init__(self, pair: ReadPair) -> None:
+        self._pair = pair
+        self._given, self._kept = pair.bound
+        self._gold, self._predicted = self._given.tree, self._kept.tree
+        self._dialect = self._given.bound.dialect
+        self._ours = leaves_of(self._gold)
+        self._theirs = leaves_of(self._predicted)
+        self._renamings: list[tuple[Mapping[str, str], Mapping[str, str]]] = []
+        """By the place of the SELECT: gold's aliases in the prediction's FROM, and the prediction's in gold's."""
+        for ours, theirs in zip(self._ours, self._theirs, strict=False):
+            golds, own = numbered_uses(self._given, ours, {}), numbered_uses(self._kept, theirs, pair.uses)
+            self._renamings.append((renaming_of(golds, own), renaming_of(own, golds)))
+
+    def units(self) -> list[_Unit]:
+        """The clauses that say something else, the smallest difference first."""
+        found: list[_Unit] = []
+        gold, predicted = self._pair.gold, self._pair.predicted
+        for place, (ours, theirs) in enumerate(zip(gold.selects, predicted.selects, strict=False)):
+            left, right = _said(ours), _said(theirs)
+            if _rows_of(ours) == _rows_of(theirs):
+                right |= {"FROM": left["FROM"], "WHERE": left["WHERE"]}
+            found += [
+                _Unit(place, clause, _size(left[clause], right[clause]))
+                for clause in _CLAUSES
+                if left[clause] != right[clause]
+            ]
+        if gold.operators != predicted.operators:
+            extra = [plain_text(leaf) for leaf in (*self._ours[1:], *self._theirs[1:])]
+            found.append(_Unit(-1, _WHOLE, 8 if len(self._ours) == len(self._theirs) else _size(*extra)))
+        if gold.operators or predicted.operators:
+            left, right = _tail(gold), _tail(predicted)
+            found += [
+                _Unit(-1, clause, _size(left[clause], right[clause]))
+                for clause in left
+                if left[clause] != right[clause]
+            ]
+        withs = [_with_text(tree) for tree in self._trees]
+        if withs[0].lower() != withs[1].lower():
+            found.append(_Unit(-1, _WITH, _size(*withs)))
+        return sorted(found, key=lambda unit: unit.size)
+
+    def fits(self, units: Sequence[_Unit]) -> bool:
+        """Whether the prediction with these clauses of gold's selects as many columns as gold."""
+        ours, theirs = self._pair.gold.selects[0], self._pair.predicted.selects[0]
+        selected = any(unit.clause == "SELECT" and unit.place == 0 for unit in units)
+        return selected or len(ours.outputs) == len(theirs.outputs)
+
+    @property
+    def _trees(self) -> tuple[exp.Query, exp.Query]:
+        return self._gold, self._predicted
+
+    def repaired(self, units: Sequence[_Unit]) -> RepairedQuery | None:
+        """The prediction with these clauses of gold's; None where a clause needs a table that is not there."""
+        leaves: list[exp.Expr] = []
+        for place, theirs in enumerate(self._theirs):
+            wanted = [unit.clause for unit in units if unit.place == place]
+            leaf = self._mixed(place, wanted) if wanted else copied(theirs)
+            if leaf is None:
+                return None
+            leaves.append(leaf)
+        outer = {unit.clause for unit in units if unit.place == -1}
+        alone = len(leaves) == 1 and leaves[0].key == self._predicted.key and not outer
+        tree = leaves[0] if alone else self._assembled([copied(leaf) for leaf in leaves], outer)
+        if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
+            _take_with(tree, self._gold, self._predicted, anew=_WITH in outer)
+        query = written(tree, self._dialect)
+        return RepairedQuery(query=query, is_gold=query == self._golds_text, _told=partial(self._steps, units, leaves))
+
+    @cached_property
+    def _golds_text(self) -> str:
+        return written(self._gold, self._dialect)
+
+    def _steps(self, units: Sequence[_Unit], leaves: Sequence[exp.Expr]) -> tuple[ClauseRepair, ...]:
+        steps = []
+        for unit in sorted(units, key=lambda one: (one.place < 0, one.place)):
+            if unit.place < 0:
+                steps.append(self._outer_step(unit.clause))
+                continue
+            before = self._shown(self._theirs[unit.place], unit.clause)
+            after = self._shown(leaves[unit.place], unit.clause)
+            steps.append(ClauseRepair(clause=unit.clause, before=before, after=after))
+        return tuple(steps)
+
+    def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
+        skeleton = copied(self._gold if _WHOLE in outer else self._predicted)
+        own = leaves_of(skeleton)
+        for place, leaf in enumerate(own):
+            if place >= len(leaves):
+                break
+            if leaf is skeleton:
+                skeleton = leaves[place]  # type: ignore[assignment]
+            else:
+                leaf.replace(leaves[place])
+        for clause in outer & {"ORDER BY", "LIMIT"}:
+            for arg in _CLAUSES[clause]:
+                found = self._gold.args.get(arg)
+                skeleton.set(arg, copied(found) if found is not None else None)
+        return skeleton
+
+    def _outer_step(self, clause: str) -> ClauseRepair:
+        if clause == _WITH:
+            return ClauseRepair(clause=clause, before=_with_text(self._predicted), after=_with_text(self._gold))
+        if clause != _WHOLE:
+            before, after = (self._shown(tree, clause) for tree in (self._predicted, self._gold))
+            return ClauseRepair(clause=clause, before=before, after=after)
+        texts = []
+        for tree, leaves in ((self._predicted, self._theirs), (self._gold, self._ours)):
+            others = (
+                [written(leaf, self._dialect) for leaf in leaves[1:]] if len(self._ours) != len(self._theirs) else []
+            )
+            texts.append(" ".join([*operators_of(tree), *others]))
+        return ClauseRepair(clause=clause, before=texts[0], after=texts[1])
+
+    def _mixed(self, place: int, wanted: Sequence[str]) -> exp.Expr | None:
+        """One SELECT of the prediction with these clauses of gold's.
+
+        Clauses that stay as they are belong to several such SELECTs: writing one as text copies it first.
+        """
+        ours, theirs = self._ours[place], self._theirs[place]
+        made = type(theirs)()
+        for arg, value in theirs.args.items():
+            if arg not in _CLAUSE_ARGS:
+                made.set(arg, value)
+        golds_from = "FROM" in wanted
+        for clause, args in _CLAUSES.items():
+            for arg in args:
+                given = (ours if clause in wanted else theirs).args.get(arg)
+                given = list(given) if isinstance(given, list) else given
+                if clause != "FROM" and (clause in wanted) != golds_from:
+                    given = _copied(given)
+                    if not all(self._moved(node, place, to_gold=golds_from) for node in _listed(given)):
+                        return None
+                made.set(arg, given)
+        return made
+
+    def _moved(self, node: exp.Expr, place: int, *, to_gold: bool) -> bool:
+        """Point the columns of a clause at the tables of the other FROM. False where one of those is not there."""
+        from sqlglot import exp
+
+        giver, leaf = (self._kept, self._theirs[place]) if to_gold else (self._given, self._ours[place])
+        host, other = (self._given, self._ours[place]) if to_gold else (self._kept, self._theirs[place])
+        several = len(sources_of(host, other)) > 1
+        for column in nodes_of_kind(node, exp.Column):
+            meaning = giver.meaning(column)
+            if meaning.source is None or meaning.select is None or meaning.select.node is not leaf:
+                continue  # a text, an output, or a column of another SELECT
+            alias = self._renamings[place][to_gold].get(meaning.source.alias)
+            if alias is None and column.table:
+                return False
+            if alias is not None and (column.table or several):
+                column.set("table", exp.to_identifier(alias))
+        return True
+
+    def _shown(self, tree: exp.Expr, clause: str) -> str:
+        """A clause in the database's own dialect."""
+        given = (tree.args.get(arg) for arg in _CLAUSES[clause])
+        pieces = [written(node, self._dialect).strip().lstrip(",").strip() for some in given for node in _listed(some)]
+        return (", " if clause == "SELECT" else " ").join(pieces)
+
+
+def _said(select: SelectParts) -> dict[str, str]:
+    """What each clause says: two that say the same may be exchanged."""
+    inner = [f"({text_of(query)})" for query in select.inner]
+    sources = sorted(f"{one.join} JOIN {one.table or one.name}" for one in select.sources)
+    return {
+        "SELECT": ", ".join(term.text for term in select.outputs),
+        "DISTINCT": "DISTINCT" * select.distinct,
+        "FROM": " ".join([*sources, *inner, *(f"ON {one}" for one in sorted(select.written_on))]),
+        "WHERE": _clause("WHERE ", " AND ", sorted(select.written_where)),
+        "GROUP BY": _clause("GROUP BY ", ", ", sorted(term.text for term in select.group)),
+        "HAVING": _clause("HAVING ", " AND ", sorted(term.text for term in select.having)),
+        **_tail(select),
+    }
+
+
+def _tail(parts: SelectParts | QueryParts) -> dict[str, str]:
+    """What ORDER BY and LIMIT say."""
+    order = [key.term.text + (" DESC" if key.descending else " ASC") for key in parts.order]
+    limit = [] if parts.limit is None else [f"LIMIT {parts.limit}"]
+    limit += [] if parts.offset is None else [f"OFFSET {parts.offset}"]
+    return {"ORDER BY": _clause("ORDER BY ", ", ", order), "LIMIT": " ".join(limit)}
+
+
+def _clause(word: str, between: str, said: Sequence[str]) -> str:
+    return word + between.join(said) if said else ""
+
+
+def _rows_of(select: SelectParts) -> tuple[object, ...]:
+    """What FROM and WHERE say together, wherever their conditions are written."""
+    sources = sorted((one.name, one.table, one.join) for one in select.sources)
+    conditions = sorted(term.text for term in (*select.where, *select.outer_joins))
+    return sources, select.joins, select.outer_equal, conditions, [text_of(query) for query in select.inner]
+
+
+def _copied(found: exp.Expr | list[exp.Expr] | None) -> exp.Expr | list[exp.Expr] | None:
+    if isinstance(found, list):
+        return [copied(node) for node in found]
+    return copied(found) if found is not None else None
+
+
+def _listed(found: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def _with_text(tree: exp.Expr) -> str:
+    with_ = tree.args.get("with_")
+    return "" if with_ is None else plain_text(with_)
+
+
+def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: bool) -> None:
+    """Give a query the CTEs of both, gold's where both have one of that name and ``anew`` says so."""
+    from sqlglot import exp
+
+    named: dict[str, exp.Expr] = {}
+    for giver in (gold, predicted) if not anew else (predicted, gold):
+        with_ = giver.args.get("with_")
+        named |= {cte.alias.lower(): copied(cte) for cte in (with_.expressions if with_ is not None else ())}
+    if named:
+        recursive = any(
+            bool(with_.args.get("recursive"))
+            for with_ in (giver.args.get("with_") for giver in (gold, predicted))
+            if with_ is not None
+        )
+        tree.set("with_", exp.With(expressions=list(named.values()), recursive=recursive))
+
+
+def _size(*texts: str) -> int:
+    """How much two texts have that the other lacks, in words."""
+    left, right = (Counter(text.lower().split()) for text in (texts[0], texts[1] if len(texts) > 1 else ""))
+    return max(1, sum(((left - right) + (right - left)).values()))

@@ -1,0 +1,70 @@
+"""What an expression of a parsed query is made of, whatever its names mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+def inside(node: exp.Expr) -> exp.Expr:
+    """The expression without parentheses around it, and without an alias."""
+    from sqlglot import exp
+
+    while isinstance(node, exp.Paren | exp.Alias) or (isinstance(node, exp.Subquery) and not node.alias):
+        node = node.this
+    return node
+
+
+def parts_of(node: exp.Expr) -> Iterator[tuple[exp.Expr, bool]]:
+    """The nodes of an expression in the order of the text, subqueries left out.
+
+    True: the node stands within an aggregate function or a window.
+    """
+    from sqlglot import exp
+
+    waiting = [(node, False)]
+    while waiting:
+        part, is_covered = waiting.pop()
+        if isinstance(part, exp.Query):
+            continue
+        yield part, is_covered
+        covers = is_covered or isinstance(part, exp.AggFunc | exp.WithinGroup | exp.Window)
+        waiting += reversed([(child, covers) for child in part.iter_expressions()])
+
+
+def has_aggregate(node: exp.Expr) -> bool:
+    """Whether an expression has an aggregate function that no window makes one of each row."""
+    from sqlglot import exp
+
+    return any(
+        isinstance(part, exp.AggFunc | exp.WithinGroup) and not is_covered for part, is_covered in parts_of(node)
+    )
+
+
+def limit_of(query: exp.Expr) -> int | None:
+    """The number in a query's LIMIT, if that is a plain number."""
+    from sqlglot import exp
+
+    limit = query.args.get("limit")
+    number = limit.expression if isinstance(limit, exp.Limit) else None
+    return int(number.name) if number is not None and number.is_int else None
+
+
+def argument_of(aggregate: exp.AggFunc) -> exp.Expr | None:
+    """What an aggregate function takes, without DISTINCT; None for COUNT(*) and for several expressions."""
+    from sqlglot import exp
+
+    argument = aggregate.this
+    if isinstance(argument, exp.Distinct):
+        argument = argument.expressions[0] if len(argument.expressions) == 1 else None
+    return None if not isinstance(argument, exp.Expr) or isinstance(argument, exp.Star) else inside(argument)
+
+
+def is_distinct(aggregate: exp.AggFunc) -> bool:
+    """Whether an aggregate function takes each value once."""
+    from sqlglot import exp
+
+    return isinstance(aggregate.this, exp.Distinct)

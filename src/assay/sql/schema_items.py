@@ -1,0 +1,103 @@
+"""Which tables and columns of the schema a query uses, and how the use of two queries compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from assay.model.diagnosis import SchemaUse
+from assay.sql.query import Query, Unreadable, read_query
+from assay.sql.schema_names import SchemaNames
+from assay.sql.trees import nodes_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_FROM_NEAREST: tuple[SchemaUse, ...] = ("same", "other_columns", "other_tables")
+
+
+class SchemaItems(Struct, frozen=True):
+    """The tables and columns that a query uses, in small letters: ``singer``, and ``singer.age``.
+
+    A table or column that the schema does not have is among them as the query names it, so that it is never gold's.
+    """
+
+    tables: frozenset[str]
+    columns: frozenset[str]
+
+    def beside(self, gold: SchemaItems) -> SchemaUse:
+        """Whether these items are those of the gold query."""
+        if self.tables != gold.tables:
+            return "other_tables"
+        return "same" if self.columns == gold.columns else "other_columns"
+
+
+@lru_cache(maxsize=128)
+def schema_items(text: str, dialect: str, names: SchemaNames) -> SchemaItems | Unreadable:
+    """The items that a query uses in any of its clauses, subqueries and CTEs. Never raises.
+
+    ``*`` uses every column of its tables, but not in COUNT(*), nor as what EXISTS selects. USING and NATURAL use the
+    joined columns of both sides.
+    """
+    query = read_query(text, dialect, names)
+    if isinstance(query, Unreadable):
+        return query
+    try:
+        return _items_of(query)
+    except RecursionError:
+        return Unreadable("is nested too deeply to be read")
+
+
+def nearest_use(golds: Iterable[str], predicted: str, dialect: str, names: SchemaNames) -> SchemaUse | None:
+    """How a prediction's use of the schema compares with that of the gold query nearest to it.
+
+    None: the prediction, or every gold query, cannot be read.
+    """
+    used = schema_items(predicted, dialect, names)
+    if isinstance(used, Unreadable):
+        return None
+    read = [schema_items(gold, dialect, names) for gold in golds]
+    found = [used.beside(items) for items in read if isinstance(items, SchemaItems)]
+    return min(found, key=_FROM_NEAREST.index, default=None)
+
+
+def _items_of(query: Query) -> SchemaItems:
+    from sqlglot import exp
+
+    tables = {
+        source.table.lower()
+        for select in query.selects
+        for source in select.sources.values()
+        if source.table is not None
+    }
+    columns = set(_columns_of(query, query.columns))
+    if any(join.args.get("using") or join.method for join in query.all_of(exp.Join)) or any(
+        not isinstance(star.parent, exp.Func) for star in query.all_of(exp.Star)
+    ):
+        columns |= set(_columns_of(query, _written_out(query)))
+    return SchemaItems(frozenset(tables), frozenset(columns))
+
+
+def _columns_of(query: Query, columns: Iterable[exp.Column]) -> Iterable[str]:
+    for column in columns:
+        source = query.meaning(column).source
+        if source is not None and source.table is not None:
+            stored = query.stored(column)
+            yield f"{source.table}.{column.name}".lower() if stored is None else ".".join(stored.key)
+    for column in query.unresolved:
+        if query.meaning(column).source is None:
+            yield column.name.lower()
+
+
+def _written_out(query: Query) -> Iterable[exp.Column]:
+    """The columns of the bound tree, in which stars, USING and NATURAL are spelled out, but for what EXISTS selects."""
+    from sqlglot import exp
+
+    for node in nodes_of(query.bound):
+        if isinstance(node, exp.Column) and not node.is_star:
+            output = node.parent if isinstance(node.parent, exp.Alias) else node
+            if not (isinstance(output.parent, exp.Select) and isinstance(output.parent.parent, exp.Exists)):
+                yield node

@@ -1,0 +1,399 @@
+"""One SELECT of a query: what it reads, selects, requires and orders by, as nodes of the tree as parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from assay.sql.expressions import has_aggregate, inside, limit_of, parts_of
+from assay.sql.sources import entries_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from assay.sql.query import Query
+
+Clause: TypeAlias = Literal["output", "on", "where", "having", "qualify", "order", "group"]
+Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">=", "like", "in", "between", "is"]
+_FLIPPED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_REQUIRED: frozenset[Clause] = frozenset({"where", "having", "on"})
+"""Clauses whose conditions a row must meet."""
+
+
+class Source(Struct, frozen=True, kw_only=True, eq=False):
+    """One entry of FROM."""
+
+    alias: str
+    """The name under which its columns are read, in small letters."""
+    table: str | None
+    """The stored table's name, as in the schema; None for a subquery, a CTE or a function."""
+    node: Any
+    """The entry in the tree as parsed."""
+    inner: Any = None
+    """The query behind a subquery or CTE."""
+    cte: Any = None
+    """The CTE that the entry names."""
+    names: tuple[str, ...] = ()
+    """The names that the entry itself gives the columns of ``inner``."""
+    is_known: bool = True
+    """Its columns are known."""
+
+
+class Predicate(Struct, frozen=True, kw_only=True, eq=False):
+    """One comparison, and how its clause combines it with others. In ``1 < x``, the left side is ``x``."""
+
+    node: Any
+    select: Select
+    clause: Clause
+    operator: Operator
+    left: Any
+    right: tuple[Any, ...]
+    """Several for IN and BETWEEN. Parentheses around either side are left out."""
+    is_required: bool
+    """It must hold for every row: only AND stands above it, and a NOT of its own."""
+    is_negated: bool
+    """An odd number of NOTs stands above it."""
+    conjunction: Any
+    """The node at which the ANDs above it end. Predicates with one conjunction hold together."""
+    disjunction: Any
+    """The uppermost of the ORs that make it one of several alternatives; None: it is not."""
+
+
+class JoinPair(Struct, frozen=True, kw_only=True, eq=False):
+    """Two columns of different sources that must be equal."""
+
+    left: Any
+    right: Any
+    node: Any
+    """The equality, or the name in USING."""
+
+
+class Select:
+    """One SELECT of a query, as parsed. What it gives out are nodes: ask `query` what their names mean."""
+
+    def __init__(self, query: Query, index: int, node: exp.Select, parent: Select | None, outer: Select | None) -> None:
+        self.query = query
+        self.index = index
+        self.node = node
+        self.parent = parent
+        """The SELECT around it."""
+        self.outer = outer
+        """The SELECT whose sources its own expressions may name, too."""
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """What FROM and the JOINs read, by alias, in the order of the text. Of two with one alias, the first."""
+        found: dict[str, Source] = {}
+        for entry, _ in entries_of(self.node):
+            source = self.query.source_at(entry, default=f"?{len(found)}")
+            found.setdefault(source.alias, source)
+        return found
+
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether the columns of every source are known."""
+        return all(source.is_known for source in self.sources.values())
+
+    def output_called(self, name: str) -> exp.Expr | None:
+        """The first selected expression that has this alias; None: there is none."""
+        lowered = name.lower()
+        return next((one.this for one in self.node.expressions if one.alias.lower() == lowered), None)
+
+    @cached_property
+    def outputs(self) -> tuple[exp.Expr, ...]:
+        """The selected expressions without their aliases."""
+        return tuple(inside(node) for node in self.node.expressions)
+
+    @cached_property
+    def clauses(self) -> tuple[tuple[Clause, exp.Expr], ...]:
+        """The expressions of each clause."""
+        args = self.node.args
+        found: list[tuple[Clause, exp.Expr]] = [("output", node) for node in self.node.expressions]
+        found += [("on", join.args["on"]) for join in self.joins if join.args.get("on") is not None]
+        for name in ("where", "having", "qualify", "group", "order"):
+            clause = args.get(name)
+            if clause is not None:
+                found.append((name, clause if name in ("group", "order") else clause.this))
+        return tuple(found)
+
+    @cached_property
+    def joins(self) -> tuple[exp.Join, ...]:
+        """The JOINs of FROM, those within parentheses too."""
+        from sqlglot import exp
+
+        waiting: list[exp.Expr] = list(self.node.args.get("joins") or ())
+        start = self.node.args.get("from_")
+        if start is not None:
+            waiting.insert(0, start.this)
+        found = []
+        for node in waiting:  # it grows meanwhile
+            if isinstance(node, exp.Join):
+                found.append(node)
+                waiting.append(node.this)
+            elif isinstance(node, exp.Paren | exp.Subquery) and isinstance(
+                node.this, exp.Paren | exp.Table | exp.Subquery
+            ):
+                waiting += [node.this, *(node.args.get("joins") or ())]
+            else:
+                waiting += node.args.get("joins") or ()
+        return tuple(found)
+
+    @cached_property
+    def predicates(self) -> tuple[Predicate, ...]:
+        """Every comparison, those within expressions too, in the order of the text; those of subqueries are theirs."""
+        return tuple(predicate for clause, node in self.clauses for predicate in self._predicates(clause, node))
+
+    def _predicates(self, clause: Clause, root: exp.Expr) -> Iterator[Predicate]:
+        from sqlglot import exp
+
+        start = _Above(is_required=clause in _REQUIRED, conjunction=root)
+        waiting: list[tuple[exp.Expr, _Above]] = [(root, start)]
+        while waiting:
+            node, above = waiting.pop()
+            if isinstance(node, exp.Query):
+                continue
+            sides = self._sides(node)
+            if sides is not None:
+                operator, left, right = sides
+                yield Predicate(
+                    node=node,
+                    select=self,
+                    clause=clause,
+                    operator=operator,
+                    left=left,
+                    right=right,
+                    is_required=above.is_required,
+                    is_negated=above.is_negated,
+                    conjunction=above.conjunction,
+                    disjunction=above.disjunction,
+                )
+            waiting += reversed([(child, above.below(node, child)) for child in node.iter_expressions()])
+
+    def _sides(self, node: exp.Expr) -> tuple[Operator, exp.Expr, tuple[exp.Expr, ...]] | None:
+        """The operator and the sides of a comparison; None for any other node."""
+        from sqlglot import exp
+
+        if isinstance(node, exp.Between):
+            return "between", inside(node.this), (inside(node.args["low"]), inside(node.args["high"]))
+        if isinstance(node, exp.In):
+            inner = node.args.get("query")
+            values = node.expressions if inner is None else [*node.expressions, inner]
+            return "in", inside(node.this), tuple(inside(value) for value in values)
+        operator = _operators().get(type(node))
+        if operator is None:
+            return None
+        left, right = inside(node.this), inside(node.expression)
+        if operator != "like" and self._is_constant(left) and not self._is_constant(right):
+            return _FLIPPED.get(operator, operator), right, (left,)
+        return operator, left, (right,)
+
+    def _is_constant(self, node: exp.Expr) -> bool:
+        from sqlglot import exp
+
+        return isinstance(node, exp.Null) or self.query.value_of(node) is not None
+
+    @cached_property
+    def join_pairs(self) -> tuple[JoinPair, ...]:
+        """Columns of two of its sources that must be equal, by a condition or by USING."""
+        from sqlglot import exp
+
+        equal = [one for one in self.predicates if one.operator == "=" and one.is_required and not one.is_negated]
+        pairs = [JoinPair(left=one.left, right=one.right[0], node=one.node) for one in equal]
+        for join in self.joins:
+            if join.args.get("using"):
+                # `qualify` spells USING out.
+                on = self.query.twin(join).args.get("on")
+                pairs += [
+                    JoinPair(left=equality.this, right=equality.expression, node=name)
+                    for equality, name in zip(
+                        () if on is None else on.find_all(exp.EQ), join.args["using"], strict=False
+                    )
+                ]
+        return tuple(pair for pair in pairs if self._are_of_two_sources(pair.left, pair.right))
+
+    def _are_of_two_sources(self, left: exp.Expr, right: exp.Expr) -> bool:
+        sources = [
+            None if column is None else self.query.meaning(column)
+            for column in (self.query.column_of(left), self.query.column_of(right))
+        ]
+        own = [one.source.alias for one in sources if one is not None and one.source is not None and one.select is self]
+        return len(own) == 2 and own[0] != own[1]
+
+    @cached_property
+    def many_rowed(self) -> tuple[Source, ...]:
+        """The sources that may give more than one row."""
+        from sqlglot import exp
+
+        found = []
+        for source in self.sources.values():
+            inner = self.query.select_of(source.inner) if isinstance(source.inner, exp.Select) else None
+            is_function = source.inner is None and not isinstance(source.node, exp.Table)
+            if not is_function and (inner is None or not inner.is_single_row):
+                found.append(source)
+        return tuple(found)
+
+    @cached_property
+    def unlinked_sources(self) -> tuple[Source, ...]:
+        """The sources of several rows that no condition ties to the first of them."""
+        from sqlglot import exp
+
+        if len(self.many_rowed) < 2:
+            return ()
+        # Functions are no sources that could be left unlinked, but may link others.
+        linking = [one for one in self.sources.values() if one in self.many_rowed or one.inner is None]
+        group = {source.alias: source.alias for source in linking}
+
+        def root(alias: str) -> str:
+            while group[alias] != alias:
+                alias = group[alias]
+            return alias
+
+        def link(aliases: list[str]) -> None:
+            for other in aliases[1:]:
+                group[root(other)] = root(aliases[0])
+
+        first = self.many_rowed[0].alias
+        for join in self.joins:
+            entry = join.this
+            while isinstance(entry, exp.Paren | exp.Subquery) and not entry.alias:
+                entry = entry.this
+            is_function = not isinstance(entry, exp.Table | exp.Subquery) or _is_function_of_columns(entry)
+            if (
+                join.args.get("using") or join.method == "NATURAL" or is_function
+            ) and entry.alias_or_name.lower() in group:
+                link([first, entry.alias_or_name.lower()])
+        conditions = [node for clause, node in self.clauses if clause in _REQUIRED]
+        while conditions:
+            condition = conditions.pop()
+            if isinstance(condition, exp.And | exp.Paren):
+                conditions += condition.iter_expressions()
+                continue
+            meanings = [(column, self.query.meaning(column)) for column in condition.find_all(exp.Column)]
+            if any(meaning.is_unknown and not column.table for column, meaning in meanings):
+                link(list(group))  # it may belong to any of them
+            used = [one.source.alias for _, one in meanings if one.source is not None and one.select is self]
+            link([alias for alias in used if alias in group])
+        return tuple(source for source in self.many_rowed if root(source.alias) != root(first))
+
+    def nodes(self, *clauses: Clause) -> Iterator[exp.Expr]:
+        """The nodes of these clauses, or of all; those of subqueries are theirs."""
+        return (part for clause, node in self.clauses if not clauses or clause in clauses for part, _ in parts_of(node))
+
+    @cached_property
+    def aggregates(self) -> tuple[exp.AggFunc, ...]:
+        """The uses of aggregate functions."""
+        from sqlglot import exp
+
+        return tuple(node for node in self.nodes() if isinstance(node, exp.AggFunc))
+
+    @cached_property
+    def is_aggregated(self) -> bool:
+        """Whether an aggregate function stands among the outputs, in HAVING or in ORDER BY."""
+        from sqlglot import exp
+
+        having = self.node.args.get("having")
+        parts = (*self.outputs, *(self.meant(key) for key in self.order))
+        return any(map(has_aggregate, parts)) or (having is not None and having.find(exp.AggFunc) is not None)
+
+    @cached_property
+    def group(self) -> tuple[exp.Expr, ...]:
+        """The expressions of GROUP BY; of GROUP BY ALL, the outputs without an aggregate."""
+        group = self.node.args.get("group")
+        if group is None:
+            return ()
+        if group.args.get("all") and not group.expressions:
+            return tuple(output for output in self.outputs if not has_aggregate(output))
+        return tuple(self.meant(key) for key in group.expressions)
+
+    @property
+    def order(self) -> tuple[exp.Expr, ...]:
+        """The keys of ORDER BY as written. See `meant`."""
+        order = self.node.args.get("order")
+        return () if order is None else tuple(order.expressions)
+
+    def meant(self, key: exp.Expr) -> exp.Expr:
+        """The expression that a key of GROUP BY or ORDER BY means: by position, by alias, or as it stands."""
+        from sqlglot import exp
+
+        node = inside(key.this if isinstance(key, exp.Ordered) else key)
+        if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(self.outputs):
+            return self.outputs[int(node.name) - 1]
+        column = self.query.column_of(node)
+        output = None if column is None else self.query.meaning(column).output
+        return node if output is None else inside(output)
+
+    @property
+    def limit_node(self) -> exp.Expr | None:
+        """LIMIT, FETCH or TOP."""
+        return self.node.args.get("limit")
+
+    @property
+    def limit(self) -> int | None:
+        """The number in LIMIT, if that is a plain number."""
+        return limit_of(self.node)
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether it is a SELECT DISTINCT."""
+        return self.node.args.get("distinct") is not None
+
+    @cached_property
+    def is_single_row(self) -> bool:
+        """Whether it surely gives at most one row."""
+        if self.limit == 1:
+            return True
+        return not self.node.args.get("group") and (not self.sources or any(map(has_aggregate, self.outputs)))
+
+
+class _Above(Struct, frozen=True, kw_only=True):
+    """What stands above a node within its clause."""
+
+    is_required: bool
+    conjunction: Any
+    is_negated: bool = False
+    disjunction: Any = None
+
+    def below(self, node: exp.Expr, child: exp.Expr) -> _Above:
+        """The same for a child of the node."""
+        from sqlglot import exp
+
+        match node:
+            case exp.Paren() | exp.Alias():
+                return self
+            case exp.And():
+                return _Above(is_required=self.is_required, is_negated=self.is_negated, conjunction=self.conjunction)
+            case exp.Or():
+                own = node if self.disjunction is None else self.disjunction
+                return _Above(is_required=False, is_negated=self.is_negated, conjunction=child, disjunction=own)
+            case exp.Not():
+                is_required = self.is_required and not isinstance(child.unnest(), exp.Connector)
+                return _Above(is_required=is_required, is_negated=not self.is_negated, conjunction=child)
+            case _:
+                return _Above(is_required=False, conjunction=child)
+
+
+@lru_cache(maxsize=1)
+def _operators() -> dict[type[exp.Expr], Operator]:
+    from sqlglot import exp
+
+    return {
+        exp.EQ: "=",
+        exp.NEQ: "<>",
+        exp.LT: "<",
+        exp.LTE: "<=",
+        exp.GT: ">",
+        exp.GTE: ">=",
+        exp.Like: "like",
+        exp.ILike: "like",
+        exp.Is: "is",
+    }
+
+
+def _is_function_of_columns(entry: exp.Expr) -> bool:
+    """Whether an entry of FROM is a function of columns beside it, such as ``json_each(t.list)``."""
+    from sqlglot import exp
+
+    return not isinstance(entry.this, exp.Identifier | exp.Query) and entry.find(exp.Column) is not None

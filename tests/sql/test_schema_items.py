@@ -1,0 +1,141 @@
+"""A query uses the tables and columns that the engine reads for it, however it is written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from odd_names import ODD, SCRIPT, TABLES
+from test_query import NAMES, NOT_REPORTED, _read_by_sqlite
+
+from assay.sql.ddl import read_ddl
+from assay.sql.query import Unreadable
+from assay.sql.schema_items import SchemaItems, nearest_use, schema_items
+from assay.sql.schema_names import SchemaNames
+
+
+def _items(query: str) -> SchemaItems:
+    found = schema_items(query, "sqlite", NAMES)
+    assert isinstance(found, SchemaItems), (query, found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(SCRIPT)
+        yield made
+
+
+@pytest.mark.parametrize("text", [text for text in ODD if text not in NOT_REPORTED])
+def test_the_columns_are_those_that_sqlite_reads(connection: sqlite3.Connection, text: str) -> None:
+    theirs = {".".join(pair) for pair in _read_by_sqlite(connection, text)}
+    ours = _items(text).columns
+    if "USING" in text or "NATURAL" in text:  # of the joined columns, SQLite reports one side
+        assert theirs <= ours
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_cte_around_a_query_uses_nothing_more(text: str) -> None:
+    assert _items(f"WITH wrapped AS ({text}) SELECT * FROM wrapped") == _items(text)
+
+
+@st.composite
+def _queries(draw: st.DrawFn) -> tuple[str, SchemaItems]:
+    """A query over some tables, in any order and under any names, and what it uses."""
+    tables = draw(st.lists(st.sampled_from(["a", "b", "e"]), min_size=1, max_size=3, unique=True))
+    aliases = {table: draw(st.sampled_from([f"t_{table}", f"{table}{table}", table])) for table in tables}
+    everything = [(table, column) for table in tables for column in TABLES[table]]
+    used = draw(st.lists(st.sampled_from(everything), min_size=1, max_size=4))
+    shown, *compared = [f'{aliases[table]}."{column}"' for table, column in used]
+    separator = draw(st.sampled_from([", ", " JOIN ", " CROSS JOIN "]))
+    source = separator.join(f"{table} AS {aliases[table]}" for table in draw(st.permutations(tables)))
+    where = " AND ".join(f"{column} IS NOT NULL" for column in compared) or "1 = 1"
+    query = f"SELECT {shown} FROM {source} WHERE {where}"
+    if draw(st.booleans()):
+        query = f"SELECT k FROM (SELECT {shown} AS k FROM {source} WHERE {where}) AS q ORDER BY k"
+    columns = frozenset(f"{table}.{column}".lower() for table, column in used)
+    return query, SchemaItems(frozenset(tables), columns)
+
+
+@given(_queries())
+def test_order_aliases_and_subqueries_do_not_matter(made: tuple[str, SchemaItems]) -> None:
+    query, wanted = made
+    assert _items(query) == wanted
+    assert nearest_use([query], query, "sqlite", NAMES) == "same"
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT COUNT(*) FROM a", ""),
+        ("SELECT 1 FROM a WHERE EXISTS (SELECT * FROM b WHERE b.id = a.b_id)", "a.b_id b.id"),
+        ("SELECT e FROM e WHERE EXISTS (SELECT e.* FROM a)", "e.e"),
+        ("SELECT e.* FROM e, a", "e.e e.x"),
+        ("SELECT e FROM e JOIN a USING (x)", "a.x e.e e.x"),
+        ("SELECT rowid FROM a", "a.id"),
+        ("SELECT rowid FROM b", "b.rowid"),
+        ('SELECT e FROM e WHERE x = "blue"', "e.e e.x"),
+        ("SELECT height, e.width FROM e", "e.width height"),
+    ],
+)
+def test_columns_used(query: str, columns: str) -> None:
+    assert sorted(_items(query).columns) == columns.split()
+
+
+@pytest.mark.parametrize(
+    ("golds", "predicted", "use"),
+    [
+        (["SELECT id FROM a"], "SELECT x FROM a", "other_columns"),
+        (["SELECT id FROM a"], "SELECT id FROM b", "other_tables"),
+        (["SELECT id FROM a"], "SELECT a.id FROM a, b", "other_tables"),
+        (["SELECT id FROM a"], "SELECT MAX(id) FROM a", "same"),
+        (["SELECT id FROM b", "SELECT x FROM a", "SELECT id FROM a"], "SELECT -id FROM a", "same"),
+        (["SELECT id FROM b", "SELECT x FROM a"], "SELECT id FROM a", "other_columns"),
+        (["SELECT id FROM", "SELECT id FROM a"], "SELECT id FROM a", "same"),
+        (["SELECT id FROM"], "SELECT id FROM a", None),
+        (["SELECT id FROM a"], "SELECT id FROM", None),
+        ([], "SELECT id FROM a", None),
+    ],
+)
+def test_the_nearest_gold_query_counts(golds: list[str], predicted: str, use: str | None) -> None:
+    assert nearest_use(golds, predicted, "sqlite", NAMES) == use
+
+
+def test_a_text_that_is_not_a_query_has_no_items() -> None:
+    assert isinstance(schema_items("DROP TABLE a", "sqlite", NAMES), Unreadable)
+
+
+def test_real_queries_use_what_sqlite_reads(shared_data: Path) -> None:
+    """Every gold query of Spider's development set, and those of a system that run."""
+    folder = shared_data / "spider-dev"
+    cases = [json.loads(line) for line in (folder / "dev.jsonl").read_text("utf-8").splitlines()]
+    lines = (folder / "predictions" / "din-sql-gpt4.jsonl").read_text("utf-8").splitlines()
+    answers = {one["id"]: one["predicted_sql"] for one in map(json.loads, lines)}
+    queries: dict[str, dict[str, None]] = {}
+    for case in cases:
+        queries.setdefault(case["db_id"], {}).update(dict.fromkeys([case["gold_sql"], answers[case["id"]] or ""]))
+    compared = 0
+    for db_id, texts in queries.items():
+        path = folder / "database" / db_id / f"{db_id}.sqlite"
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            statements = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")]
+            names = SchemaNames(read_ddl(";\n".join(statements), "sqlite").schema)
+            for text in texts:
+                try:
+                    theirs = {".".join(pair) for pair in _read_by_sqlite(connection, text)}
+                except sqlite3.Error:
+                    continue
+                ours = schema_items(text, "sqlite", names)
+                assert isinstance(ours, SchemaItems), text
+                assert ours.columns == theirs, text
+                compared += 1
+    assert compared > 1_000
