@@ -36,7 +36,8 @@ from assay.sql.trees import copied
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from assay.sql.query import Query, Source
+    from assay.sql.query import Query
+    from assay.sql.select import Source
 
 _ROW = "assay_nothing_row"
 
@@ -177,25 +178,25 @@ class _Tracing:
         place = names.index(column.name.lower())
         key = id(self._edit.twin(inner)), place
         if key not in self._added:
-            self._added[key] = self._add_for(inner, place)
+            self._added[key] = self._add_for(source, place)
         added = self._added[key]
         if not isinstance(added, str):
             return added
         name = source.node.args["alias"].this if source.node.args.get("alias") else source.node.this
         return is_one(exp.Column(this=exp.to_identifier(added), table=copied(name)))
 
-    def _add_for(self, inner: exp.Query, place: int) -> str | Literal[False] | None:
+    def _add_for(self, source: Source, place: int) -> str | Literal[False] | None:
         """Have a subquery or CTE say of one of its columns whether it comes from nothing. The name of what says it."""
         from sqlglot import exp
 
+        inner: exp.Query = source.inner
         if all(self._all(part, [place]) is None for part, _ in _parts(inner)):
             return None
         if not self._may(inner, [place]):
             return False
         name = self._fresh()
         self._add(inner, [place], name)
-        around = self._edit.twin(inner).find_ancestor(exp.Subquery, exp.CTE)
-        alias = None if around is None else around.args.get("alias")
+        alias = self._edit.twin(source.node if source.cte is None else source.cte).args.get("alias")
         if alias is not None and alias.columns:
             alias.append("columns", exp.to_identifier(name))
         return name
@@ -229,8 +230,7 @@ def _is_traceable(source: Source) -> bool:
 
     if _width(source.inner) is None or (isinstance(source.node, exp.Table) and source.node.alias_column_names):
         return False
-    cte = source.inner.parent
-    name = cte.alias.lower() if isinstance(cte, exp.CTE) else None
+    name = None if source.cte is None else source.cte.alias.lower()
     return not any(table.name.lower() == name for table in source.inner.find_all(exp.Table))
 
 
