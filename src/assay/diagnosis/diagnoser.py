@@ -13,9 +13,9 @@ from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
 from assay.diagnosis.naming import Named, name_causes
 from assay.diagnosis.near import agreeing, near_miss_of
+from assay.diagnosis.readings import MOST_NAMED
 from assay.diagnosis.signs import Sign, signs
 from assay.diagnosis.traits import traits
-from assay.diagnosis.weights import MOST_NAMED
 from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
 from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep

@@ -11,7 +11,7 @@ from assay.sql.differences import Difference, QueryParts, Term, function_kind, p
 
 
 class Sign(Struct, frozen=True, kw_only=True):
-    """A difference under the name that says what it is a sign of (`assay.diagnosis.weights`)."""
+    """A difference under the name that says what it is a sign of (`assay.diagnosis.readings`)."""
 
     name: str
     difference: Difference
