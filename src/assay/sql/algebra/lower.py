@@ -17,7 +17,6 @@ from assay.sql.algebra.model import (
     Agg,
     Block,
     Call,
-    Col,
     Combined,
     Const,
     Key,
@@ -168,7 +167,7 @@ class _Lowering(LowersFrom):
         if not any(node.args.get(part) for part in ("order", "limit", "offset")):
             return query, names
         source = self.world.source(query=query)
-        outputs = tuple(Col(source.id, name) for name in self.world.columns(source))
+        outputs = tuple(self.world.cols(source))
         named: dict[str, Term] = {}
         for name, output in zip(names, outputs, strict=True):
             named.setdefault(name, output)

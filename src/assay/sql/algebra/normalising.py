@@ -18,7 +18,6 @@ from assay.sql.algebra.flattening import (
     merge_plain_in_left,
     merge_trivial,
     prune_outputs,
-    replaced,
 )
 from assay.sql.algebra.grouping import (
     check_determined,
@@ -71,8 +70,10 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    left_sources,
-    over_source,
+    optional,
+    outside_subqueries,
+    over,
+    parts_of,
     substituted,
 )
 from assay.sql.algebra.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
@@ -151,7 +152,7 @@ class Normaliser:
     def _term(self, term: Term, outer: Facts | None) -> Term:
         if isinstance(term, Sub):
             return Sub(term.kind, self.normal(term.query, as_set=term.kind != "scalar", outer=outer))
-        return over_source(term, lambda part: self._term(part, outer))
+        return over(term, lambda part: self._term(part, outer))
 
     def _block(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
         rows_count = block.windowed or (block.group is None and not as_set and not block.distinct)
@@ -181,32 +182,21 @@ class Normaliser:
         Side conditions: it is the only source, nothing is grouped or cut, and rows are all kept or duplicates dropped,
         or every column is given on.
         """
-        if (
-            len(block.sources) != 1
-            or block.lefts
-            or block.group is not None
-            or block.cuts
-            or block.windowed
-            or block.order
-        ):
+        source, union = block.only or (None, None)
+        if source is None or block.group is not None or block.cuts or block.windowed or block.order:
             return block
-        source = block.sources[0]
-        union = source.query
         if not isinstance(union, Combined) or union.op != "union":
             return block
         drops = as_set or block.distinct
         if not drops and not union.all:
-            every = {Col(source.id, str(place)) for place in range(self.world.width(union))}
-            if not every.issubset(block.outputs):
+            if not set(self.world.cols(source)).issubset(block.outputs):
                 return block
             drops = True  # rows that differ stay different
         parts: list[Query] = []
         for part in union.parts:
             one = self.world.source(query=part)
-            new: dict[Term, Term] = {
-                Col(source.id, str(place)): Col(one.id, str(place)) for place in range(self.world.width(part))
-            }
-            parts.append(replaced(replace(block, sources=(one,), distinct=False), new))
+            new = source.named(self.world.cols(one))
+            parts.append(substituted(replace(block, sources=(one,), distinct=False), new))
         self.world.used.add("A filter on UNION is a filter on its parts")
         return self._combined(Combined("union", not drops, tuple(parts)), as_set=as_set, outer=outer)
 
@@ -234,7 +224,7 @@ class Normaliser:
 
     def _facts(self, block: Block, outer: Facts | None) -> Facts:
         terms = (*(outer.terms if outer else ()), *block.where)
-        padded = frozenset(source.id for source in left_sources(block.lefts)) | (outer.padded if outer else frozenset())
+        padded = optional(block.lefts) | (outer.padded if outer else frozenset())
         sources = (*(outer.sources if outer else ()), *block.sources)
         return Facts(self.world, self.matcher, terms, padded=padded, sources=sources)
 
@@ -342,31 +332,23 @@ def _decided(term: Term, facts: Facts) -> Term:
 
 def _listed(query: Block) -> Term | None:
     """EXISTS over a list of values is OR."""
-    if len(query.sources) != 1 or query.lefts or query.cuts:
+    source, listed = query.only or (None, None)
+    if source is None or query.cuts or not isinstance(listed, Rows) or len(listed.rows) > 50:
         return None
-    source = query.sources[0]
-    if not isinstance(source.query, Rows) or len(source.query.rows) > 50:
-        return None
-    cases = []
-    for row in source.query.rows:
-        new: dict[Term, Term] = {Col(source.id, str(place)): cell for place, cell in enumerate(row)}
-        cases.append(Call("and", (TRUE, *(substituted(term, new) for term in query.where))))
-    return Call("or", tuple(cases))
+    news = [source.named(row) for row in listed.rows]
+    return Call("or", tuple(Call("and", (TRUE, *(substituted(term, new) for term in query.where))) for new in news))
 
 
 def _of_union(query: Query) -> Call | None:
     """EXISTS over a UNION is that over one of its parts."""
-    if not isinstance(query, Block) or len(query.sources) != 1 or not query.plain or query.lefts:
-        return None
-    source = query.sources[0]
-    union = source.query
-    if not isinstance(union, Combined) or union.op != "union" or not all(isinstance(one, Block) for one in union.parts):
+    source, union = (query.only if isinstance(query, Block) and query.plain else None) or (None, None)
+    if not isinstance(query, Block) or source is None or not isinstance(union, Combined) or union.op != "union":
         return None
     cases: list[Term] = []
     for part in union.parts:
         if not isinstance(part, Block) or part.group is not None or part.cuts or part.windowed:
             return None
-        new: dict[Term, Term] = {Col(source.id, str(place)): term for place, term in enumerate(part.outputs)}
+        new = source.named(part.outputs)
         where = (*part.where, *(substituted(term, new) for term in query.where))
         cases.append(Sub("exists", replace(part, where=where, outputs=(ONE,), distinct=False, order=())))
     return Call("or", tuple(cases))
@@ -375,27 +357,23 @@ def _of_union(query: Query) -> Call | None:
 def _of_one_group(query: Block) -> Term:
     """EXISTS over the one group that is always there is its HAVING, of the aggregates as subqueries."""
 
-    def value(term: Term) -> Term:
-        if isinstance(term, Agg):
-            return Sub("scalar", replace(query, outputs=(term,), having=(), distinct=False, order=()))
-        return over_source(term, value) if not isinstance(term, Sub) else term
+    def value(term: Term) -> Term | None:
+        if not isinstance(term, Agg):
+            return None
+        return Sub("scalar", replace(query, outputs=(term,), having=(), distinct=False, order=()))
 
-    return Call("and", (TRUE, *(value(term) for term in query.having)))
+    return Call("and", (TRUE, *(outside_subqueries(term, value) for term in query.having)))
 
 
 def _unwrapped(query: Query, world: World) -> Query:
     """The query that a block only passes on."""
-    if not isinstance(query, Block) or query.order or not query.plain or query.where or query.lefts:
+    if not isinstance(query, Block) or query.order or not query.plain or query.where or query.only is None:
         return query
-    if len(query.sources) != 1 or (inner := query.sources[0].query) is None:
-        return query
-    passed = tuple(Col(query.sources[0].id, str(place)) for place in range(world.width(inner)))
-    return inner if query.outputs == passed else query
+    source, inner = query.only
+    return inner if query.outputs == tuple(world.cols(source)) else query
 
 
 def _has_subquery(term: Term) -> bool:
-    from assay.sql.algebra.model import parts_of
-
     return any(isinstance(part, Sub) for part in parts_of(term))
 
 
