@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from assay.sql.algebra.conditions import between_constants, comparison, is_total, is_truth, rejected
 from assay.sql.algebra.model import (
@@ -347,6 +347,19 @@ class Facts:
                 if isinstance(query, Block) and self.matcher.implied(query, [wanted], self):
                     return True
         return False
+
+
+class Seen(Facts):
+    """What a rule is told beside the block to which it is applied: what is true of the rows that are joined there."""
+
+    as_set: bool
+    """It does not count how often a row occurs that the block gives out."""
+    joined_as_set: bool
+    """It does not count how often a row occurs that is joined."""
+
+
+Rule: TypeAlias = Callable[[Block, Seen], Block]
+"""Gives the block in another form, or the block itself; the first line of its docstring says what it does."""
 
 
 def _null_spelt_out(case: Call) -> Call:

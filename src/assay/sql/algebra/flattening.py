@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Matcher, output_present
+from assay.sql.algebra.facts import Seen, output_present
 from assay.sql.algebra.keys import key_columns
 from assay.sql.algebra.model import (
     ONE,
@@ -28,7 +28,7 @@ from assay.sql.algebra.model import (
 from assay.sql.algebra.world import World
 
 
-def merge_plain(block: Block, *, as_set: bool) -> Block:
+def merge_plain(block: Block, facts: Seen) -> Block:
     """A query in FROM that only joins, filters and projects is its tables and conditions.
 
     Its DISTINCT may go where the rows round it do not count.
@@ -39,7 +39,7 @@ def merge_plain(block: Block, *, as_set: bool) -> Block:
             return substituted(block.without(source), source.named(inner.rows[0]))
         if not isinstance(inner, Block) or inner.group is not None or inner.cuts or inner.windowed:
             continue
-        if inner.distinct and not as_set:
+        if inner.distinct and not facts.joined_as_set:
             continue
         index = block.sources.index(source)
         merged = replace(
@@ -52,7 +52,7 @@ def merge_plain(block: Block, *, as_set: bool) -> Block:
     return block
 
 
-def merge_plain_in_left(block: Block) -> Block:
+def merge_plain_in_left(block: Block, _: Seen) -> Block:
     """A query in a left join is its tables. Side condition: outputs are NULL exactly where its row is missing."""
     for place, left in enumerate(block.lefts):
         for source in left.sources:
@@ -73,7 +73,7 @@ def merge_plain_in_left(block: Block) -> Block:
     return block
 
 
-def merge_grouped(block: Block) -> Block:
+def merge_grouped(block: Block, _: Seen) -> Block:
     """Filtering and projecting one grouped query is HAVING and SELECT of that query.
 
     Side conditions: it is the only source, is neither DISTINCT nor cut, nothing is grouped again, and no subquery asks
@@ -97,7 +97,7 @@ def merge_grouped(block: Block) -> Block:
     )
 
 
-def merge_grouped_among(block: Block, world: World) -> Block:
+def merge_grouped_among(block: Block, facts: Seen) -> Block:
     """A table joined with a grouped query is the joined rows, grouped by the table's key too.
 
     Side conditions: every other source is a table with a key that is never NULL, so that a group holds one row of each
@@ -108,7 +108,7 @@ def merge_grouped_among(block: Block, world: World) -> Block:
         return block
     source, inner = grouped[0], grouped[0].query
     others = block.without(source)
-    keys = key_columns(others.sources, world)
+    keys = key_columns(others.sources, facts.world)
     if not others.sources or keys is None or not isinstance(inner, Block) or not inner.group or inner.trims:
         return block
     if _aggregates_in_subqueries(block, source, inner):
@@ -130,7 +130,7 @@ def _aggregates_in_subqueries(block: Block, source: Source, inner: Block) -> boo
     return any(isinstance(part, Sub) and columns_of(part) & late for term in terms_of(block) for part in parts_of(term))
 
 
-def merge_trivial(block: Block) -> Block:
+def merge_trivial(block: Block, _: Seen) -> Block:
     """A query that only chooses among the columns of one other is that one.
 
     Side conditions: the outer one neither filters, groups, cuts nor drops duplicates; the inner one keeps its
@@ -148,7 +148,7 @@ def merge_trivial(block: Block) -> Block:
     return replace(inner, outputs=moved.outputs, order=moved.order or inner.order)
 
 
-def filter_below_windows(block: Block, world: World) -> Block:
+def filter_below_windows(block: Block, facts: Seen) -> Block:
     """A filter on what all windows of a query in FROM are partitioned by is a filter of its rows.
 
     Side conditions: the query neither groups, drops duplicates nor cuts, and is the only source.
@@ -175,12 +175,12 @@ def filter_below_windows(block: Block, world: World) -> Block:
     if not early:
         return block
     where = (*inner.where, *(substituted(term, new) for term in early))
-    filtered = world.source(query=replace(inner, where=where))
+    filtered = facts.world.source(query=replace(inner, where=where))
     rest = replace(block, sources=(filtered,), where=tuple(term for term in block.where if term not in early))
-    return substituted(rest, source.named(world.cols(filtered)))
+    return substituted(rest, source.named(facts.world.cols(filtered)))
 
 
-def prune_outputs(block: Block, world: World) -> Block:
+def prune_outputs(block: Block, facts: Seen) -> Block:
     """Outputs of a query in FROM that nothing names go. Side condition: it drops no duplicates by them."""
     used = {col for term in terms_of(block) for col in columns_of(term)}
     for source in block.sources:
@@ -191,14 +191,14 @@ def prune_outputs(block: Block, world: World) -> Block:
         if len(kept) == len(inner.outputs) or (not kept and len(inner.outputs) == 1 and inner.outputs[0] == ONE):
             continue
         outputs = tuple(inner.outputs[place] for place in kept) or (ONE,)
-        pruned = world.source(query=replace(inner, outputs=outputs))
+        pruned = facts.world.source(query=replace(inner, outputs=outputs))
         sources = tuple(pruned if one == source else one for one in block.sources)
         new: dict[Term, Term] = {Col(source.id, str(old)): Col(pruned.id, str(index)) for index, old in enumerate(kept)}
         return substituted(replace(block, sources=sources), new)
     return block
 
 
-def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
+def count_distinct_rows(block: Block, facts: Seen) -> Block:
     """COUNT over a query of DISTINCT values is COUNT(DISTINCT).
 
     Side conditions: the query is the only source and has one output, nothing but counting is done with it, and the
@@ -211,7 +211,7 @@ def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
         return block
     if inner.cuts or inner.windowed:
         return block
-    value, present = inner.outputs[0], output_present(world, matcher, inner, 0)
+    value, present = inner.outputs[0], output_present(facts.world, facts.matcher, inner, 0)
     new: dict[Term, Term] = {}
     for term in (*block.outputs, *block.having):
         for part in parts_of(term):

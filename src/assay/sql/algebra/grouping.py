@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.facts import Facts, Seen
 from assay.sql.algebra.keys import Closure, free_aggregates, key_columns
 from assay.sql.algebra.lower_windows import SO_FAR, UNTIED
 from assay.sql.algebra.model import (
@@ -27,10 +27,10 @@ from assay.sql.algebra.model import (
 from assay.sql.algebra.stopping import NotCovered
 
 
-def check_determined(block: Block, facts: Facts) -> None:
+def check_determined(block: Block, facts: Seen) -> Block:
     """Refuse a column that a group does not determine: which row's value it takes is left open."""
     if block.group is None:
-        return
+        return block
     folded = [term for term in block.group if facts.world.kind(term) == "folded"]
     if folded:
         raise NotCovered("GROUP BY a column whose collation holds different texts equal")
@@ -41,6 +41,7 @@ def check_determined(block: Block, facts: Facts) -> None:
             needed = [col for col in columns_of(part) if col.source in own]
             if not all(block.group != () and closure.determines(one) for one in needed):
                 raise NotCovered("a column that GROUP BY does not determine")
+    return block
 
 
 def counts_rows(block: Block) -> bool:
@@ -87,14 +88,14 @@ def _counted(term: Term) -> Term:
     return Call("case", (Call("notnull", (term,)), ONE, Const("integer", "0")))
 
 
-def groups_to_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def groups_to_distinct(block: Block, facts: Seen) -> Block:
     """GROUP BY without aggregates is DISTINCT.
 
     Side condition: the outputs determine the keys, so two groups are never one row; or duplicates are dropped anyway.
     """
     if not block.group or block.windowed or aggregates(block):
         return block
-    if not (as_set or block.distinct):
+    if not (facts.as_set or block.distinct):
         closure = Closure(block, facts, block.outputs)
         if not all(closure.determines(term) for term in block.group):
             return block
@@ -125,7 +126,7 @@ def groups_to_existence(block: Block, facts: Facts) -> Block:
     return replace(block, sources=kept, where=(*outside, found), group=None)
 
 
-def having_to_where(block: Block) -> Block:
+def having_to_where(block: Block, _: Seen) -> Block:
     """A condition in HAVING without aggregates may be asked of the rows. Side condition: there are keys."""
     if not block.group:
         return block
@@ -157,7 +158,7 @@ def plain_aggregates(block: Block, facts: Facts) -> Block:
     return over_late(block, lambda term: outside_subqueries(term, simpler))
 
 
-def drop_null_test(block: Block) -> Block:
+def drop_null_test(block: Block, _: Seen) -> Block:
     """WHERE x IS NOT NULL says nothing where x is all that is aggregated: aggregates pass over NULL.
 
     Side condition: there is one group whether it has rows or not, and every aggregate is of x itself.
@@ -206,7 +207,7 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
     return over_late(block, lambda term: outside_subqueries(term, shorter))
 
 
-def drop_sure_having(block: Block) -> Block:
+def drop_sure_having(block: Block, _: Seen) -> Block:
     """HAVING COUNT(*) > 0 says nothing. Side condition: there are keys, so no group is empty; or it is above less."""
     if block.group is None:
         return block
@@ -225,7 +226,7 @@ def drop_sure_having(block: Block) -> Block:
     return block if having == block.having else replace(block, having=having)
 
 
-def check_windows(block: Block, facts: Facts) -> None:
+def check_windows(block: Block, facts: Seen) -> Block:
     """Refuse a window function that tells rows apart which its keys leave tied."""
     for term in (*block.outputs, *(key.term for key in block.order)):
         for part in parts_of(term):
@@ -240,15 +241,16 @@ def check_windows(block: Block, facts: Facts) -> None:
             )
             if not total:
                 raise NotCovered(f"{name.partition('@')[0].upper()} over rows that tie")
+    return block
 
 
-def drop_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def drop_distinct(block: Block, facts: Seen) -> Block:
     """DISTINCT goes where no two rows are equal, or where duplicates are dropped round it."""
     if not block.distinct:
         return block
     if any(facts.world.kind(term) == "folded" for term in block.outputs):
         raise NotCovered("DISTINCT over a column whose collation holds different texts equal")
-    if as_set and not block.cuts:
+    if facts.as_set and not block.cuts:
         return replace(block, distinct=False)
     closure = Closure(block, facts, block.outputs)
     if block.group is None:

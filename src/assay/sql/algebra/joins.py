@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.facts import Facts, Seen
 from assay.sql.algebra.keys import Closure, at_most_one, key_columns
 from assay.sql.algebra.literals import equated
 from assay.sql.algebra.model import (
@@ -100,14 +100,14 @@ def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
     return own == referenced or (own in NUMBERS and referenced in NUMBERS)
 
 
-def drop_unused_left(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def drop_unused_left(block: Block, facts: Seen) -> Block:
     """A left join whose columns nobody uses goes: it keeps each row on its left.
 
     Side condition: it finds at most one row, or the rows round it do not count.
     """
     for left in block.lefts:
         rest = replace(block, lefts=_without(block, left))
-        if not names(left.ids, rest) and (as_set or at_most_one(left, facts)):
+        if not names(left.ids, rest) and (facts.joined_as_set or at_most_one(left, facts)):
             return rest
     return block
 
@@ -182,7 +182,7 @@ def _parent_dropped(block: Block, parent: Source, pairs: list[tuple[Col, Col]], 
     return substituted(replace(rest, where=(*rest.where, *present)), {b: a for a, b in pairs})
 
 
-def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def join_existing(block: Block, facts: Seen) -> Block:
     """EXISTS is a join where it finds at most one row, or where the rows round it do not count.
 
     The same for a comparison with a subquery that has at most one row: without a row it is not true.
@@ -191,7 +191,9 @@ def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
         rest = tuple(one for one in block.where if one != term)
         if isinstance(term, Sub) and isinstance(term.query, Block):
             inner = term.query
-            if inner.group is None and not inner.cuts and not block.windowed and (as_set or _finds_one(inner, facts)):
+            if inner.group is not None or inner.cuts or block.windowed:
+                continue
+            if facts.joined_as_set or _finds_one(inner, facts):
                 return replace(
                     block,
                     sources=(*block.sources, *inner.sources),
@@ -215,7 +217,7 @@ def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
     return block
 
 
-def join_existing_group(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def join_existing_group(block: Block, facts: Seen) -> Block:
     """EXISTS of a group is the joined rows, grouped by the outer tables' keys too.
 
     Side conditions: every source is a table with a key that is never NULL; there is at most one such group for a row,
@@ -233,7 +235,7 @@ def join_existing_group(block: Block, facts: Facts, *, as_set: bool) -> Block:
     if not isinstance(inner, Block) or not inner.group:
         return block
     closure = Closure(inner, facts.inside(inner), ())
-    if not as_set and not all(closure.determines(term) for term in inner.group):
+    if not facts.joined_as_set and not all(closure.determines(term) for term in inner.group):
         return block
     return replace(
         block,

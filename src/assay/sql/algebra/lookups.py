@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import rejected
-from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.facts import Facts, Seen
 from assay.sql.algebra.keys import Closure, key_columns
 from assay.sql.algebra.literals import equated
 from assay.sql.algebra.model import (
@@ -28,7 +28,6 @@ from assay.sql.algebra.model import (
     substituted,
     terms_of,
 )
-from assay.sql.algebra.world import World
 
 
 def scalar_to_left(block: Block, facts: Facts) -> Block:
@@ -194,14 +193,14 @@ def distinct_to_existence(block: Block, facts: Facts) -> Block:
     return block
 
 
-def full_to_left(block: Block, world: World) -> Block:
+def full_to_left(block: Block, facts: Seen) -> Block:
     """FULL JOIN is LEFT JOIN where a condition cannot be true of a row that its left side lacks."""
     for source in block.sources:
         full = source.query
         if not isinstance(full, FullJoin):
             continue
         for kept, other in ((full.left, full.right), (full.right, full.left)):
-            new = source.named(world.both(full))
+            new = source.named(facts.world.both(full))
             asked = {col for term in block.where for col in rejected(term) if isinstance(col, Col)}
             if not any(isinstance(one := new.get(col), Col) and one.source == kept.id for col in asked):
                 continue

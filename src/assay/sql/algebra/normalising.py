@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import conjunction
-from assay.sql.algebra.facts import Facts, Matcher
+from assay.sql.algebra.facts import Facts, Matcher, Rule, Seen
 from assay.sql.algebra.flattening import (
     combined_to_block,
     count_distinct_rows,
@@ -82,6 +80,48 @@ from assay.sql.algebra.unions import merged_parts
 from assay.sql.algebra.world import World
 
 _MOST_ROUNDS = 60
+
+
+_RULES: tuple[Rule, ...] = (
+    merge_plain,
+    merge_plain_in_left,
+    full_to_left,
+    distinct_to_existence,
+    scalar_to_left,
+    grouped_left_to_scalar,
+    left_to_inner,
+    left_that_always_matches,
+    drop_unused_left,
+    left_to_absence,
+    join_existing,
+    join_existing_group,
+    existence_of_own_row,
+    existence_of_own_group,
+    merge_same_row,
+    drop_parent,
+    check_determined,
+    check_windows,
+    shorten_windows,
+    drop_null_test,
+    having_to_where,
+    drop_sure_having,
+    extremes_to_where,
+    count_of_present,
+    plain_aggregates,
+    ungroup,
+    left_groups_to_scalars,
+    groups_to_existence,
+    groups_to_distinct,
+    drop_distinct,
+    drop_cut_of_one,
+    filter_below_windows,
+    prune_outputs,
+    count_distinct_rows,
+    merge_grouped,
+    merge_regrouped,
+    merge_grouped_among,
+    merge_trivial,
+)
 
 
 class Normaliser:
@@ -222,50 +262,36 @@ class Normaliser:
         others = tuple(one for one in where if one != term)
         return self._term(term, self._facts(replace(block, where=others), outer))
 
-    def _facts(self, block: Block, outer: Facts | None) -> Facts:
+    def _facts(self, block: Block, outer: Facts | None) -> Seen:
         terms = (*(outer.terms if outer else ()), *block.where)
         padded = optional(block.lefts) | (outer.padded if outer else frozenset())
         sources = (*(outer.sources if outer else ()), *block.sources)
-        return Facts(self.world, self.matcher, terms, padded=padded, sources=sources)
+        return Seen(self.world, self.matcher, terms, padded=padded, sources=sources)
 
     def _round(self, block: Block, *, as_set: bool, outer: Facts | None) -> Block:
         """One application of each rule."""
-        block = replace(block, where=conjunction(block.where, self.world))
-        facts = self._facts(block, outer)
-        if block.group != () and (facts.contradictory or FALSE in block.where):
+        block = replace(block, where=conjunction(block.where, self.world), having=conjunction(block.having, self.world))
+        if block.group != () and (FALSE in block.where or self._facts(block, outer).contradictory):
             return _empty(block)
-        inside = not block.windowed and self._drops_inside(block, as_set=as_set)
         block = replace(block, where=self._simplified(block, outer))
-        block = self._used(merge_plain, block, as_set=inside)
-        block = self._used(merge_plain_in_left, block)
-        block = self._used(full_to_left, block, self.world)
-        block = self._used(distinct_to_existence, block, self._facts(block, outer))
-        block = self._used(scalar_to_left, block, self._facts(block, outer))
-        block = self._used(grouped_left_to_scalar, block, self._facts(block, outer))
-        block = self._join_rules(block, outer, as_set=inside)
-        facts = self._facts(block, outer)
-        check_determined(block, facts)
-        check_windows(block, facts)
-        block = self._used(shorten_windows, block, facts)
-        block = self._used(drop_null_test, block)
-        block = self._used(having_to_where, block)
-        block = self._used(drop_sure_having, replace(block, having=conjunction(block.having, self.world)))
-        block = self._used(extremes_to_where, block, facts)
-        block = self._used(count_of_present, block, self.world)
-        block = self._used(plain_aggregates, block, facts)
-        block = self._used(ungroup, block, facts)
-        block = self._used(left_groups_to_scalars, block, facts)
-        block = self._used(groups_to_existence, block, facts)
-        block = self._used(groups_to_distinct, block, facts, as_set=as_set)
-        block = self._used(drop_distinct, block, facts, as_set=as_set)
-        block = self._used(drop_cut_of_one, block, facts)
-        block = self._used(filter_below_windows, block, self.world)
-        block = self._used(prune_outputs, block, self.world)
-        block = self._used(count_distinct_rows, block, self.world, self.matcher)
-        block = self._used(merge_grouped, block)
-        block = self._used(merge_regrouped, block)
-        block = self._used(merge_grouped_among, block, self.world)
-        return self._used(merge_trivial, block)
+        seen = self._seen(block, outer, as_set=as_set)
+        for rule in _RULES:
+            changed = rule(block, seen)
+            if changed is block or changed == block:
+                continue
+            said = (rule.__doc__ or rule.__name__).partition("\n")[0]  # without docstrings (-OO) its name
+            self.world.used.add(said.rstrip("."))
+            if rule is left_to_absence:
+                where = tuple(self._condition(term, changed.where, changed, outer) for term in changed.where)
+                changed = replace(changed, where=where)
+            block, seen = changed, self._seen(changed, outer, as_set=as_set)
+        return block
+
+    def _seen(self, block: Block, outer: Facts | None, *, as_set: bool) -> Seen:
+        seen = self._facts(block, outer)
+        seen.as_set = as_set
+        seen.joined_as_set = not block.windowed and self._drops_inside(block, as_set=as_set)
+        return seen
 
     @staticmethod
     def _drops_inside(block: Block, *, as_set: bool) -> bool:
@@ -273,29 +299,6 @@ class Normaliser:
         if block.group is not None:
             return not counts_rows(block)
         return (as_set and not block.cuts) or block.distinct
-
-    def _used(self, rule: Callable[..., Block], block: Block, *facts: object, **how: bool) -> Block:
-        """The block after a rule, of which its own first line is kept where it changed something."""
-        changed = rule(block, *facts, **how)
-        if changed is not block and changed != block:
-            said = (rule.__doc__ or rule.__name__).partition("\n")[0]  # without docstrings (-OO) its name
-            self.world.used.add(said.rstrip("."))
-        return changed
-
-    def _join_rules(self, block: Block, outer: Facts | None, *, as_set: bool) -> Block:
-        block = self._used(left_to_inner, block, self._facts(block, outer))
-        block = self._used(left_that_always_matches, block, self._facts(block, outer))
-        block = self._used(drop_unused_left, block, self._facts(block, outer), as_set=as_set)
-        absent = self._used(left_to_absence, block, self._facts(block, outer))
-        if absent is not block:
-            where = tuple(self._condition(term, absent.where, absent, outer) for term in absent.where)
-            block = replace(absent, where=where)
-        block = self._used(join_existing, block, self._facts(block, outer), as_set=as_set)
-        block = self._used(join_existing_group, block, self._facts(block, outer), as_set=as_set)
-        block = self._used(existence_of_own_row, block, self.world)
-        block = self._used(existence_of_own_group, block, self._facts(block, outer))
-        block = self._used(merge_same_row, block, self._facts(block, outer))
-        return self._used(drop_parent, block, self._facts(block, outer))
 
     def _simplified(self, block: Block, outer: Facts | None) -> tuple[Term, ...]:
         """The conditions without tests for NULL that the columns themselves decide."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import holds
-from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.facts import Facts, Seen
 from assay.sql.algebra.grouping import aggregates
 from assay.sql.algebra.model import (
     FALSE,
@@ -61,7 +61,7 @@ def extremes_to_where(block: Block, facts: Facts) -> Block:
     return replace(block, where=(*block.where, early), having=tuple(one for one in block.having if one != term))
 
 
-def count_of_present(block: Block, world: World) -> Block:
+def count_of_present(block: Block, facts: Seen) -> Block:
     """COUNT(x) is COUNT(*) of the rows in which x is not NULL.
 
     Side conditions: there is one group, whether it has rows or not, every aggregate is that COUNT, and the rows are of
@@ -74,7 +74,7 @@ def count_of_present(block: Block, world: World) -> Block:
         return block
     every: dict[Term, Term] = {count: Agg("count", ())}
     counted = over_late(block, lambda term: outside_subqueries(term, every.get))
-    return replace(counted, where=(*block.where, _present(count.args[0], world)))
+    return replace(counted, where=(*block.where, _present(count.args[0], facts.world)))
 
 
 def _present(term: Term, world: World) -> Term:
@@ -86,7 +86,7 @@ def _present(term: Term, world: World) -> Term:
     return Call("notnull", (term,))
 
 
-def merge_regrouped(block: Block) -> Block:
+def merge_regrouped(block: Block, _: Seen) -> Block:
     """Groups of groups are groups: SUM of SUM is SUM, SUM of COUNT is COUNT, MAX of MAX is MAX, MIN of MIN is MIN.
 
     Side conditions: the grouped query is the only source, has keys and no HAVING, and is neither DISTINCT nor cut; the
@@ -135,13 +135,13 @@ def _merged(term: Term, new: Mapping[Term, Term], late: set[Term], *, grouped: b
     return None if columns_of(term) & late else substituted(term, new)
 
 
-def existence_of_own_row(block: Block, world: World) -> Block:
+def existence_of_own_row(block: Block, facts: Seen) -> Block:
     """A row of the same table with the same values, of which more is asked, is asked of the row itself.
 
     Side conditions: what is asked is of the values that are the same alone, or these hold a key that is never NULL;
     equal values are of one spelling; they are not NULL, or NULL counts as equal to NULL.
     """
-    where = tuple(_of_own_row(term, block, world) for term in block.where)
+    where = tuple(_of_own_row(term, block, facts.world) for term in block.where)
     return block if where == block.where else replace(block, where=where)
 
 
