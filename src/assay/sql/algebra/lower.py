@@ -310,13 +310,17 @@ class _Lowering(LowersFrom):
         way.
         """
         name, dialect, part = node.name.lower(), self.world.dialect, _part_of_select(node)
-        column = only(name, level.entries)
-        alias = level.outputs.get(id(level.select.output_called(name)))
-        if None not in (column, alias) and column != alias and part in _EITHER_WAY.get(dialect, _PARTS_AFTER_WHERE):
+        own, column = self.bound.select_of(node), only(name, level.entries)
+        alias = None if own is None else own.output_called(name)
+        is_of_outer = alias is not None and own is not level.select
+        output = level.outputs.get(id(alias))
+        differs = None not in (column, output) and column != output
+        if is_of_outer or (differs and part in _EITHER_WAY.get(dialect, _PARTS_AFTER_WHERE)):
             raise NotCovered(f"the name {name}, which is a column and an alias")
         if meaning.output is None:
             return column
-        return alias if dialect in _ALIASES_ANYWHERE or part == "order" else None
+        output = level.outputs.get(id(meaning.output))
+        return output if dialect in _ALIASES_ANYWHERE or part == "order" else None
 
     def is_of_outer_query(self, node: exp.Expr, value: Term) -> bool:
         select = self.bound.select_of(node)

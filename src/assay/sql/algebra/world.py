@@ -21,6 +21,7 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
 )
+from assay.sql.column_clauses import table_clauses
 from assay.sql.schema_names import type_family
 
 NUMBERS = frozenset({"integer", "real", "numeric"})
@@ -31,7 +32,6 @@ _NUMBER_FUNCTIONS = frozenset(
     ["add", "sub", "mul", "div", "mod", "neg", "abs", "round", "length", "sign", "floor", "ceil", "fn:julianday"]
 )
 _FOLDING = frozenset({"mysql", "mariadb", "tsql", "singlestore", "doris", "starrocks", "tidb"})
-_NOCASE = re.compile(r'(?:"([^"]+)"|`([^`]+)`|\[([^\]]+)\]|(\w+))[^,]*?\bcollate\b', re.IGNORECASE)
 
 
 class TableFacts(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,8 @@ class TableFacts(Struct, frozen=True, kw_only=True):
 
 def table_facts(table: TableSchema, dialect: str) -> TableFacts:
     """The facts of a table. A primary key is taken not to be NULL, as the standard has it, in SQLite too."""
-    collated = _collated(table.ddl)
+    clauses = table_clauses(table.ddl, dialect).columns
+    collated = {name for name, found in clauses.items() if found.collation}
     kinds = {one.name.lower(): _kind(one.type, dialect, folded=one.name.lower() in collated) for one in table.columns}
     primary = tuple(name.lower() for name in table.primary_key)
     keys = [primary] if primary else []
@@ -72,14 +73,6 @@ def table_facts(table: TableSchema, dialect: str) -> TableFacts:
             for one in table.foreign_keys
         ),
     )
-
-
-def _collated(ddl: str) -> frozenset[str]:
-    """The columns that a table's text declares with a collation."""
-    if "collate" not in ddl.lower():
-        return frozenset()
-    body = ddl[ddl.find("(") + 1 :]
-    return frozenset(next(name for name in found.groups() if name).lower() for found in _NOCASE.finditer(body))
 
 
 def _kind(declared: str, dialect: str, *, folded: bool) -> str:
