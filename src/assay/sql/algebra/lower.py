@@ -35,7 +35,8 @@ MOST_LEVELS = 60
 """A query of more nested expressions is not lowered: terms are compared by recursion."""
 MOST_SOURCES = 40
 MOST_CONDITIONS = 400
-"""The time of many rules grows with the square of the number of conditions."""
+MOST_PARTS = 4_000
+"""Of the query's tree. The time of many rules grows with the square of the number of conditions, or of outputs."""
 
 _KNOWN_PARTS = frozenset(
     [
@@ -348,16 +349,19 @@ def _no_sign(text: str) -> None:
 
 
 def _bounded(root: exp.Expr) -> None:
-    """Refuse what is nested deeply; chains of one connective count once."""
-    stack, conditions = [(root, 0)], 0
+    """Refuse what is long or nested deeply; chains of one connective count once."""
+    stack, conditions, parts = [(root, 0)], 0, 0
     while stack:
         node, depth = stack.pop()
+        parts += 1
         if depth > MOST_LEVELS:
             raise NotCovered(f"expressions nested more than {MOST_LEVELS} levels deep")
         conditions += isinstance(node, exp.Predicate | exp.Join)
         for child in node.iter_expressions():
             chained = isinstance(node, _CHAINS) and type(child) is type(node)
             stack.append((child, depth if chained else depth + 1))
+    if parts > MOST_PARTS:
+        raise NotCovered(f"more than {MOST_PARTS:,} parts")
     if conditions > MOST_CONDITIONS:
         raise NotCovered(f"more than {MOST_CONDITIONS} conditions and joins")
 
