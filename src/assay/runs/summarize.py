@@ -32,7 +32,7 @@ class Summarizer:
     def shared(self, summary: CaseSummary) -> CaseSummary:
         """The summary, with parts of earlier summaries in place of equal ones."""
         once = self._known.setdefault
-        parts = {name: once(part, part) for name in _SHARED if (part := getattr(summary, name))}
+        parts = {name: once(part := getattr(summary, name), part) for name in _SHARED}
         if summary.outcome == "correct":  # few reasons, such as the number of rows; incorrect cases have many
             parts["reason"] = once(summary.reason, summary.reason)
         return replace(summary, **parts)
