@@ -26,7 +26,7 @@ from assay.runs.backends.ray_connection import first_line
 from assay.runs.backends.versions import check_versions, versions_here
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
-from assay.runs.summarize import line_and_summary
+from assay.runs.summarize import Summarizer
 from assay.runs.worker_tasks import MatchTask, Timed, TimingTask
 
 _SCRIPT = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2)"
@@ -204,7 +204,7 @@ def test_a_node_does_batches_on_its_own_copy_of_a_database(
         found = _taken(node, 6)
     finally:
         node.close()
-    scored = [line_and_summary(line) for _, line in sorted(found.items()) if isinstance(line, bytes)]
+    scored = [Summarizer().received(line) for _, line in sorted(found.items()) if isinstance(line, bytes)]
     outcomes = [decode_evidence(line).outcome for line, _ in scored]
     assert [summary.outcome for _, summary in scored] == outcomes
     assert outcomes == ["correct", "incorrect", "correct", "incorrect"]

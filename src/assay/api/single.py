@@ -35,7 +35,7 @@ from assay.model import (
 from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
-from assay.runs.summarize import line_and_summary
+from assay.runs.summarize import Summarizer
 from assay.runs.worker_tasks import CaseOutcome
 from assay.sql.extraction import extracted
 
@@ -182,7 +182,7 @@ def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
         raise AssayError(f"checking failed: {outcome.message}")
     match outcome.outcome:
         case bytes() as scored:
-            return decode_evidence(line_and_summary(scored)[0]), Executions()
+            return decode_evidence(Summarizer().received(scored)[0]), Executions()
         case CaseOutcome(evidence=line, executions=executions):
             return decode_evidence(line), executions
         case other:

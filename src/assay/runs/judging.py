@@ -23,7 +23,7 @@ from assay.runs.store.codec import decode_evidence, decode_findings, encode_evid
 from assay.runs.store.journal import Journal, damaged
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
-from assay.runs.summarize import Summarizer, line_and_summary, with_summary
+from assay.runs.summarize import Summarizer, with_summary
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
 from assay.runs.worker_tasks import CaseOutcome
@@ -241,8 +241,7 @@ class Judging:
             if not isinstance(scored, bytes):
                 raise AssayError(f"a worker answered with {type(scored).__name__} where a line of evidence belongs")
             left.done(self.works.url(place).text, took_s)
-            line, summary = line_and_summary(scored)
-            yield place, line, self._summarizer.shared(summary)
+            yield place, *self._summarizer.received(scored)
 
     def _task(self, place: int, attempt: int) -> Task:
         payload, metrics = self.works.task(place), self.job.local_metrics

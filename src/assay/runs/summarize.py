@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.model import CaseSummary, Evidence
+from assay.model import CaseSummary, Evidence, Score
 from assay.model.summary import summarized
 from assay.runs.store.codec import decode_value, encode_value
 from assay.sql.features import features_of
 
 _SHARED = (
     *("database", "difficulty", "tags", "conversation", "gold_features", "query_source", "answer_failure", "flags"),
-    *("failure", "scores", "near_misses", "cause", "cause_table", "cause_column", "search"),
+    *("failure", "near_misses", "cause", "cause_table", "cause_column", "search"),
 )
 """The fields in which many cases are equal."""
 
@@ -27,15 +27,23 @@ class Summarizer:
 
     def summary(self, evidence: Evidence) -> CaseSummary:
         """The summary of one case."""
-        return self.shared(summary_of(evidence))
+        found = summary_of(evidence)
+        return self._shared(found, self._known.setdefault(found.scores, found.scores))
 
-    def shared(self, summary: CaseSummary) -> CaseSummary:
+    def received(self, scored: bytes) -> tuple[bytes, CaseSummary]:
+        """The line and the summary of a case `with_summary`."""
+        line, scores, rest = scored.split(b"\n")
+        if scores not in self._known:
+            self._known[scores] = decode_value(scores, tuple[Score, ...])
+        return line, self._shared(decode_value(rest, CaseSummary), self._known[scores])
+
+    def _shared(self, summary: CaseSummary, scores: tuple[Score, ...]) -> CaseSummary:
         """The summary, with parts of earlier summaries in place of equal ones."""
         once = self._known.setdefault
-        parts = {name: once(part := getattr(summary, name), part) for name in _SHARED}
+        parts = {name: known for name in _SHARED if (known := once(part := getattr(summary, name), part)) is not part}
         if summary.outcome == "correct":  # few reasons, such as the number of rows; incorrect cases have many
             parts["reason"] = once(summary.reason, summary.reason)
-        return replace(summary, **parts)
+        return replace(summary, scores=scores, **parts)
 
 
 def summary_of(evidence: Evidence) -> CaseSummary:
@@ -45,14 +53,12 @@ def summary_of(evidence: Evidence) -> CaseSummary:
 
 
 def with_summary(line: bytes) -> bytes:
-    """A journal line, and below it the summary, which a worker sends so that the main process need not decode both."""
-    return line + b"\n" + encode_value(summary_of(decode_value(line, Evidence)))  # packed cells do not matter to it
+    """A journal line, and below it the scores and the rest of the summary.
 
-
-def line_and_summary(scored: bytes) -> tuple[bytes, CaseSummary]:
-    """The parts of `with_summary`."""
-    line, _, summary = scored.partition(b"\n")
-    return line, decode_value(summary, CaseSummary)
+    Workers send this, so that the main process decodes no evidence, and the scores that many cases share once.
+    """
+    summary = summary_of(decode_value(line, Evidence))  # packed cells do not matter to it
+    return b"\n".join((line, encode_value(summary.scores), encode_value(replace(summary, scores=()))))
 
 
 def summaries_of(evidence: Iterable[Evidence]) -> list[CaseSummary]:
