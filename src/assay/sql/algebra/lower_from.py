@@ -161,8 +161,7 @@ class LowersFrom(LowersTerms):
         new: dict[Term, Term] = {}
         one, other = self._as_source(left, new), self._as_source(right, new)
         source = self.world.source(query=FullJoin(one, other, tuple(substituted(term, new) for term in on)))
-        places = [Col(side.id, name) for side in (one, other) for name in self.world.columns(side)]
-        moved: dict[Term, Term] = {place: Col(source.id, str(index)) for index, place in enumerate(places)}
+        moved = dict(zip([*self.world.cols(one), *self.world.cols(other)], self.world.cols(source), strict=True))
         entries = [*left.entries, *right.entries]
         for entry in entries:
             if any(new.get(term, term) not in moved for _, term in entry.columns):
@@ -176,7 +175,7 @@ class LowersFrom(LowersTerms):
         outputs = tuple(dict.fromkeys(term for entry in found.entries for _, term in entry.columns))
         block = Block(sources=found.sources, lefts=found.lefts, where=found.where, outputs=outputs)
         source = self.world.source(query=block)
-        new.update({term: Col(source.id, str(place)) for place, term in enumerate(outputs)})
+        new.update(zip(outputs, self.world.cols(source), strict=True))
         return source
 
     def _item(self, node: exp.Expr, level: Level) -> From:
@@ -223,8 +222,7 @@ class LowersFrom(LowersTerms):
         if known.checks:
             self.world.checks[made.id] = tuple(_checks(made, known, self.world))
         names = [*(one.lower() for one in source.names), *list(known.kinds)[len(source.names) :]]
-        columns = [Col(made.id, column) for column in known.kinds]
-        return From((made,), entries=[Entry(source, list(zip(names, columns, strict=True)))])
+        return From((made,), entries=[Entry(source, list(zip(names, self.world.cols(made), strict=True)))])
 
     def _cte(self, cte: exp.CTE) -> tuple[Query, list[str]]:
         if id(cte) in self._within:
@@ -246,8 +244,8 @@ class LowersFrom(LowersTerms):
         names = list(source.names) or names
         if len(names) != len(self.world.columns(made)):
             raise NotCovered("a list of columns that does not fit its query")
-        columns: list[tuple[str, Term]] = [(name.lower(), Col(made.id, str(n))) for n, name in enumerate(names)]
-        return From((made,), entries=[Entry(source, columns)])
+        columns = zip((name.lower() for name in names), self.world.cols(made), strict=True)
+        return From((made,), entries=[Entry(source, list(columns))])
 
 
 def only(name: str, entries: list[Entry], *, shown: bool = True) -> Term | None:

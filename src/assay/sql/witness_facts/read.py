@@ -36,7 +36,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
             found.read(query)
             readings.append(
                 QueryReading(
-                    doubts=doubts_of(query.tree, views),
+                    doubts=doubts_of(query, views),
                     by_luck=is_nondeterministic(text, dialect) or takes_any(query.tree),
                     ordered=read_shape(text, dialect).ordered,
                 )
