@@ -218,7 +218,9 @@ class Query:
         select = self.select_of(column)
         own = select
         if select is not None and not qualifier and self._takes_alias_first(column, select):
-            output = select.output_called(name, by_column=self.dialect != "sqlite")
+            output = select.output_called(name)
+            if output is None and self.dialect != "sqlite":
+                output = select.output_called(name, by_column=True)
             if output is not None:
                 return Meaning(select=select, output=output)
         is_known, nearest, row = True, UNKNOWN, UNKNOWN
