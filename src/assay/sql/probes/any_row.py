@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from assay.sql.probes.bare_terms import bare_terms, extremes
-from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places
+from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places, read_for_probes
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
-from assay.sql.query import Query, Unreadable, read_tree
-from assay.sql.shape import may_be_cut, parse_with_signs
+from assay.sql.query import Query
+from assay.sql.shape import may_be_cut
 from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
@@ -287,16 +287,8 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
         return ()
     if _ONE_AGGREGATE.fullmatch(query) and len(_CLAUSES_AFTER.findall(query)) == 1:
         return ()
-    parsed = parse_with_signs(query, dialect)
-    if parsed is None:
-        return ()
-    read = read_tree(parsed.tree, query, dialect)
-    if isinstance(read, Unreadable):
-        return ()
-    try:
-        return tuple(_found(read))
-    except (RecursionError, ValueError):
-        return ()
+    read = read_for_probes(query, dialect)
+    return () if read is None else tuple(_found(read))
 
 
 def _found(query: Query) -> Iterator[AnyRow]:
