@@ -57,17 +57,18 @@ class Spool(Sequence[T], Generic[T]):
     def append(self, value: T) -> None:
         """Add a value."""
         try:
-            line = self._encode(value)
+            self.append_line(self._encode(value))
         except (UnicodeEncodeError, OverflowError):
             self._objects[len(self)] = value
-            line = b""
-        self.append_line(line)
+            self.append_line(b"")
 
     def append_line(self, line: bytes) -> None:
         """Add a value in its encoded form."""
-        self.note(self._written + len(self._buffer), len(line))
+        start = len(self._buffer)
+        self._starts.append(self._written + start)
+        self._lengths.append(len(line))
         self._buffer += line
-        if len(self._buffer) > self._buffer_bytes:
+        if start + len(line) > self._buffer_bytes:
             self._spill()
 
     def note(self, start: int, length: int) -> None:

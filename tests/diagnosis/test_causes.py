@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -122,6 +123,74 @@ def test_two_clauses_that_need_repair_are_two_causes(database: str) -> None:
     computed = "SELECT CASE WHEN name IS NULL THEN 0 ELSE 1 END FROM singer WHERE age > 40"
     found = diagnosed(database, "SELECT name FROM singer WHERE age > 30", computed)
     assert {cause.kind for cause in found.causes if cause.proved} == {"conditional_functions", "value_mismatch"}
+
+
+ALIASED = "FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id"
+NAMED = [
+    (f"SELECT T2.title {ALIASED}", "SELECT name FROM singer", "singer.name where gold has song.title"),
+    (f"SELECT T1.name {ALIASED} WHERE T2.year > 2014", f"SELECT T1.name {ALIASED}", "condition song.year > 2014"),
+    (f"SELECT T1.name {ALIASED} ORDER BY T2.sales LIMIT 1", f"SELECT T1.name {ALIASED}", "orders by song.sales"),
+    (
+        f"SELECT T1.name, COUNT(*) {ALIASED} GROUP BY T1.id",
+        f"SELECT T1.name, COUNT(*) {ALIASED}",
+        "groups by singer.id",
+    ),
+    (
+        f"SELECT T1.name {ALIASED}",
+        f"SELECT T1.name {ALIASED.replace('T1.id', 'T1.age')}",
+        "joins on singer.age = song.singer_id",
+    ),
+    (
+        "SELECT x.n FROM (SELECT T1.Country AS n FROM singer AS T1) AS x",
+        "SELECT T1.age FROM singer AS T1",
+        "singer.age where gold has singer.Country",
+    ),
+    (
+        "SELECT name FROM singer AS T1 WHERE id IN (SELECT T2.singer_id FROM song AS T2 WHERE T2.year > 2014)",
+        "SELECT name FROM singer AS T1",
+        "(SELECT song.singer_id FROM song WHERE song.year > 2014)",
+    ),
+    (
+        "SELECT T1.name FROM singer AS T1 JOIN singer AS T2 ON T1.age < T2.age WHERE T2.Country = 'Peru'",
+        "SELECT T1.name FROM singer AS T1 JOIN singer AS T2 ON T1.age < T2.age WHERE T2.Country = 'Japan'",
+        "gold for singer#2.Country = 'Peru'",
+    ),
+    (
+        "SELECT * FROM singer AS T1 WHERE T1.age > 30",
+        "SELECT T1.id, T1.name FROM singer AS T1 WHERE T1.age > 30",
+        "does not select singer.age",
+    ),
+]
+
+
+@pytest.mark.parametrize(("gold", "predicted", "said"), NAMED)
+def test_a_cause_names_tables_and_no_aliases(database: str, gold: str, predicted: str, said: str) -> None:
+    messages = [cause.message for cause in diagnosed(database, gold, predicted).causes]
+    assert any(said in message for message in messages), messages
+    assert not any(re.search(r"\b[Tt][12]\b|\bx\.", message) for message in messages), messages
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "said"),
+    [
+        ("SELECT name, age, name FROM singer", "SELECT name, age FROM singer", "gold selects singer.name more often"),
+        ("SELECT name FROM singer", "SELECT name, name FROM singer", "the prediction selects singer.name more often"),
+        (
+            "SELECT singer_id FROM song",
+            "SELECT T1.id, COUNT(*) FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id GROUP BY T1.id",
+            "also selects COUNT(*)",
+        ),
+        (
+            "SELECT a.name FROM singer a JOIN singer b ON a.age > b.age WHERE b.Country = 'France'",
+            "SELECT a.name FROM singer a WHERE a.Country = 'France'",
+            "gold reads singer in more places",
+        ),
+    ],
+)
+def test_what_a_query_has_is_not_said_to_be_absent(database: str, gold: str, predicted: str, said: str) -> None:
+    messages = [cause.message for cause in diagnosed(database, gold, predicted).causes]
+    assert any(said in message for message in messages), messages
+    assert not any("does not select" in message or "singer, the prediction does not" in message for message in messages)
 
 
 def test_a_value_that_never_occurs_is_shown_with_those_that_do(database: str) -> None:

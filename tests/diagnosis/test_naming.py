@@ -8,13 +8,13 @@ import pytest
 
 from assay.diagnosis import CAUSES
 from assay.diagnosis.learnt import ALWAYS, learnt
-from assay.diagnosis.naming import hand_weighed, meaning_alone, name_causes
+from assay.diagnosis.naming import meaning_alone, name_causes
+from assay.diagnosis.readings import MOST_NAMED, READINGS
 from assay.diagnosis.signs import Sign
 from assay.diagnosis.traits import seen_traits
-from assay.diagnosis.weights import MOST_NAMED, WEIGHTS
 from assay.sql.differences import Difference, QueryParts, SchemaNames
 
-SIGNS = sorted(WEIGHTS)
+SIGNS = sorted(READINGS)
 TRAITS = sorted(seen_traits([], QueryParts(selects=()), QueryParts(selects=()), SchemaNames()))
 
 
@@ -44,20 +44,21 @@ def test_the_primary_cause_is_one_that_the_repaired_clause_points_to() -> None:
         for place in (0, 1):
             primary = name_causes(found, proved=frozenset({place}))[0]
             assert primary.sign is found[place]
-            points = WEIGHTS[found[place].name].get(primary.kind, 0.0) >= 0.25
-            assert points or primary.kind == meaning_alone(found[place].name)
+            assert (
+                primary.kind in READINGS[found[place].name] or learnt().points_to(primary.kind, primary.sign.name) > 1
+            )
 
 
 def test_every_named_cause_rests_on_a_difference_that_speaks_for_it() -> None:
     for names in combinations(SIGNS[::3], 2):
         for one in name_causes([sign(name) for name in names], TRAITS):
-            for_it = WEIGHTS[one.sign.name].get(one.kind, 0.0) > 0 or learnt().points_to(one.kind, one.sign.name) > 0
+            for_it = learnt().points_to(one.kind, one.sign.name) > 0
             assert for_it or one.kind == meaning_alone(one.sign.name)
 
 
 def test_what_was_learnt_speaks_of_known_causes_signs_and_traits() -> None:
     known = {ALWAYS, *SIGNS, *TRAITS}
-    assert set(learnt().weights) == set(hand_weighed(()))
+    assert set(learnt().weights) == {kind for readings in READINGS.values() for kind in readings} - {"other"}
     for kind, weights in learnt().weights.items():
         assert kind in CAUSES
         assert set(weights) <= known, kind

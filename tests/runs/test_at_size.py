@@ -330,13 +330,14 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", endless)
     from assay.runs.store.codec import decode_evidence
+    from assay.runs.summarize import Summarizer
 
     prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE 3 > a")
     for limit_s in LIMITS_S:
         judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=limit_s))
         line = judge(Work(case=case, prediction=prediction, url=url))
         assert isinstance(line, bytes)
-        evidence = decode_evidence(line)
+        evidence = decode_evidence(Summarizer().received(line)[0])
         if evidence.scores[2].value is not None:
             break
     assert evidence.outcome == "unscored"
@@ -352,6 +353,7 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
     url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerScorer], query: str
 ) -> None:
     from assay.runs.store.codec import decode_evidence
+    from assay.runs.summarize import Summarizer
     from assay.scoring.queries.metric_scores import Scorer
 
     monkeypatch.setattr("assay.scoring.timekeeping._BRIEFLY_S", 5.0)
@@ -362,7 +364,7 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
     def judged() -> Any:
         line = make_judge(*metrics, limits=Limits())(task)
         assert isinstance(line, bytes)
-        evidence = decode_evidence(line)
+        evidence = decode_evidence(Summarizer().received(line)[0])
         times = {"wall_time_s": None}
         golds = tuple(replace(gold, **times) for gold in evidence.gold_executions)
         predicted = evidence.predicted_execution
@@ -395,6 +397,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
 ) -> None:
     from assay.comparison import compare
     from assay.runs.store.codec import decode_evidence
+    from assay.runs.summarize import Summarizer
     from assay.scoring.queries.verdicts import is_doubtful, is_last_word
 
     case = Case(id="heavy", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
@@ -413,7 +416,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
         judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=limit_s))
         line = judge(Work(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
         assert isinstance(line, bytes)
-        evidence = decode_evidence(line)
+        evidence = decode_evidence(Summarizer().received(line)[0])
         if evidence.scores[2].value is not None and (gold_too or evidence.outcome == "incorrect"):
             break
     assert is_last_word(summarized(evidence))

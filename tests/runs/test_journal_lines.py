@@ -32,7 +32,8 @@ from assay.model import (
     Verdict,
 )
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.store import journal_lines, kept_lines
+from assay.runs.store import folder as run_folder
+from assay.runs.store import kept_lines
 from assay.runs.store.folder import load_run, save_run
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.summarize import summaries_of
@@ -75,7 +76,7 @@ def run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     """A stored run of 20 cases, whose journal is held in memory or read from the file."""
     monkeypatch.setattr(kept_lines, "_MOST_DECODED", 0)
     if request.param == "in the file":
-        monkeypatch.setattr(journal_lines, "_HELD_BYTES", 0)
+        monkeypatch.setattr(run_folder, "_HELD_BYTES", 0)
     save_run(made_run(20), tmp_path / "run")
     return load_run(tmp_path / "run")
 
@@ -136,7 +137,7 @@ def test_several_threads_read_at_once(run: Run) -> None:
 
 def test_a_journal_written_anew_meanwhile_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_lines, "_MOST_DECODED", 0)
-    monkeypatch.setattr(journal_lines, "_HELD_BYTES", 0)
+    monkeypatch.setattr(run_folder, "_HELD_BYTES", 0)
     save_run(made_run(20), tmp_path / "run")
     run = load_run(tmp_path / "run")
     journal = tmp_path / "run" / "journal.jsonl"
@@ -152,7 +153,7 @@ def test_a_journal_written_anew_meanwhile_is_noticed(tmp_path: Path, monkeypatch
 
 
 def test_no_file_stays_open_once_a_run_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_lines, "_HELD_BYTES", 0)
+    monkeypatch.setattr(run_folder, "_HELD_BYTES", 0)
     save_run(made_run(3), tmp_path / "run")
     evidence = load_run(tmp_path / "run").evidence
     assert evidence == known()[:3]

@@ -26,6 +26,7 @@ from assay.runs.backends.ray_connection import first_line
 from assay.runs.backends.versions import check_versions, versions_here
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
+from assay.runs.summarize import Summarizer
 from assay.runs.worker_tasks import MatchTask, Timed, TimingTask
 
 _SCRIPT = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2)"
@@ -203,7 +204,9 @@ def test_a_node_does_batches_on_its_own_copy_of_a_database(
         found = _taken(node, 6)
     finally:
         node.close()
-    outcomes = [decode_evidence(line).outcome for number, line in sorted(found.items()) if isinstance(line, bytes)]
+    scored = [Summarizer().received(line) for _, line in sorted(found.items()) if isinstance(line, bytes)]
+    outcomes = [decode_evidence(line).outcome for line, _ in scored]
+    assert [summary.outcome for _, summary in scored] == outcomes
     assert outcomes == ["correct", "incorrect", "correct", "incorrect"]
     assert isinstance(found[4], Timed)
     assert not found[4].out_of_time

@@ -144,3 +144,38 @@ SPELLING = (
     'SELECT max(x), "n" FROM a',
 )
 ODD = ALIASES + JOINS + SUBQUERIES + CTES + SPELLING
+ODD_OF = {
+    "sqlite": (
+        "SELECT 1 FROM a WHERE EXISTS (SELECT max(y) AS n FROM b GROUP BY id HAVING n > 1)",
+        "SELECT id AS k FROM a WHERE EXISTS (SELECT 1 FROM e WHERE k = e)",
+        'SELECT x AS k FROM b UNION SELECT Z AS l FROM "c d" ORDER BY l',
+        "WITH a AS (SELECT e AS k FROM e UNION ALL SELECT k + 1 FROM a WHERE k < 3) SELECT k FROM a",
+        "SELECT 1 FROM e AS q WHERE EXISTS (SELECT 1 FROM a AS q WHERE q.e = q.id)",
+        "SELECT id AS x FROM a ORDER BY (x)",
+        "SELECT id AS x FROM a ORDER BY x COLLATE NOCASE",
+    ),
+    "duckdb": (
+        "SELECT id AS x FROM a ORDER BY x + 1",
+        "SELECT id AS x FROM a ORDER BY (x)",
+        "SELECT count(n) AS n FROM a GROUP BY id HAVING n > 1",
+        "SELECT n AS k, k + 1 AS l FROM a",
+        "SELECT a FROM a",
+        "SELECT b_id FROM a WHERE EXISTS (SELECT 1 FROM b AS x WHERE x IS NULL)",
+        "SELECT p.n FROM a AS p, LATERAL (SELECT p.id AS n) AS q WHERE q.n > 1",
+    ),
+    "postgres": (
+        "SELECT row_to_json(b) FROM b",
+        "SELECT count(p) FROM a AS p WHERE p.ctid IS NOT NULL",
+        "SELECT n AS k, count(*) FROM a GROUP BY k",
+        "SELECT id FROM b WHERE EXISTS (SELECT max(n) AS id FROM e, a GROUP BY a.x HAVING max(id) > 1)",
+        "SELECT p.n FROM a AS p, LATERAL (SELECT p.id AS k) AS n WHERE n.k > 1",
+        "SELECT b.x AS id FROM a, b ORDER BY id",
+        "SELECT id AS x FROM a ORDER BY (x)",
+    ),
+    "mysql": (
+        "SELECT id AS x FROM a ORDER BY x + 1",
+        "SELECT max(id) AS n FROM a GROUP BY x HAVING n > 1",
+        "SELECT n AS k, (SELECT max(b.id) FROM b WHERE k = b.y) AS l FROM a",
+    ),
+}
+"""By dialect: queries whose rule that engine has, and others have not."""

@@ -2,86 +2,53 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
-from odd_names import ODD, SCRIPT, TABLES
+from generated_names import generated
+from name_oracles import (
+    SqliteOracle,
+    compare,
+    duckdb_oracle,
+    mariadb_oracle,
+    named_by_us,
+    names_in,
+    postgres_oracle,
+    sqlite_oracle,
+    unresolved_by_us,
+)
+from odd_names import ODD, ODD_OF, TABLES
 
-from assay.model import ColumnSchema, DatabaseSchema, TableSchema
+from assay.engines.sqlite.engine import SqliteEngine
+from assay.model import DatabaseUrl, Limits
 from assay.sql.query import Query, read_query
 from assay.sql.schema_names import SchemaNames
-from assay.sql.trees import nodes_of
 
-NAMES = SchemaNames(
-    DatabaseSchema(
-        dialect="sqlite",
-        tables=tuple(
-            TableSchema(
-                name=table,
-                ddl="",
-                columns=tuple(ColumnSchema(name=name, type=kind) for name, kind in columns.items()),
-                primary_key=("id",) if table == "a" else (),
-            )
-            for table, columns in TABLES.items()
-        ),
-    )
-)
-
-
-@pytest.fixture(scope="module")
-def connection() -> Iterator[sqlite3.Connection]:
-    made = sqlite3.connect(":memory:")
-    made.executescript(SCRIPT)
-    yield made
-    made.close()
-
-
-def _read_by_sqlite(connection: sqlite3.Connection, query: str) -> set[tuple[str, str]]:
-    """The stored columns that SQLite's authorizer is asked about while it prepares a query."""
-    found: set[tuple[str, str]] = set()
-
-    def see(action: int, table: str | None, column: str | None, *_: object) -> int:
-        if action == sqlite3.SQLITE_READ and column:
-            found.add(((table or "").lower(), column.lower()))
-        return sqlite3.SQLITE_OK
-
-    connection.set_authorizer(see)
-    try:
-        connection.execute(f"EXPLAIN {query}").fetchall()
-    finally:
-        connection.set_authorizer(None)
-    return found
-
-
-def _read_by_us(query: Query) -> set[tuple[str, str]]:
-    from sqlglot import exp
-
-    columns = [node for node in nodes_of(query.bound) if isinstance(node, exp.Column) and not node.is_star]
-    found = set()
-    for column in (*query.columns, *columns):
-        source = query.meaning(column).source
-        if source is not None and source.table is not None:
-            stored = query.stored(column)
-            assert stored is not None
-            found.add(stored.key)
-    return found
-
-
+NAMES = names_in(TABLES, "sqlite")
 NOT_REPORTED = {
-    # SQLite reports one side of USING and NATURAL, nothing of a CTE that nothing reads, and every column of joins in
-    # parentheses.
+    # SQLite reports one side of USING and NATURAL, and every column of joins in parentheses.
     "SELECT n, e FROM a JOIN (b JOIN e ON e.e = b.id) ON a.b_id = b.id",
-    "WITH q AS (SELECT id FROM a) SELECT x FROM b WHERE id IN (WITH q AS (SELECT e FROM e) SELECT e FROM q)",
 }
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_the_columns_read_are_those_that_sqlite_reads(connection: sqlite3.Connection, text: str) -> None:
+@pytest.fixture(scope="module")
+def sqlite() -> Iterator[SqliteOracle]:
+    oracle = sqlite_oracle(TABLES)
+    with closing(oracle.connection):
+        yield oracle
+
+
+@pytest.mark.parametrize("text", ODD + ODD_OF["sqlite"])
+def test_the_columns_read_are_those_that_sqlite_reads(sqlite: SqliteOracle, text: str) -> None:
     query = read_query(text, "sqlite", NAMES)
     assert isinstance(query, Query), query
-    assert not query.unresolved
-    theirs, ours = _read_by_sqlite(connection, text), _read_by_us(query)
+    assert not unresolved_by_us(query)
+    theirs, ours = sqlite.columns_named(text), named_by_us(query)
     if "USING" in text or "NATURAL" in text:
         assert theirs <= ours
         assert {column for _, column in ours - theirs} <= {"id", "x"}  # the joined columns themselves
@@ -89,3 +56,65 @@ def test_the_columns_read_are_those_that_sqlite_reads(connection: sqlite3.Connec
         assert ours != theirs
     else:
         assert ours == theirs
+
+
+def _hold(oracle: Any, dialect: str, *, count: int) -> None:
+    """Our reading of the odd queries, and of generated ones, is the engine's own."""
+    names = names_in(TABLES, dialect)
+    texts = [*ODD, *ODD_OF.get(dialect, ()), *(generated(seed, dialect) for seed in range(count))]
+    found = compare(oracle, dialect, ((text, names) for text in texts if dialect != "mysql" or '"' not in text))
+    assert not found.wrong, found.wrong[0]
+    assert found.compared > 0.4 * len(texts)
+    assert found.equal > 0.7 * found.compared
+
+
+def test_names_in_generated_queries_mean_what_sqlite_reads(sqlite: SqliteOracle) -> None:
+    _hold(sqlite, "sqlite", count=250)
+
+
+def test_names_in_generated_queries_mean_what_duckdb_reads() -> None:
+    oracle = duckdb_oracle(TABLES)
+    with closing(oracle.connection):
+        _hold(oracle, "duckdb", count=120)
+
+
+def test_names_in_generated_queries_mean_what_postgresql_reads(postgres: Any) -> None:
+    with postgres_oracle(postgres, TABLES) as oracle:
+        _hold(oracle, "postgres", count=120)
+
+
+def test_names_in_generated_queries_mean_what_mariadb_reads(mariadb: Any) -> None:
+    with mariadb_oracle(mariadb, TABLES) as oracle:
+        _hold(oracle, "mysql", count=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_names_in_many_generated_queries(dialect: str) -> None:
+    oracle = sqlite_oracle(TABLES) if dialect == "sqlite" else duckdb_oracle(TABLES)
+    with closing(oracle.connection):
+        _hold(oracle, dialect, count=2000)
+
+
+@pytest.mark.slow
+def test_names_in_queries_of_spider_mean_what_sqlite_reads(shared_data: Path) -> None:
+    folder = shared_data / "spider-dev"
+    cases = {one["id"]: one for one in map(json.loads, (folder / "dev.jsonl").read_text().splitlines())}
+    queries = {(case["db_id"], case["gold_sql"]) for case in cases.values()}
+    for path in (folder / "predictions").glob("*.jsonl"):
+        for line in path.read_text().splitlines():
+            told = json.loads(line)
+            queries.add((cases[told["id"]]["db_id"], told["predicted_sql"] or ""))
+    compared = 0
+    for name in sorted({name for name, _ in queries}):
+        path = folder / "database" / name / f"{name}.sqlite"
+        engine = SqliteEngine.open(DatabaseUrl.parse(f"sqlite:///{path}"), Limits())
+        names = SchemaNames(engine.schema(with_values=False))
+        engine.close()
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            texts = sorted(text for other, text in queries if other == name and text)
+            found = compare(SqliteOracle(connection), "sqlite", ((text, names) for text in texts))
+        assert not found.wrong, found.wrong[0]
+        assert not found.unreadable
+        compared += found.equal
+    assert compared > 4000

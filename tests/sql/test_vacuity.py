@@ -256,3 +256,12 @@ def test_each_shape_has_its_own_meaning_of_nothing(engine: str, query: str, *, o
 @pytest.mark.parametrize("query", ["SELECT FROM WHERE", "DELETE FROM t", "VALUES (0)", "SELECT id FROM t", ""])
 def test_where_nothing_can_be_found_out_there_is_no_probe(query: str) -> None:
     assert nothing_probe(query, "sqlite") is None
+
+
+def test_deep_nesting_is_traced_once_per_level() -> None:
+    query = "SELECT COUNT(*) AS n FROM t WHERE id > 9"
+    for _ in range(20):
+        query = f"SELECT d.n * d.n AS n FROM ({query}) AS d"
+    connection = _connect("duckdb")
+    assert _says_nothing(connection, query, "duckdb")
+    connection.close()

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from looking import look
 
-from assay.sql.shape import parse_query
+from assay.sql.query import Query, read_query
 from assay.sql.witness_facts.doubts import doubts_of
 
 DDL = """CREATE TABLE t(k INT, a TEXT, x INT); CREATE TABLE s(v INT, w INT);
@@ -111,9 +111,9 @@ def test_an_order_in_a_subquery_for_one_value_is_not_proved_away(first: str, sec
     ],
 )
 def test_what_may_choose_is_read_from_the_text(query: str, doubts: set[str]) -> None:
-    parsed = parse_query(query, "sqlite")
-    assert parsed is not None
-    assert doubts_of(parsed.tree) == doubts
+    read = read_query(query, "sqlite")
+    assert isinstance(read, Query)
+    assert doubts_of(read) == doubts
 
 
 @pytest.mark.parametrize(

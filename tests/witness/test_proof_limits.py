@@ -25,6 +25,7 @@ HOSTILE = {
     "ors": "SELECT name FROM player WHERE " + " OR ".join(f"age = {n}" for n in range(300)),
     "parentheses": "SELECT name FROM player WHERE " + "(" * 3000 + "age = 1" + ")" * 3000,
     "nots": "SELECT name FROM player WHERE " + "NOT " * 3000 + "age = 1",
+    "columns": "SELECT " + ", ".join(["age"] * 3000) + " FROM player",
     "sums": "SELECT " + " + ".join(["age"] * 2000) + " FROM player",
     "subqueries": "SELECT id FROM player WHERE id IN (" * 90 + "1" + ")" * 90,
     "unions": " UNION ".join(f"SELECT {n}" for n in range(500)),

@@ -35,6 +35,7 @@ from assay.model import (
 from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
+from assay.runs.summarize import Summarizer
 from assay.runs.worker_tasks import CaseOutcome
 from assay.sql.extraction import extracted
 
@@ -180,8 +181,8 @@ def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
     if not isinstance(outcome, TaskDone):
         raise AssayError(f"checking failed: {outcome.message}")
     match outcome.outcome:
-        case bytes() as line:
-            return decode_evidence(line), Executions()
+        case bytes() as scored:
+            return decode_evidence(Summarizer().received(scored)[0]), Executions()
         case CaseOutcome(evidence=line, executions=executions):
             return decode_evidence(line), executions
         case other:

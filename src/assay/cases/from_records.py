@@ -73,6 +73,8 @@ class _Reader(Generic[T]):
 
     def read(self, record: Record) -> T:
         """The field's value. Raises CaseFileError with its place where it is unusable."""
+        if self._constant:
+            return self._constant[0]
         try:
             if self.keyed:
                 return self.convert(record.key)
@@ -80,8 +82,7 @@ class _Reader(Generic[T]):
                 return self.convert(usable(record.values.get(self.columns[0])))
             if self.columns:
                 return self.convert(self._agreed(record))
-            if not self._constant:
-                self._constant.append(self.convert(None))
+            self._constant.append(self.convert(None))
             return self._constant[0]
         except UnusableValue as error:
             raise placed(error, self.path, record, *(() if self.keyed else self.columns)) from error

@@ -438,7 +438,7 @@ def _tell_untimed(done: Run) -> None:
     """Say on standard error how many pairs the timing budget did not reach."""
     from assay.runs.timing import BUDGET_SPENT
 
-    cases = done.record.summaries
+    cases = done.record.summaries if any(info.timed for info in done.record.settings.metric_infos) else ()
     untimed = sum(any(score.failure == BUDGET_SPENT for score in case.scores) for case in cases)
     if untimed:
         pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"

@@ -13,9 +13,9 @@ from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
 from assay.diagnosis.naming import Named, name_causes
 from assay.diagnosis.near import agreeing, near_miss_of
+from assay.diagnosis.readings import MOST_NAMED
 from assay.diagnosis.signs import Sign, signs
 from assay.diagnosis.traits import traits
-from assay.diagnosis.weights import MOST_NAMED
 from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
 from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep, SchemaUse
@@ -101,7 +101,9 @@ class CauseFinder:
         guard = self._clock() + self._time_for(evidence)
         repair, tried, notes = self._repair(pair, is_right, guard)
         if not pair.signs:
-            causes = agreeing(_without_difference(evidence), near_miss_of(evidence), repair=repair)
+            causes = agreeing(
+                _without_difference(evidence), near_miss_of(evidence), repair=repair, selected=pair.selected
+            )
             return Diagnosis(causes=tuple(causes), repair=repair, tried=tried, notes=notes)
         named = _settled(pair, repair)
         witness = DataWitness(self._asks(url, guard), pair.schema, pair.dialect)
@@ -128,7 +130,7 @@ class CauseFinder:
         if repair is None and len({_clause(sign.difference) for sign in pair.signs}) > _SEVERAL:
             words = f"no repair of up to three clauses makes the answer right ({tried} tried)"
             found = [*found[:2], Cause(kind="rewrite", message=words)]
-        found = agreeing(found, near_miss_of(evidence), pair.signs, repair)
+        found = agreeing(found, near_miss_of(evidence), pair.signs, repair, selected=pair.selected)
         return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried, notes=notes)
 
     def _repair(
@@ -199,6 +201,12 @@ class _Pair(Struct, frozen=True, kw_only=True):
     alike: tuple[str, ...] = ()
     unread: str = ""
     """Why the clauses could not be compared."""
+
+    def selected(self) -> tuple[str, str]:
+        """What gold and the prediction select, as text."""
+        sides = () if self.read is None else (self.read.gold, self.read.predicted)
+        texts = [", ".join(term.shown for term in side.selects[0].outputs) for side in sides]
+        return (texts[0], texts[1]) if texts else ("", "")
 
     @classmethod
     def of(cls, evidence: Evidence, dialect: str, schema: DatabaseSchema | None) -> _Pair:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.diagnosis.learnt import Learnt, learnt
+from assay.diagnosis.readings import MOST_NAMED, NAMED_BESIDE_REPAIR, NAMED_FROM, NAMED_WHERE_SURE, READINGS
 from assay.diagnosis.signs import Sign
-from assay.diagnosis.weights import (
-    ALONE,
-    BACKGROUND,
-    MOST_NAMED,
-    NAMED_BESIDE_REPAIR,
-    NAMED_FROM,
-    NAMED_WHERE_SURE,
-    WEIGHTS,
-)
 from assay.model.diagnosis import CauseKind
 
 
@@ -51,25 +42,20 @@ def name_causes(
         if len({sign.name for sign in settled}) == 1:  # the repair shows that nothing else need differ
             first = _ranked(settled, held, taught)[0]
         else:
-            first = _supported(ranked, settled) or _ranked(settled, held, taught)[0]
+            first = _supported(ranked, settled, taught) or _ranked(settled, held, taught)[0]
         ranked = [first, *(one for one in ranked if one.kind != first.kind)]
         rest = frozenset(sign.name for sign in found) - frozenset(sign.name for sign in settled)
         return _likely_enough(ranked, doubted=rest)
     return _likely_enough(ranked)
 
 
-def _supported(ranked: Sequence[Named], settled: Sequence[Sign]) -> Named | None:
-    """The surest cause, everything weighed, that one of these signs points to, with the one that does so most."""
+def _supported(ranked: Sequence[Named], settled: Sequence[Sign], taught: Learnt) -> Named | None:
+    """The surest cause, everything weighed, that one of these signs may mean, with the one that points to it most."""
     for one in ranked:
-        weights = [(WEIGHTS.get(sign.name, {}).get(one.kind, 0.0), sign) for sign in settled]
-        weight, sign = max(weights, key=lambda pair: pair[0])
-        if weight >= _POINTS:
-            return replace(one, sign=sign)
+        signs = [sign for sign in settled if one.kind in READINGS.get(sign.name, ())]
+        if signs:
+            return replace(one, sign=max(signs, key=lambda sign: taught.points_to(one.kind, sign.name)))
     return None
-
-
-_POINTS = 0.25
-"""A sign with a smaller weight does not make a cause the primary one by itself."""
 
 
 def _likely_enough(ranked: Sequence[Named], *, doubted: frozenset[str] = frozenset()) -> list[Named]:
@@ -93,14 +79,13 @@ def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt) -> lis
     by_name = {sign.name: sign for sign in reversed(found)}
     held = (*by_name, *traits)
     named = []
-    for kind, by_hand in hand_weighed(by_name).items():
-        sign = max(by_name, key=lambda name: (WEIGHTS.get(name, {}).get(kind, 0.0), taught.points_to(kind, name)))
-        if WEIGHTS.get(sign, {}).get(kind) or taught.points_to(kind, sign) > 0:
-            likely = taught.probability(kind, by_hand, held)
-            named.append(Named(kind=kind, probability=likely, sign=by_name[sign]))
+    for kind in taught.weights:
+        name = max(by_name, key=lambda name: taught.points_to(kind, name))
+        if taught.points_to(kind, name) >= _POINTS:
+            named.append(Named(kind=kind, probability=taught.probability(kind, held), sign=by_name[name]))
     named.sort(key=lambda one: (-one.probability, one.kind))
-    if len(by_name) == 1:
-        (name,) = by_name
+    if len(by_name) == 1 or not named:
+        name = found[0].name
         own = meaning_alone(name)
         others = [one for one in named if one.kind != own]
         likely = next((one.probability for one in named if one.kind == own), 1.0)
@@ -108,24 +93,10 @@ def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt) -> lis
     return named
 
 
-def hand_weighed(names: Iterable[str]) -> dict[CauseKind, float]:
-    """By cause, how probable the weights set by hand make it; 0 for a cause that no sign points to."""
-    missed: dict[CauseKind, float] = defaultdict(lambda: 1.0)
-    for name in dict.fromkeys(names):
-        for kind, weight in WEIGHTS.get(name, {}).items():
-            missed[kind] *= 1 - weight
-    for kind, weight in BACKGROUND.items():
-        if kind in missed:
-            missed[kind] *= 1 - weight
-    return {kind: 1 - missed[kind] if kind in missed else 0.0 for kind in _KINDS}
-
-
-_KINDS: tuple[CauseKind, ...] = tuple(dict.fromkeys(kind for weights in WEIGHTS.values() for kind in weights))
+_POINTS = 0.3
+"""A cause rests on a sign that speaks at least so much for it."""
 
 
 def meaning_alone(name: str) -> CauseKind:
     """What a sign means where nothing else differs."""
-    weights = WEIGHTS.get(name, {})
-    if name in ALONE or not weights:
-        return ALONE.get(name, "other")
-    return max(weights, key=lambda kind: weights[kind])
+    return READINGS.get(name, ("other",))[0]

@@ -7,7 +7,7 @@ wrong value, and is a percentage in place of a share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -37,6 +37,7 @@ _OF_COLUMNS: Mapping[NearMissKind, CauseKind] = {
 }
 _SHOWN_BY: Mapping[CauseKind, str] = {"attribute_redundancy": "output_extra", "attribute_missing": "output_missing"}
 _OF_ROWS = ("extra_rows", "missing_rows", "duplicates_only", "order_only")
+Selected = Callable[[], tuple[str, str]]
 _CHOOSE_ROWS = frozenset({"WHERE", "HAVING", "GROUP BY", "DISTINCT", "ORDER BY", "LIMIT", "set operation"})
 """Clauses that choose and order rows, and compute no value."""
 
@@ -48,12 +49,17 @@ def near_miss_of(evidence: Evidence) -> NearMiss | None:
 
 
 def agreeing(
-    causes: Sequence[Cause], near: NearMiss | None, found: Sequence[Sign] = (), repair: Repair | None = None
+    causes: Sequence[Cause],
+    near: NearMiss | None,
+    found: Sequence[Sign] = (),
+    repair: Repair | None = None,
+    *,
+    selected: Selected | None = None,
 ) -> list[Cause]:
     """The causes, so that none contradicts the near miss.
 
     A repair is executed, so it has the last word: where it leaves alone what the near miss is about, that near miss is
-    chance, and the primary cause says so.
+    chance, and the primary cause says so. ``selected`` gives what gold and the prediction select.
     """
     kind = None if near is None else _OF_VALUES.get(near.kind) or _OF_COLUMNS.get(near.kind)
     mended = None if repair is None else {step.clause for step in repair.steps}
@@ -70,11 +76,11 @@ def agreeing(
         if mended is not None and "SELECT" not in mended:
             return list(causes)
         others = [one for one in causes if one.clause != "SELECT" and one.kind not in ("other", "rewrite")]
-        return [_own(kind, near, found, repair), *others]
+        return [_own(kind, near, found, repair, selected), *others]
     if mended is not None and mended != {"SELECT"}:
         return _by_chance(causes, near) if mended <= _CHOOSE_ROWS else list(causes)
     first = causes[0]
-    return [first if first.kind == _SAYS_THE_SAME.get(near.kind) else _own(kind, near, found, repair)]
+    return [first if first.kind == _SAYS_THE_SAME.get(near.kind) else _own(kind, near, found, repair, selected)]
 
 
 def _by_chance(causes: Sequence[Cause], near: NearMiss) -> list[Cause]:
@@ -82,17 +88,18 @@ def _by_chance(causes: Sequence[Cause], near: NearMiss) -> list[Cause]:
     return [replace(first, message=f"{first.message}; by chance, {near.detail}"), *causes[1:]]
 
 
-def _own(kind: CauseKind, near: NearMiss, found: Sequence[Sign], repair: Repair | None) -> Cause:
+def _own(
+    kind: CauseKind, near: NearMiss, found: Sequence[Sign], repair: Repair | None, selected: Selected | None
+) -> Cause:
     """The near miss as the cause, with the two expressions where they are known."""
-    selected = [sign.difference for sign in found if sign.difference.clause == "SELECT"]
+    outputs = [sign.difference for sign in found if sign.difference.clause == "SELECT"]
     wanted = _SHOWN_BY.get(kind)
-    shown = next((one for one in selected if wanted is None or one.kind == wanted), None)
+    shown = next((one for one in outputs if wanted is None or one.kind == wanted), None)
     proved = repair is not None and any(step.clause == "SELECT" for step in repair.steps)
-    step = None if repair is None else next((step for step in repair.steps if step.clause == "SELECT"), None)
     if shown is not None:
         message, gold, predicted = message_of(shown), shown.gold, shown.predicted
-    elif step is not None:
-        gold, predicted = step.after, step.before
+    elif proved and selected is not None:
+        gold, predicted = selected()
         message = f"the prediction selects {cut(predicted)}, gold {cut(gold)}"
     else:
         return Cause(kind=kind, message=near.detail)

@@ -11,7 +11,7 @@ from assay.sql.differences import Difference, QueryParts, Term, function_kind, p
 
 
 class Sign(Struct, frozen=True, kw_only=True):
-    """A difference under the name that says what it is a sign of (`assay.diagnosis.weights`)."""
+    """A difference under the name that says what it is a sign of (`assay.diagnosis.readings`)."""
 
     name: str
     difference: Difference
@@ -150,9 +150,6 @@ def _takes_other_key(one: Difference) -> bool:
 
     That is a wrong attribute rather than a wrong way of joining: so experts see it, too.
     """
-    sides = [text.split(" = ") for text in (one.gold, one.predicted)]
-    if any(len(side) != 2 or ", " in "".join(side) for side in sides):
-        return False
-    ours, theirs = (set(side) for side in sides)
+    ours, theirs = one.gold_columns, one.predicted_columns
     alone = [*(ours - theirs), *(theirs - ours)]
-    return len(ours & theirs) == 1 and len(alone) == 2 and all(_KEY.search(place_of(column)[1]) for column in alone)
+    return len(ours) == len(theirs) == len(alone) == 2 and all(_KEY.search(place_of(column)[1]) for column in alone)

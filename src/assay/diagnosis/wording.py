@@ -26,6 +26,21 @@ _ONE_SIDED: Mapping[str, tuple[str, str]] = {
     "subquery": ("gold has the subquery {gold}, the prediction has none", "only the prediction has {predicted}"),
 }
 """By the family of the difference: what to say where only gold has it, and where only the prediction has it."""
+_ELSEWHERE: Mapping[str, tuple[str, str]] = {
+    "output": (
+        "gold selects {gold} more often than the prediction",
+        "the prediction selects {predicted} more often than gold",
+    ),
+    "table": (
+        "gold reads {gold} in more places than the prediction",
+        "the prediction reads {predicted} in more places than gold",
+    ),
+    "condition": (
+        "gold has the condition {gold} in more places than the prediction",
+        "the prediction has the condition {predicted} in more places than gold",
+    ),
+}
+"""By family: what to say where the other query has it too, in another place or not as often."""
 _TWO_SIDED: Mapping[str, str] = {
     "literal": "the prediction looks for {predicted}, gold for {gold}",
     "literal_format": "the prediction writes the value as in {predicted}, gold as in {gold}",
@@ -47,7 +62,7 @@ def message_of(difference: Difference) -> str:
             return f"gold joins on {gold}" if gold else f"the prediction joins on {predicted}, gold does not"
         if difference.kind == "join_type":
             return f"gold uses {gold}" if gold else f"the prediction uses {predicted}, gold inner joins"
-        told = _ONE_SIDED.get(family)
+        told = (_ELSEWHERE if difference.elsewhere else {}).get(family) or _ONE_SIDED.get(family)
         if told is not None:
             return told[0 if gold else 1].format(gold=gold, predicted=predicted)
     words = _TWO_SIDED.get(difference.kind, "the prediction has {predicted} where gold has {gold}")

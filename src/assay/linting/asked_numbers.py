@@ -11,8 +11,8 @@ from itertools import product
 from assay.linting.gold import Gold
 from assay.linting.spoken_numbers import spoken
 from assay.linting.words import as_number, times, words
+from assay.sql.predicates import Predicate
 from assay.sql.query import Query
-from assay.sql.select import Predicate
 
 _BY_SIZE = ("<", "<=", ">", ">=", "between")
 _YEAR = re.compile(r"\b[12]\d{3}\b")

@@ -159,7 +159,9 @@ class Prediction(Struct, frozen=True, kw_only=True):
             isinstance(self.confidence, (int, float)) and 0.0 <= self.confidence <= 1.0
         ):
             raise UsageError(f"confidence is {self.confidence!r}: give a number from 0 to 1, or None")
-        if self.query is not None and self.failure is None and self.given == "nothing":
+        # As `given` says, in fewer steps: a large run makes each of its answers several times.
+        may_be_blank = self.query is not None and self.result is None and self.decision not in ("decline", "clarify")
+        if may_be_blank and self.failure is None and holds_nothing(self.query or ""):
             message = "the system gave no query" if self.origin is None else f"{self.origin}, holds no query"
             failure = Failure(stage="ask", kind="unanswered", blame="system", message=message)
             force_setattr(self, "failure", failure)

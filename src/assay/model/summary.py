@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from hashlib import blake2b
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,11 +28,11 @@ SILENT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
 """Failures of an answer without a query. Text that is not SQL, or a query that fails, was meant as an answer."""
 
 
-class ExecutionSummary(Struct, frozen=True, kw_only=True, gc=False):
+class ExecutionSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One execution of a gold or predicted query, without its text and its rows."""
 
     query_hash: int
-    """Tells queries apart within this process."""
+    """A hash of the query's text, the same in every process."""
     status: ExecutionStatus
     failure: Failure | None = None
     wall_time_s: float | None = None
@@ -45,7 +44,7 @@ class ExecutionSummary(Struct, frozen=True, kw_only=True, gc=False):
         return self.earlier_time_s if self.wall_time_s is None else self.wall_time_s
 
 
-class SearchSummary(Struct, frozen=True, kw_only=True, gc=False):
+class SearchSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The outcome of a search for a counterexample."""
 
     kind: RefutationKind
@@ -53,7 +52,7 @@ class SearchSummary(Struct, frozen=True, kw_only=True, gc=False):
     budget_s: float | None = None
 
 
-class CaseSummary(Struct, frozen=True, kw_only=True, gc=False):
+class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Everything that a run keeps in memory of one answer to one case.
 
     A run holds one summary per answer, in the order of the question set. Aggregates, groups, gates on rates and the
@@ -146,14 +145,8 @@ class CaseSummary(Struct, frozen=True, kw_only=True, gc=False):
         return failure.kind == "unanswered" or has_no_answer(failure)
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
-def summarized(
-    evidence: Evidence, *, gold_features: tuple[str, ...] = (), once: Callable[[Any], Any] = _itself
-) -> CaseSummary:
-    """The summary of one case. ``once`` returns the first equal value that it was given, to share it between cases."""
+def summarized(evidence: Evidence, *, gold_features: tuple[str, ...] = ()) -> CaseSummary:
+    """The summary of one case."""
     case, prediction, verdict = evidence.case, evidence.prediction, evidence.verdict
     comparison, diagnosis, found = evidence.comparison, evidence.diagnosis, evidence.refutation
     first = diagnosis.causes[0] if diagnosis is not None and diagnosis.causes else None
@@ -163,43 +156,42 @@ def summarized(
     return CaseSummary(
         case_id=case.id,
         outcome=verdict.outcome,
-        # Correct cases have few reasons, such as the number of their rows; incorrect ones have many.
-        reason=once(verdict.reason) if verdict.outcome == "correct" else verdict.reason,
-        database=once(case.database),
-        difficulty=once(case.difficulty),
-        tags=once(case.tags),
+        reason=verdict.reason,
+        database=case.database,
+        difficulty=case.difficulty,
+        tags=case.tags,
         expects=case.expects,
-        conversation=once(case.conversation),
+        conversation=case.conversation,
         turn=case.turn,
         declares_leniency=bool(case.options.leniency.said),
-        gold_features=once(gold_features),
+        gold_features=gold_features,
         repeat=prediction.repeat,
         given=given_of(evidence),
         decision=verdict.decision,
         repeats_gold=None if prediction.query is None else prediction.query in case.golds,
-        query_source=once(prediction.query_source),
+        query_source=prediction.query_source,
         confidence=prediction.confidence,
         total_time_s=total_s,
         answer_time_s=total_s if total_s is not None else _latency_of(prediction),
         tokens=prediction.tokens,
         cost_usd=prediction.cost_usd,
-        answer_failure=once(prediction.failure),
-        flags=once(verdict.flags),
+        answer_failure=prediction.failure,
+        flags=verdict.flags,
         strength=verdict.strength,
-        failure=once(verdict.failure),
+        failure=verdict.failure,
         all_tie=verdict.ambiguity is not None and verdict.ambiguity.all_tie,
-        scores=once(tuple(map(_without_detail, evidence.scores))),
-        near_misses=once(tuple([miss.kind for miss in misses])),
+        scores=tuple(map(_without_detail, evidence.scores)),
+        near_misses=tuple([miss.kind for miss in misses]),
         provoked=comparison is not None and comparison.provoked,
         golds=tuple(map(_execution, evidence.gold_executions)),
         predicted=None if evidence.predicted_execution is None else _execution(evidence.predicted_execution),
-        cause=once(evidence.cause),
-        cause_table="" if first is None else once(first.table),
-        cause_column="" if first is None else once(first.column),
+        cause=evidence.cause,
+        cause_table="" if first is None else first.table,
+        cause_column="" if first is None else first.column,
         repair_steps=0 if repair is None else len(repair.steps),
         repair_strength="none" if repair is None else repair.strength,
         schema_use=None if diagnosis is None else diagnosis.schema_use,
-        search=None if found is None else once(SearchSummary(kind=found.kind, why=found.why, budget_s=found.budget_s)),
+        search=None if found is None else SearchSummary(kind=found.kind, why=found.why, budget_s=found.budget_s),
     )
 
 
@@ -232,7 +224,7 @@ def _without_detail(score: Score) -> Score:
 
 def _execution(execution: Execution) -> ExecutionSummary:
     return ExecutionSummary(
-        query_hash=hash(execution.query),
+        query_hash=int.from_bytes(blake2b(execution.query.encode("utf-8", "surrogatepass"), digest_size=8).digest()),
         status=execution.status,
         failure=execution.failure,
         wall_time_s=execution.wall_time_s,

@@ -20,7 +20,7 @@ from assay.ports import System
 from assay.runs.interruption import winding_up
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_value, encode_value, identity_of
-from assay.runs.store.journal import ANSWERS, Finished, Journal, damaged
+from assay.runs.store.journal import ANSWERS, Journal, damaged
 from assay.runs.store.size import within_size
 from assay.systems.concurrency import Asker, Talk
 
@@ -101,7 +101,10 @@ class LiveAnswers:
         self._most_waiting = most_waiting
         self._room = Event()
         self._room.set()
-        self._journal = None if folder is None else _open_answers(folder)
+        self._journal: Journal | None = None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._journal = Journal(folder, name=ANSWERS)
         try:
             known = {} if self._journal is None else _held(self._journal, self._digests)
             self.held = {self._places[key]: one for key, one in known.items() if not has_no_answer(one.failure)}
@@ -312,56 +315,39 @@ def _numbered(prediction: Prediction, repeat: int) -> Prediction:
 
 
 def _held(journal: Journal, digests: Mapping[_Key, str]) -> dict[_Key, Prediction]:
-    return {
-        key: _numbered(_taken_over(journal, journal.finished[digest]), key[1])
-        for key, digest in digests.items()
-        if digest in journal.finished
-    }
-
-
-def _open_answers(folder: Path) -> Journal:
-    folder.mkdir(parents=True, exist_ok=True)
-    return Journal(folder, name=ANSWERS)
-
-
-def _taken_over(journal: Journal, place: Finished) -> Prediction:
-    try:
-        return decode_value(journal.content(place), Prediction)
-    except RunError as error:
-        raise damaged(journal.path, place.number) from error
+    answers = {}
+    for key, digest in digests.items():
+        if (line := journal.finished.get(digest)) is None:
+            continue
+        try:
+            answers[key] = _numbered(decode_value(journal.content(line), Prediction), key[1])
+        except RunError as error:
+            raise damaged(journal.path, line.number) from error
+    return answers
 
 
 def _digests(system: System, cases: Sequence[Case], repeats: int) -> dict[_Key, str]:
     """For each answer, a hash of everything in its question's request, and of the repeat's number."""
-    digests = {}
+    digests, described = {}, encode_value(system.describe())
     for case in cases:
-        first = _digest(system, case)
+        asked = replace(  # what is evaluated is not asked
+            case,
+            golds=(),
+            results=(),
+            origin=None,
+            difficulty=None,
+            tags=(),
+            name=None,
+            comments=None,
+            expects="answer",
+            turns=tuple(replace(turn, targets=()) for turn in case.turns),
+        )
+        first = _digest_of(described, identity_of(asked))
         for repeat in range(repeats):
             # The first answer has the same hash as in a run that asks once.
             digests[case.id, repeat] = first if repeat == 0 else _digest_of(first.encode(), str(repeat).encode())
     return digests
 
 
-def _digest(system: System, case: Case) -> str:
-    """A hash of everything in a question's request: the system, and the case without its gold."""
-    turns = tuple(replace(turn, targets=()) for turn in case.turns)
-    asked = replace(
-        case,
-        golds=(),
-        results=(),
-        origin=None,
-        difficulty=None,
-        tags=(),
-        name=None,
-        comments=None,
-        expects="answer",
-        turns=turns,
-    )
-    return _digest_of(encode_value(system.describe()), identity_of(asked))
-
-
 def _digest_of(*parts: bytes) -> str:
-    digest = blake2b(digest_size=12)
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
+    return blake2b(b"".join(parts), digest_size=12).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from time import perf_counter
 
@@ -52,28 +52,16 @@ def execute(
     job's works do not count then. Raises RunError where the folder holds another run or a damaged one, or is being
     written by another process, and passes on why ``live`` ended early, after what was in flight is judged.
     """
-    started = perf_counter()
     # There may be a hundred thousand evidences, which have no reference cycles. Asking takes hours, and makes cycles.
-    with collector_paused() if live is None else nullcontext():
-        if folder is not None:
-            return _execute_in(folder, job, pool, overwrite=overwrite, live=live, on_progress=on_progress)
-        judging = Judging(job, pool, on_progress, live=live)
-        judging.judge()
-        return _finished_run(job, judging, started)
-
-
-def _execute_in(
-    folder: Path,
-    job: Job,
-    pool: Backend | None,
-    *,
-    overwrite: bool,
-    live: LiveAnswers | None,
-    on_progress: OnProgress | None,
-) -> Run:
-    check_folder(folder, job.settings, overwrite=overwrite)
-    make_folder(folder)
-    with Journal(folder, forget=overwrite) as journal:
+    with collector_paused() if live is None else nullcontext(), ExitStack() as opened:
+        if folder is None:
+            started = perf_counter()
+            judging = Judging(job, pool, on_progress, live=live)
+            judging.judge()
+            return _finished_run(job, judging, started)
+        check_folder(folder, job.settings, overwrite=overwrite)
+        make_folder(folder)
+        journal = opened.enter_context(Journal(folder, forget=overwrite))
         # Checked again: another process may have written before the journal was locked.
         stored = check_folder(folder, job.settings, overwrite=overwrite)
         job = _with_strengths(job, stored)
@@ -106,7 +94,7 @@ def _execute_in(
         finish_folder(folder, run, judging.digests)
         if len(judging.works) > LARGE:
             give_back()
-    return run
+        return run
 
 
 def _with_strengths(job: Job, stored: RunFile | None) -> Job:

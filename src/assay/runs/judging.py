@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from msgspec.structs import replace
@@ -11,18 +12,18 @@ from msgspec.structs import replace
 from assay.errors import AssayError, RunError
 from assay.kept import Spool
 from assay.model import CaseSummary, Evidence, Failure, Prediction, Score, Verdict
-from assay.ports import Backend, Metric, QueryRequest, Task, TaskLost
+from assay.ports import Backend, QueryRequest, Task, TaskLost
 from assay.runs.asking import LiveAnswers
 from assay.runs.first_cases import FirstCases
 from assay.runs.interruption import winding_up
 from assay.runs.job import Job, OnProgress
 from assay.runs.plan import TextReading, Waiting, Work, plan_places, to_judge
 from assay.runs.progress import Progress, counted
-from assay.runs.store.codec import decode_evidence, decode_findings, decode_value, encode_evidence, pack_task
+from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
 from assay.runs.store.journal import Journal, damaged
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
-from assay.runs.summarize import Summarizer
+from assay.runs.summarize import Summarizer, with_summary
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
 from assay.runs.worker_tasks import CaseOutcome
@@ -73,7 +74,7 @@ class Judging:
         """Lines of evidence, as they arrived; a later line for a case replaces the earlier one."""
         self._line_at = array("q", [-1]) * len(self.works)
         """The index in them of each case's line."""
-        self._summary = Summarizer().summary
+        self._summarizer = Summarizer()
         self._left: TimeLeft | None = None
         self._ending = False
         self._searching: Progress | None = None
@@ -114,7 +115,7 @@ class Judging:
         if journal is None or (place := journal.finished.get(self.works.digest(at))) is None:
             return False
         try:
-            summary = self._summary(self._decoded(journal.content(place), at))
+            summary = self._summarizer.summary(self._decoded(journal.content(place), at))
         except RunError as error:
             raise damaged(journal.path, place.number) from error
         if not is_last_word(summary):
@@ -186,7 +187,7 @@ class Judging:
             if pool is not None and live is not None:
                 live.begin(lambda: pool.soon(self._arrived))
             first = FirstCases()
-            for place, line, summary in self._scored_lines(self.remaining, attempt=0):
+            for place, line, summary in self._scored(self.remaining, attempt=0):
                 first.take(summary)
                 if is_doubtful(summary):
                     doubtful.append(place)
@@ -202,7 +203,7 @@ class Judging:
             interruption.end_here()
             if live is not None and live.failure is not None:
                 raise live.failure
-            for place, line, summary in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
+            for place, line, summary in self._scored([*doubtful, *(timed_out if stalled else ())], attempt=1):
                 self.retried.add(place)
                 self._keep(place, line, summary)
                 self.tell()
@@ -218,39 +219,39 @@ class Judging:
             self.pool.wind_up()
             self.pool.soon(self.tell)
 
-    def _scored_lines(self, places: Sequence[int], *, attempt: int) -> Iterator[tuple[int, bytes, CaseSummary]]:
-        if self.pool is None or not (places or self._unanswered):
+    def _scored(self, places: Sequence[int], *, attempt: int) -> Iterator[tuple[int, bytes, CaseSummary]]:
+        """The line and the summary of each case, as they arrive from the workers."""
+        job, pool = self.job, self.pool
+        if pool is None or not (places or self._unanswered):
             return
         names = (self.works.url(place).text for place in chain(places, self._unanswered))
-        self._left = left = TimeLeft(names, self.job.settings.workers)
-        for place, line, took_s in self._scored(self.pool, places, attempt):
-            # Read while the workers go on with the next cases.
-            left.done(self.works.url(place).text, took_s)
-            yield place, line, self._summary(decode_value(line, Evidence))  # packed cells do not matter to it
-
-    def _scored(self, pool: Backend, places: Sequence[int], attempt: int) -> Iterator[tuple[int, bytes, float]]:
+        self._left = left = TimeLeft(names, job.settings.workers)
         batches = (
             None if batch is None else [self._task(place, attempt) for place in batch]
             for batch in self._batches(places, pool.size)
         )
         for outcome in pool.run(batches, shared=True):
-            place = outcome.task_id
+            place, took_s = outcome.task_id, 0.0
             if isinstance(outcome, TaskLost):
-                yield place, encode_evidence(_lost(self.job, self.works[place], outcome)), 0.0
-                continue
-            line = outcome.outcome
-            if isinstance(line, CaseOutcome):
-                line = _with_local_scores(self.job, self.works[place], line)
-            if not isinstance(line, bytes):
-                raise AssayError(f"a worker answered with {type(line).__name__} where a line of evidence belongs")
-            yield place, line, outcome.took_s
+                scored: object = with_summary(encode_evidence(_lost(job, self.works[place], outcome)))
+            else:
+                scored, took_s = outcome.outcome, outcome.took_s
+                if isinstance(scored, CaseOutcome):
+                    scored = with_summary(_with_local_scores(job, self.works[place], scored))
+            if not isinstance(scored, bytes):
+                raise AssayError(f"a worker answered with {type(scored).__name__} where a line of evidence belongs")
+            left.done(self.works.url(place).text, took_s)
+            yield place, *self._summarizer.received(scored)
 
     def _task(self, place: int, attempt: int) -> Task:
         payload, metrics = self.works.task(place), self.job.local_metrics
         if attempt or metrics:
             work = self.works[place]
-            requests = tuple(request for metric in metrics for request in _requests(metric, work))
-            payload = pack_task(replace(work, attempt=attempt, requests=requests, keep_rows=bool(metrics)))
+            requests: list[QueryRequest] = []
+            for metric in metrics:
+                with suppress(Exception):  # the per-case boundary: its score will tell
+                    requests += tuple(metric.requests(work.case, work.prediction))
+            payload = pack_task(replace(work, attempt=attempt, requests=tuple(requests), keep_rows=bool(metrics)))
         return Task(id=place, payload=payload, database=self.works.url(place))
 
     def _keep(self, place: int, line: bytes, summary: CaseSummary) -> None:
@@ -315,13 +316,18 @@ class Judging:
         if wanted is not None and self.pool is not None:
             repairs = frozenset(place for place, case in enumerate(summaries) if has_untried_repair(case))
             waiting = [place for place, case in enumerate(summaries) if place in repairs or awaits_search(case, wanted)]
+
+            def searching(state: Progress) -> None:
+                self._searching = state
+                self.tell()
+
             with winding_up(self._wind_up) as interruption:
                 search = Search(
                     works=self.works,
                     wanted=wanted,
                     pool=self.pool,
                     evidence_of=self._evidence_of,
-                    tell=self._told_of_search,
+                    tell=searching,
                     ended=lambda: self._ending,
                     repairs=repairs,
                 )
@@ -336,11 +342,7 @@ class Judging:
             self._journal.flush()
 
     def _store(self, place: int, evidence: Evidence) -> None:
-        self._keep(place, encode_evidence(evidence), self._summary(evidence))
-
-    def _told_of_search(self, state: Progress) -> None:
-        self._searching = state
-        self.tell()
+        self._keep(place, encode_evidence(evidence), self._summarizer.summary(evidence))
 
     def tell(self) -> None:
         """Report the progress."""
@@ -354,7 +356,11 @@ class Judging:
             self._on_progress(replace(self._searching, ending=self._ending, in_flight=in_flight))
             return
         asking = self._live if self._unanswered else None
-        judged = self._judged
+        judged, left_s = self._judged, None if self._left is None else self._left.seconds()
+        if asking is not None and (asking_s := asking.left_s()) is not None:
+            left_s = max(asking_s, left_s or 0.0)  # asking and judging go on side by side
+        elif asking is not None:
+            left_s = None
         self._on_progress(
             Progress(
                 stage="judging" if asking is None else "asking",
@@ -363,26 +369,11 @@ class Judging:
                 judged=None if asking is None else judged,
                 resumed=self._resumed if asking is None else len(asking.held),
                 noun=counted(self.job.settings.repeats),
-                left_s=self._left_s(asking),
+                left_s=left_s,
                 ending=self._ending,
                 in_flight=in_flight,
             )
         )
-
-    def _left_s(self, asking: LiveAnswers | None) -> float | None:
-        """How long it will go on: asking and judging go on side by side."""
-        judging_s = None if self._left is None else self._left.seconds()
-        if asking is None:
-            return judging_s
-        asking_s = asking.left_s()
-        return None if asking_s is None else max(asking_s, judging_s or 0.0)
-
-
-def _requests(metric: Metric, work: Work) -> tuple[QueryRequest, ...]:
-    try:
-        return tuple(metric.requests(work.case, work.prediction))
-    except Exception:  # noqa: BLE001 - the per-case boundary: its score will tell
-        return ()
 
 
 def _with_local_scores(job: Job, work: Work, outcome: CaseOutcome) -> bytes:

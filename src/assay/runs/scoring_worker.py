@@ -21,6 +21,7 @@ from assay.ports import ChecksSuite, Diagnoser, Executions, Metric
 from assay.runs.known_schemas import KnownSchemas
 from assay.runs.plan import Work
 from assay.runs.store.codec import encode_evidence, unpack_task
+from assay.runs.summarize import with_summary
 from assay.runs.worker_tasks import CaseOutcome, MatchTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
@@ -46,9 +47,9 @@ def set_up(settings: WorkerSettings) -> WorkerScorer:
 class WorkerScorer:
     """Does a task in a worker: a Work, packed or not, a TimingTask, or a MatchTask.
 
-    A Work gives the evidence as a line of JSON, with the rows where the task asks for them; a TimingTask gives the
-    measured times; a MatchTask what came of looking for a witness. A worker process closes its connections by ending;
-    elsewhere the caller must call `close`.
+    A Work gives the evidence and its summary, each a line of JSON, or the evidence with the rows if it asks for these.
+    A TimingTask gives the measured times; a MatchTask what came of looking for a witness. A worker process closes its
+    connections by ending; elsewhere the caller must call `close`.
     """
 
     def __init__(self, settings: WorkerSettings) -> None:
@@ -183,7 +184,7 @@ def _is_plain(task: Work) -> bool:
 
 def _scored(scorer: QueryScorer, task: Work) -> bytes | CaseOutcome:
     if not task.keep_rows and not task.head_rows:
-        return encode_evidence(scorer.evidence(task.case, task.prediction, task.url, task.gold_url))
+        return with_summary(encode_evidence(scorer.evidence(task.case, task.prediction, task.url, task.gold_url)))
     scored = scorer.score(task.case, task.prediction, task.url, task.requests, gold_url=task.gold_url)
     executions = scored.executions if task.keep_rows else _heads(scored.executions, task.head_rows)
     return CaseOutcome(evidence=encode_evidence(scored.evidence), executions=executions)

@@ -136,14 +136,18 @@ class Search(Struct, kw_only=True):
         for place in places:
             work = self.works[place]
             prediction = self._held_against_gold(place)
-            if prediction.query is None or self._met_result(place, work):
+            verdict = self.evidence_of(place).verdict if work.case.results else None
+            met_result = verdict is not None and (verdict.gold_index or 0) >= len(work.case.golds)
+            if prediction.query is None or met_result:
                 yield place, self._with(place, _GIVEN)
             elif is_same_text(work.case, prediction):
                 yield place, self._with(place, SAME_TEXT)
             elif work.case.options.table is not None:
                 yield place, self._with(place, _SEVERAL)
             else:
-                alike = pairs.setdefault(_key(work, prediction), array("q"))
+                # A hash, since texts would take much room in a large run.
+                key = encode_value([work.url.text, work.case.golds, prediction.query, work.case.options])
+                alike = pairs.setdefault(blake2b(key, digest_size=16).digest(), array("q"))
                 if not alike:
                     order.append((work.url.text, place))
                 alike.append(place)
@@ -166,10 +170,6 @@ class Search(Struct, kw_only=True):
                 yield place, self._with(place, found)
             finished += 1
             self._say(total, finished)
-
-    def _met_result(self, place: int, work: Work) -> bool:
-        """Whether what the answer matched is a given result and no query."""
-        return bool(work.case.results) and (self.evidence_of(place).verdict.gold_index or 0) >= len(work.case.golds)
 
     def _batches(self, order: list[tuple[str, int]]) -> Iterator[list[Task]]:
         """Pairs of one database after the other: a worker keeps what it read of it."""
@@ -208,10 +208,3 @@ class Search(Struct, kw_only=True):
     def _say(self, total: int, finished: int) -> None:
         left_s = None if self._until is None else max(0.0, self._until - self.clock())
         self.tell(Progress(stage="witnesses", total=total, finished=finished, noun="pairs", most_left_s=left_s))
-
-
-def _key(work: Work, prediction: Prediction) -> bytes:
-    """What tells a pair from others: texts would take much room in a large run."""
-    found = blake2b(digest_size=16)
-    found.update(encode_value([work.url.text, work.case.golds, prediction.query, work.case.options]))
-    return found.digest()

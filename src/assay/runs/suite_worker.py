@@ -128,7 +128,12 @@ class SuiteWorker:
             ]
             found = self._distilled(gold, targets, task.url, known, share)
             tables = tables or found.tables
-            _count(totals, found, targets)
+            for number, target in enumerate(targets):
+                kind = "answers" if target.kind == "answer" else "neighbours"
+                totals[kind] += 1
+                totals[f"{kind}_told"] += number in found.told
+                if kind == "neighbours":
+                    totals["neighbours_proved"] += number in found.proved
             whys += [found.why] if found.why else []
             for one in found.chosen:
                 told = [targets[number].kind for number in one.told]
@@ -194,12 +199,3 @@ class SuiteWorker:
             if held is not None:
                 real[table.name.lower()] = held
         return _Known(schema=schema, real=real, trial=maker.trial(schema), keyless=maker.trial(schema, keyless=True))
-
-
-def _count(totals: Counter[str], found: Distilled, targets: Sequence[Target]) -> None:
-    for number, target in enumerate(targets):
-        kind = "answers" if target.kind == "answer" else "neighbours"
-        totals[kind] += 1
-        totals[f"{kind}_told"] += number in found.told
-        if kind == "neighbours":
-            totals["neighbours_proved"] += number in found.proved

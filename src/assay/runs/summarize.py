@@ -5,25 +5,60 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from assay.model import CaseSummary, Evidence
+from msgspec.structs import replace
+
+from assay.model import CaseSummary, Evidence, Score
 from assay.model.summary import summarized
+from assay.runs.store.codec import decode_value, encode_value
 from assay.sql.features import features_of
+
+_SHARED = (
+    *("database", "difficulty", "tags", "conversation", "gold_features", "query_source", "answer_failure", "flags"),
+    *("failure", "near_misses", "cause", "cause_table", "cause_column", "search"),
+)
+"""The fields in which many cases are equal."""
 
 
 class Summarizer:
     """Makes the summaries of a run's cases. What many cases have in common, such as their scores, is stored once."""
 
     def __init__(self) -> None:
-        self._shared: dict[Any, Any] = {}
+        self._known: dict[Any, Any] = {}
 
     def summary(self, evidence: Evidence) -> CaseSummary:
         """The summary of one case."""
-        golds = evidence.case.golds
-        features = features_of(golds[0]) if evidence.cause and golds else ()
-        return summarized(evidence, gold_features=features, once=self._once)
+        found = summary_of(evidence)
+        return self._shared(found, self._known.setdefault(found.scores, found.scores))
 
-    def _once(self, value: Any) -> Any:
-        return self._shared.setdefault(value, value)
+    def received(self, scored: bytes) -> tuple[bytes, CaseSummary]:
+        """The line and the summary of a case `with_summary`."""
+        line, scores, rest = scored.split(b"\n")
+        if scores not in self._known:
+            self._known[scores] = decode_value(scores, tuple[Score, ...])
+        return line, self._shared(decode_value(rest, CaseSummary), self._known[scores])
+
+    def _shared(self, summary: CaseSummary, scores: tuple[Score, ...]) -> CaseSummary:
+        """The summary, with parts of earlier summaries in place of equal ones."""
+        once = self._known.setdefault
+        parts = {name: known for name in _SHARED if (known := once(part := getattr(summary, name), part)) is not part}
+        if summary.outcome == "correct":  # few reasons, such as the number of rows; incorrect cases have many
+            parts["reason"] = once(summary.reason, summary.reason)
+        return replace(summary, scores=scores, **parts)
+
+
+def summary_of(evidence: Evidence) -> CaseSummary:
+    """The summary of one case by itself."""
+    golds = evidence.case.golds
+    return summarized(evidence, gold_features=features_of(golds[0]) if evidence.cause and golds else ())
+
+
+def with_summary(line: bytes) -> bytes:
+    """A journal line, and below it the scores and the rest of the summary.
+
+    Workers send this, so that the main process decodes no evidence, and the scores that many cases share once.
+    """
+    summary = summary_of(decode_value(line, Evidence))  # packed cells do not matter to it
+    return b"\n".join((line, encode_value(summary.scores), encode_value(replace(summary, scores=()))))
 
 
 def summaries_of(evidence: Iterable[Evidence]) -> list[CaseSummary]:

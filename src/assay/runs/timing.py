@@ -84,10 +84,10 @@ def time_pairs(
     wait, ``evidence_of`` gives the evidence of those. ``retried`` are the indices of
     cases whose first attempt was lost. ``clock`` must be a clock that the workers share.
     """
-    waiting = [works[index] for index, case in enumerate(summaries) if awaits_timing(case)]
-    if not waiting:
-        return
     timed = tuple(metric for metric in metrics if is_timed(metric))
+    if not timed:
+        return
+    waiting = [works[index] for index, case in enumerate(summaries) if awaits_timing(case)]
     pairs: list[_Pair] = []
     for work in waiting:
         pair = _Pair(work=work, evidence=evidence_of(work.index), metrics=timed, attempt=int(work.index in retried))
@@ -209,7 +209,9 @@ class _Rounds(Struct, kw_only=True):
         open_pairs, total, settled = list(noisy), len(noisy), 0
         while open_pairs and self._until is not None and self.clock() < self._until:
             still: list[_Pair] = []
-            for pair, done in self._timed(open_pairs, _as_often_again):
+            for pair, done in self._timed(
+                open_pairs, lambda pair: min(len(pair.timings), MOST_TIMINGS - len(pair.timings))
+            ):
                 # A pair that fails now did not fail before: its earlier times stay valid.
                 pair.timings += done.timings
                 evidence = pair.completed()
@@ -238,10 +240,6 @@ class _Rounds(Struct, kw_only=True):
     def _tell(self, stage: Literal["timing", "repeating"], total: int, finished: int) -> None:
         left_s = None if self._until is None else max(0.0, self._until - self.clock())
         self.on_progress(Progress(stage=stage, total=total, finished=finished, noun="pairs", most_left_s=left_s))
-
-
-def _as_often_again(pair: _Pair) -> int:
-    return min(len(pair.timings), MOST_TIMINGS - len(pair.timings))
 
 
 def _not_measured(score: Score, failure: Failure | None) -> Score:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import TableSchema
-from assay.sql.query import Query, StoredColumn
+from assay.sql.query import Query
 from assay.sql.schema_names import SchemaNames
+from assay.sql.select import StoredColumn
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -8,16 +8,17 @@ as everything else here together, and refuses queries whose columns do not exist
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from assay.sql.binding import bind, types_of
 from assay.sql.expressions import inside, parts_of
+from assay.sql.predicates import Predicate
 from assay.sql.schema_names import SchemaNames, TypeFamily
-from assay.sql.select import Predicate, Select, Source
+from assay.sql.select import UNKNOWN, Meaning, Select, Source, StoredColumn
 from assay.sql.shape import is_nested_too_deeply, outermost, parse_query
 from assay.sql.shown import shown
 from assay.sql.sources import Ctes, named_outputs
@@ -34,8 +35,21 @@ _MOST_HOPS = 30
 """Subqueries and CTEs that a column is followed through."""
 _TEXT_IN_DOUBLE_QUOTES = frozenset({"sqlite"})
 """Dialects in which a name in double quotes that is no column is a text."""
-_ROW_NUMBERS = frozenset({"rowid", "oid", "_rowid_"})
-"""SQLite's names for the number of a row."""
+_SYSTEM_COLUMNS: Mapping[str, frozenset[str]] = {
+    "sqlite": frozenset({"rowid", "oid", "_rowid_"}),
+    "duckdb": frozenset({"rowid"}),
+    "postgres": frozenset({"ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"}),
+}
+"""By dialect: names of columns that every stored table has, and no schema lists."""
+_NAMES_ROWS = frozenset({"postgres", "duckdb"})
+"""Dialects in which a table's alias that is no column stands for its whole row, as in ``row_to_json(t)``."""
+_CLAUSES_THAT_SEE_ALIASES: Mapping[str, frozenset[str]] = {
+    "sqlite": frozenset({"where", "group", "having", "order", "joins", "windows"}),
+    "duckdb": frozenset({"expressions", "where", "group", "having", "order", "qualify"}),
+    "mysql": frozenset({"expressions", "group", "having", "order"}),
+    "postgres": frozenset({"group"}),
+}
+"""By dialect: where an output's alias comes before the columns of the queries around."""
 _ALIAS_FIRST_IN_ORDER = frozenset({"bigquery", "snowflake"})
 """Dialects in which a name within an expression of ORDER BY is an output's alias first, and a column second."""
 _ALIAS_UNDER_COLLATE = frozenset({"sqlite", "duckdb"})
@@ -59,41 +73,6 @@ class Span(Struct, frozen=True):
     end: int
 
 
-class StoredColumn(Struct, frozen=True):
-    """A column of a stored table, each named as in the schema; without a schema, as in the query."""
-
-    table: str
-    column: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Both names in small letters."""
-        return self.table.lower(), self.column.lower()
-
-    def __str__(self) -> str:
-        return f"{self.table}.{self.column}"
-
-
-class Meaning(Struct, frozen=True, kw_only=True):
-    """What a column's name means. All empty: it is not known."""
-
-    select: Select | None = None
-    """The SELECT that reads the source, or whose output is meant."""
-    source: Source | None = None
-    output: Any = None
-    """The selected expression that an alias stands for."""
-    is_text: bool = False
-    """It is a text in double quotes."""
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether nothing is known of it."""
-        return self.source is None and self.output is None and not self.is_text
-
-
-UNKNOWN = Meaning()
-
-
 class Query:
     """One query on one schema. Shared by all who read it: do not change its trees."""
 
@@ -105,7 +84,7 @@ class Query:
         self.names = names
         self.tree = tree
         self._nodes = nodes_of(tree)
-        self._ctes = Ctes()
+        self._ctes = Ctes(always_recursive=dialect == "sqlite")
         self._selects: dict[int, Select] = {}
         self._meanings: dict[int, Meaning] = {}
         selects: list[Select] = []
@@ -182,8 +161,8 @@ class Query:
         from sqlglot import exp
 
         alias, cte = (entry.alias_or_name or default).lower(), None
-        inner = entry.this if isinstance(entry, exp.Subquery) else None
-        names = entry.alias_column_names if isinstance(entry, exp.Subquery | exp.Table) else []
+        inner = entry.this if isinstance(entry, exp.Subquery | exp.Lateral) else None
+        names = entry.alias_column_names if isinstance(entry, exp.Subquery | exp.Table | exp.Lateral) else []
         if isinstance(entry, exp.Table) and isinstance(entry.this, exp.Identifier):
             cte = None if entry.args.get("db") else self._ctes.find(entry.name, entry)
             if cte is None:
@@ -239,26 +218,49 @@ class Query:
         select = self.select_of(column)
         own = select
         if select is not None and not qualifier and self._takes_alias_first(column, select):
-            output = select.output_called(name)
+            output = select.output_called(name, by_column=self.dialect != "sqlite")
             if output is not None:
                 return Meaning(select=select, output=output)
-        is_known = True
+        is_known, nearest, row = True, UNKNOWN, UNKNOWN
         while select is not None:
             for alias, source in select.sources.items():
-                if alias == qualifier if qualifier else self._has(source, name):
+                if select is not own and _is_lateral_around(source, column):
+                    break
+                if qualifier and alias == qualifier and nearest is UNKNOWN:
+                    nearest = Meaning(select=select, source=source)
+                if qualifier in ("", alias) and (self._has(source, name) or (qualifier and not source.is_known)):
                     return Meaning(select=select, source=source)
+            output = None if qualifier else self._alias_seen(select, column)
+            if output is not None:
+                return Meaning(select=select, output=output)
+            if row is UNKNOWN and not qualifier and self.dialect in _NAMES_ROWS and name in select.sources:
+                row = Meaning(select=select, source=select.sources[name], is_row=True)
+                if self.dialect == "duckdb":  # where it comes before the columns of the queries around
+                    return row
             is_known = is_known and select.is_known
             select = select.outer
+        if row is not UNKNOWN:
+            return row
         if own is None or qualifier:
-            return UNKNOWN
+            return nearest  # which lacks the column, as does every other source of that alias
         output = own.output_called(name)
         if output is not None and output.find_ancestor(exp.Alias) is not column.find_ancestor(exp.Alias, exp.Select):
             return Meaning(select=own, output=output)
         if self._is_text(column, is_known=is_known):
             return Meaning(is_text=True)
-        if not is_known and len(own.sources) == 1:
-            return Meaning(select=own, source=next(iter(own.sources.values())))
-        return UNKNOWN
+        only = next(iter(own.sources.values())) if len(own.sources) == 1 else None
+        return UNKNOWN if is_known or only is None or only.is_known else Meaning(select=own, source=only)
+
+    def _alias_seen(self, select: Select, column: exp.Column) -> exp.Expr | None:
+        """The output of a SELECT whose alias a column names, where the column's clause sees aliases."""
+        clauses = _CLAUSES_THAT_SEE_ALIASES.get(self.dialect, frozenset())
+        node: exp.Expr = column
+        while node.parent is not None and node.parent is not select.node:
+            node = node.parent
+        if node.arg_key not in clauses or (self.dialect == "postgres" and column.parent is not node):
+            return None
+        output = select.output_called(column.name)
+        return None if output is None or output.parent is node else output
 
     def _takes_alias_first(self, column: exp.Column, select: Select) -> bool:
         """Whether a name means the output of that alias, even if there is a column of that name."""
@@ -288,12 +290,14 @@ class Query:
 
     def _output_of(self, operation: exp.Expr, name: str) -> Meaning:
         """The output of a set operation's first SELECT that has this name."""
+        from sqlglot import exp
+
         select = self._first_select(operation)
         if select is None:
             return UNKNOWN
-        output = select.output_called(name)
-        if output is None:
-            output = next((one for one in select.node.expressions if one.alias_or_name.lower() == name), None)
+        output = select.output_called(name) or select.output_called(name, by_column=True)
+        if output is None and isinstance(operation, exp.SetOperation):  # SQLite takes the names of the others, too
+            return self._output_of(operation.expression, name)
         return UNKNOWN if output is None else Meaning(select=select, output=output)
 
     def _has(self, source: Source, name: str) -> bool:
@@ -302,7 +306,7 @@ class Query:
             if self.names is None:
                 return False
             return self.names.column(source.table, name) is not None or (
-                self.dialect == "sqlite" and name in _ROW_NUMBERS and source.is_known
+                source.is_known and name in _SYSTEM_COLUMNS.get(self.dialect, ())
             )
         if source.inner is None:
             return name in map(str.lower, source.names)
@@ -349,9 +353,9 @@ class Query:
                 node = node.this
             if isinstance(node, exp.Column):
                 name, meaning = node.name, self.meaning(node)
-            elif source is not None and source.table is not None:
+            elif source is not None and source.table is not None and not meaning.is_row:
                 return self._column_of(source.table, name)
-            elif source is not None and isinstance(source.inner, exp.Select):
+            elif source is not None and isinstance(source.inner, exp.Select) and not meaning.is_row:
                 meaning = self._within(source, name.lower())
             else:
                 return None
@@ -363,8 +367,10 @@ class Query:
         column = self.names.column(table, name)
         if column is not None:
             return StoredColumn(table, column.name)
-        if self.dialect != "sqlite" or name.lower() not in _ROW_NUMBERS:
+        if name.lower() not in _SYSTEM_COLUMNS.get(self.dialect, ()):
             return None
+        if self.dialect != "sqlite":
+            return StoredColumn(table, name.lower())
         (key,) = self.names.keys.get(table.lower()) or ("rowid",)
         is_number = self.names.type_of(table, key) == "integer"  # an INTEGER PRIMARY KEY is the number of the row
         return StoredColumn(table, self.names.tables[table.lower()].columns[key].name if is_number else "rowid")
@@ -480,6 +486,8 @@ class Query:
                     return False
                 select = select.outer
             return True
+        if meaning.is_row:
+            return False
         return source is not None and source.is_known and not self._has(source, column.name.lower())
 
     def span(self, node: exp.Expr) -> Span | None:
@@ -488,7 +496,18 @@ class Query:
 
     def shown(self, node: exp.Expr) -> str:
         """The beginning of an expression's text for a message. See `shown`."""
-        return shown(self, node)
+        span = span_of(node)
+        text = "" if span is None else " ".join(self.text[span.start : span.end].split())
+        return shown(node, text, self.qualified, self.dialect)
+
+    def qualified(self, column: exp.Column) -> StoredColumn | None:
+        """The stored column behind a column with an alias before it, if the alias is the only one of its table."""
+        meaning = self.meaning(column)
+        if not column.table or meaning.source is None or meaning.select is None or meaning.source.table is None:
+            return None
+        table = meaning.source.table
+        is_only = sum(source.table == table for source in meaning.select.sources.values()) == 1
+        return (self.stored(column) or StoredColumn(table, column.name)) if is_only else None
 
 
 @lru_cache(maxsize=128)
@@ -557,6 +576,20 @@ def _column_type() -> type[exp.Column]:
     from sqlglot import exp
 
     return exp.Column
+
+
+def _is_lateral_around(source: Source, column: exp.Expr) -> bool:
+    """Whether a column stands within a LATERAL, which sees the sources before it, and not itself."""
+    from sqlglot import exp
+
+    return isinstance(source.node, exp.Lateral) and any(above is source.node for above in _above(column))
+
+
+def _above(node: exp.Expr) -> Iterator[exp.Expr]:
+    above = node.parent
+    while above is not None:
+        yield above
+        above = above.parent
 
 
 def _operation_ordered_by(column: exp.Expr) -> exp.Expr | None:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 from assay.sql.expressions import has_aggregate, inside, limit_of, parts_of
+from assay.sql.predicates import REQUIRED, Clause, Predicate, predicates_of
 from assay.sql.sources import entries_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
-
-    from assay.sql.query import Query
-
-Clause: TypeAlias = Literal["output", "on", "where", "having", "qualify", "order", "group"]
-Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">=", "like", "in", "between", "is"]
-_FLIPPED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_REQUIRED: frozenset[Clause] = frozenset({"where", "having", "on"})
-"""Clauses whose conditions a row must meet."""
 
 
 class Source(Struct, frozen=True, kw_only=True, eq=False):
@@ -42,24 +35,41 @@ class Source(Struct, frozen=True, kw_only=True, eq=False):
     """Its columns are known."""
 
 
-class Predicate(Struct, frozen=True, kw_only=True, eq=False):
-    """One comparison, and how its clause combines it with others. In ``1 < x``, the left side is ``x``."""
+class StoredColumn(Struct, frozen=True):
+    """A column of a stored table, each named as in the schema; without a schema, as in the query."""
 
-    node: Any
-    select: Select
-    clause: Clause
-    operator: Operator
-    left: Any
-    right: tuple[Any, ...]
-    """Several for IN and BETWEEN. Parentheses around either side are left out."""
-    is_required: bool
-    """It must hold for every row: only AND stands above it, and a NOT of its own."""
-    is_negated: bool
-    """An odd number of NOTs stands above it."""
-    conjunction: Any
-    """The node at which the ANDs above it end. Predicates with one conjunction hold together."""
-    disjunction: Any
-    """The uppermost of the ORs that make it one of several alternatives; None: it is not."""
+    table: str
+    column: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Both names in small letters."""
+        return self.table.lower(), self.column.lower()
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+class Meaning(Struct, frozen=True, kw_only=True):
+    """What a column's name means. All empty: it is not known."""
+
+    select: Select | None = None
+    """The SELECT that reads the source, or whose output is meant."""
+    source: Source | None = None
+    output: Any = None
+    """The selected expression that an alias stands for."""
+    is_text: bool = False
+    """It is a text in double quotes."""
+    is_row: bool = False
+    """It is the whole row of the source."""
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of it."""
+        return self.source is None and self.output is None and not self.is_text
+
+
+UNKNOWN = Meaning()
 
 
 class JoinPair(Struct, frozen=True, kw_only=True, eq=False):
@@ -71,10 +81,34 @@ class JoinPair(Struct, frozen=True, kw_only=True, eq=False):
     """The equality, or the name in USING."""
 
 
-class Select:
-    """One SELECT of a query, as parsed. What it gives out are nodes: ask `query` what their names mean."""
+class Lookup(Protocol):
+    """What a SELECT asks the query that it is part of."""
 
-    def __init__(self, query: Query, index: int, node: exp.Select, parent: Select | None, outer: Select | None) -> None:
+    def source_at(self, entry: exp.Expr, *, default: str) -> Source:
+        """What an entry of FROM reads; ``default`` is its alias if it has none."""
+
+    def select_of(self, node: exp.Expr) -> Select | None:
+        """The SELECT around a node, or that the node is."""
+
+    def meaning(self, column: exp.Column) -> Meaning:
+        """What a column's name means."""
+
+    def column_of(self, node: exp.Expr) -> exp.Column | None:
+        """The column that an expression is, whatever parentheses are around it; None: it is something else."""
+
+    def value_of(self, node: exp.Expr) -> str | None:
+        """The text or the number that a literal is."""
+
+    def twin(self, node: exp.Expr) -> exp.Expr:
+        """The node of the bound tree that was this one."""
+
+
+class Select:
+    """One SELECT of a query, as parsed. What it gives out are nodes: ask the query what their names mean."""
+
+    def __init__(
+        self, query: Lookup, index: int, node: exp.Select, parent: Select | None, outer: Select | None
+    ) -> None:
         self.query = query
         self.index = index
         self.node = node
@@ -97,10 +131,16 @@ class Select:
         """Whether the columns of every source are known."""
         return all(source.is_known for source in self.sources.values())
 
-    def output_called(self, name: str) -> exp.Expr | None:
-        """The first selected expression that has this alias; None: there is none."""
+    def output_called(self, name: str, *, by_column: bool = False) -> exp.Expr | None:
+        """The first selected expression that has this alias; None: there is none.
+
+        ``by_column``: a column without an alias has its own name.
+        """
         lowered = name.lower()
-        return next((one.this for one in self.node.expressions if one.alias.lower() == lowered), None)
+        for output in self.node.expressions:
+            if (output.alias_or_name if by_column else output.alias).lower() == lowered and not output.is_star:
+                return output.unalias()  # type: ignore[no-any-return]
+        return None
 
     @cached_property
     def outputs(self) -> tuple[exp.Expr, ...]:
@@ -144,51 +184,11 @@ class Select:
     @cached_property
     def predicates(self) -> tuple[Predicate, ...]:
         """Every comparison, those within expressions too, in the order of the text; those of subqueries are theirs."""
-        return tuple(predicate for clause, node in self.clauses for predicate in self._predicates(clause, node))
-
-    def _predicates(self, clause: Clause, root: exp.Expr) -> Iterator[Predicate]:
-        from sqlglot import exp
-
-        start = _Above(is_required=clause in _REQUIRED, conjunction=root)
-        waiting: list[tuple[exp.Expr, _Above]] = [(root, start)]
-        while waiting:
-            node, above = waiting.pop()
-            if isinstance(node, exp.Query):
-                continue
-            sides = self._sides(node)
-            if sides is not None:
-                operator, left, right = sides
-                yield Predicate(
-                    node=node,
-                    select=self,
-                    clause=clause,
-                    operator=operator,
-                    left=left,
-                    right=right,
-                    is_required=above.is_required,
-                    is_negated=above.is_negated,
-                    conjunction=above.conjunction,
-                    disjunction=above.disjunction,
-                )
-            waiting += reversed([(child, above.below(node, child)) for child in node.iter_expressions()])
-
-    def _sides(self, node: exp.Expr) -> tuple[Operator, exp.Expr, tuple[exp.Expr, ...]] | None:
-        """The operator and the sides of a comparison; None for any other node."""
-        from sqlglot import exp
-
-        if isinstance(node, exp.Between):
-            return "between", inside(node.this), (inside(node.args["low"]), inside(node.args["high"]))
-        if isinstance(node, exp.In):
-            inner = node.args.get("query")
-            values = node.expressions if inner is None else [*node.expressions, inner]
-            return "in", inside(node.this), tuple(inside(value) for value in values)
-        operator = _operators().get(type(node))
-        if operator is None:
-            return None
-        left, right = inside(node.this), inside(node.expression)
-        if operator != "like" and self._is_constant(left) and not self._is_constant(right):
-            return _FLIPPED.get(operator, operator), right, (left,)
-        return operator, left, (right,)
+        return tuple(
+            predicate
+            for clause, node in self.clauses
+            for predicate in predicates_of(self.index, clause, node, self._is_constant)
+        )
 
     def _is_constant(self, node: exp.Expr) -> bool:
         from sqlglot import exp
@@ -265,7 +265,7 @@ class Select:
                 join.args.get("using") or join.method == "NATURAL" or is_function
             ) and entry.alias_or_name.lower() in group:
                 link([first, entry.alias_or_name.lower()])
-        conditions = [node for clause, node in self.clauses if clause in _REQUIRED]
+        conditions = [node for clause, node in self.clauses if clause in REQUIRED]
         while conditions:
             condition = conditions.pop()
             if isinstance(condition, exp.And | exp.Paren):
@@ -346,50 +346,6 @@ class Select:
         if self.limit == 1:
             return True
         return not self.node.args.get("group") and (not self.sources or any(map(has_aggregate, self.outputs)))
-
-
-class _Above(Struct, frozen=True, kw_only=True):
-    """What stands above a node within its clause."""
-
-    is_required: bool
-    conjunction: Any
-    is_negated: bool = False
-    disjunction: Any = None
-
-    def below(self, node: exp.Expr, child: exp.Expr) -> _Above:
-        """The same for a child of the node."""
-        from sqlglot import exp
-
-        match node:
-            case exp.Paren() | exp.Alias():
-                return self
-            case exp.And():
-                return _Above(is_required=self.is_required, is_negated=self.is_negated, conjunction=self.conjunction)
-            case exp.Or():
-                own = node if self.disjunction is None else self.disjunction
-                return _Above(is_required=False, is_negated=self.is_negated, conjunction=child, disjunction=own)
-            case exp.Not():
-                is_required = self.is_required and not isinstance(child.unnest(), exp.Connector)
-                return _Above(is_required=is_required, is_negated=not self.is_negated, conjunction=child)
-            case _:
-                return _Above(is_required=False, conjunction=child)
-
-
-@lru_cache(maxsize=1)
-def _operators() -> dict[type[exp.Expr], Operator]:
-    from sqlglot import exp
-
-    return {
-        exp.EQ: "=",
-        exp.NEQ: "<>",
-        exp.LT: "<",
-        exp.LTE: "<=",
-        exp.GT: ">",
-        exp.GTE: ">=",
-        exp.Like: "like",
-        exp.ILike: "like",
-        exp.Is: "is",
-    }
 
 
 def _is_function_of_columns(entry: exp.Expr) -> bool:

@@ -41,7 +41,9 @@ def _side(join: exp.Expr) -> str:
 class Ctes:
     """The common table expressions of a query, each seen only where SQL lets a name mean it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, always_recursive: bool = False) -> None:
+        """``always_recursive``: as in SQLite, where the word RECURSIVE means nothing."""
+        self._always_recursive = always_recursive
         self._named: dict[int, dict[str, tuple[int, exp.CTE]]] = {}
 
     def find(self, name: str, node: exp.Expr) -> exp.CTE | None:
@@ -54,7 +56,8 @@ class Ctes:
             if isinstance(at, exp.With):
                 # Within a CTE only those before it are seen, unless they may be recursive.
                 found = self._of(at).get(name)
-                if found is not None and (at.recursive or found[0] < self._place(at, below)):
+                is_recursive = self._always_recursive or at.recursive
+                if found is not None and (is_recursive or found[0] < self._place(at, below)):
                     return found[1]
                 below, at = at, at.parent  # the query around has no others of this WITH
                 if at is None:

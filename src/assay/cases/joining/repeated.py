@@ -6,13 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from assay.cases.fields import normal
 from assay.cases.joining.candidates import DATABASES, QUESTIONS, same_name
+from assay.kept import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 
 def echo_of(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[Column, Sequence[object]] | None:
     """The column in which predictions repeat the question, and the expected value for each case."""
+    if not loaded.beside:
+        return None
     own = next((use.column for use in questions.columns if use.field == "question"), None)
-    asked: Sequence[object] = [case.question for case in questions.cases]
+    asked: Sequence[object] = [case.question for case in parts_of(questions.cases, "question")]
     if own is not None and (same := column_named(loaded.beside, own)) is not None:
         return same, asked
     for column in loaded.beside:

@@ -1,9 +1,10 @@
 """Share a run's batches out over workers: slices by measured cost, and a free worker helps the busiest.
 
-Each worker has a lane: the batch that it works on. It is sent as much of its lane as takes about `_SLICE_S`, so that
-there is always something to do and never much in flight. When no batch is left, a free worker takes half of the lane
-that would take the longest. So all workers stay busy to the end, however unevenly batches and costs are spread, and
-most of a batch is done by one worker, which runs a query that several tasks share only once.
+Each worker has a lane: the batch that it works on. It is sent as much of its lane as takes about `_SLICE_S`, or longer
+in a run that lasts long, so that there is always something to do and never much in flight. When no batch is left, a
+free worker takes half of the lane that would take the longest. So all workers stay busy to the end, however unevenly
+batches and costs are spread, and most of a batch is done by one worker, which runs a query that several tasks share
+only once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-_SLICE_S = 0.1
+_SLICE_S, _LONGEST_SLICE_S = 0.1, 0.5
+_SHARE = 0.02
+"""The part of the lane's time so far that a slice may take: the fewer messages, the less the parent is woken."""
 _FIRST = 4
 """Tasks of a batch to send before any of it was measured. Then at most twice as many as before: some may be slow."""
 _MOST = 64
@@ -35,6 +38,7 @@ class Lane(Generic[T]):
         self.cost_s: float | None = None
         """About how long one task takes; None before any was measured."""
         self._clock = clock
+        self._started = clock()
         self._since = 0.0
         self._sent = _FIRST
 
@@ -51,7 +55,8 @@ class Lane(Generic[T]):
         assert self.cost_s is not None
         if self.cost_s >= _SLOW_S:
             return max(1, int(_SLICE_S / self.cost_s)) if not pending else 0
-        wanted = min(_MOST, 2 * self._sent, int(_SLICE_S / max(self.cost_s, 1e-6)))
+        slice_s = min(_LONGEST_SLICE_S, max(_SLICE_S, _SHARE * (self._clock() - self._started)))
+        wanted = min(_MOST, 2 * self._sent, int(slice_s / max(self.cost_s, 1e-6)))
         return wanted if pending <= wanted // 2 else 0
 
     def take(self, batch: Iterable[T], cost_s: float | None = None) -> None:

@@ -24,8 +24,11 @@ from assay.engines.pool import heartbeat, memory, wire
 
 _LARGE_BYTES = 64 * 1024
 _MOST_FRAMES = 64
-_SOON_S = 0.04
-"""Each sending wakes the parent twice: many workers that send often would keep it busy."""
+_SOON_S, _LATEST_S = 0.04, 0.25
+"""How long outcomes are collected in a run that has just begun, and in one that has lasted for a while. Each sending
+wakes the parent twice: many workers that send often would keep it busy."""
+_SHARE = 0.01
+"""The part of its time so far for which a worker collects outcomes."""
 
 
 def main(warm: str = "") -> None:
@@ -114,8 +117,9 @@ class _Answers:
                 os._exit(1)  # another worker repeats the tasks whose outcome was not sent
 
     def _send_soon(self) -> None:
+        started = time.monotonic()
         while self._some.wait():
-            time.sleep(_SOON_S)
+            time.sleep(min(_LATEST_S, max(_SOON_S, _SHARE * (time.monotonic() - started))))
             self.send()
 
 

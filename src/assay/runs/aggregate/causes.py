@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from assay.model import CauseGroup, CauseGroupKind
@@ -17,27 +17,22 @@ def cause_groups(summaries: Sequence[CaseSummary]) -> tuple[CauseGroup, ...]:
     for case in summaries:
         if not case.cause:
             continue
-        for kind, names in _shared_by(case).items():
+        table, column = case.cause_table, case.cause_column
+        shared: dict[CauseGroupKind, Iterable[str]] = {
+            "difficulty": named(case.difficulty or None),
+            "database": named(case.database or None),
+            "table": named(table or None),
+            "column": named((f"{table}.{column}" if table else column) if column else None),
+            "feature": case.gold_features,
+        }
+        for kind, names in shared.items():
             for name in names:
                 found.setdefault((kind, name), {})[case.case_id, case.cause] = None
-    groups = [_group(kind, name, list(held)) for (kind, name), held in found.items()]
+    groups = []
+    for (kind, name), members in found.items():
+        ids = tuple(dict.fromkeys(case_id for case_id, _ in members))
+        causes = Counter(cause for _, cause in members)
+        ranked = tuple(sorted(causes.items(), key=lambda cause: (-cause[1], cause[0])))
+        groups.append(CauseGroup(kind=kind, name=name, count=len(ids), causes=ranked, case_ids=ids))
     kinds = get_args(CauseGroupKind)
-    return tuple(sorted(groups, key=lambda one: (kinds.index(one.kind), -one.count, one.name)))
-
-
-def _group(kind: CauseGroupKind, name: str, held: Sequence[tuple[str, str]]) -> CauseGroup:
-    ids = tuple(dict.fromkeys(case_id for case_id, _ in held))
-    causes = Counter(cause for _, cause in held)
-    ranked = tuple(sorted(causes.items(), key=lambda one: (-one[1], one[0])))
-    return CauseGroup(kind=kind, name=name, count=len(ids), causes=ranked, case_ids=ids)
-
-
-def _shared_by(case: CaseSummary) -> Mapping[CauseGroupKind, Iterable[str]]:
-    table, column = case.cause_table, case.cause_column
-    return {
-        "difficulty": named(case.difficulty or None),
-        "database": named(case.database or None),
-        "table": named(table or None),
-        "column": named((f"{table}.{column}" if table else column) if column else None),
-        "feature": case.gold_features,
-    }
+    return tuple(sorted(groups, key=lambda group: (kinds.index(group.kind), -group.count, group.name)))

@@ -65,12 +65,20 @@ def reliability_totals(
             return found
         return replace(found, low=max(found.low, -penalty), high=min(found.high, 1.0))  # t knows of no bounds
 
+    ids: dict[tuple[Decision, Given, bool], list[str]] = defaultdict(list)
+    for case in scored:
+        ids[case.expects, case.given, _is_right(case)].append(case.case_id)
+    order = ("answer", "decline", "clarify", "nothing").index
+    decisions = [
+        DecisionCount(expects=expects, given=given, right=right, count=len(held), case_ids=tuple(dict.fromkeys(held)))
+        for (expects, given, right), held in ids.items()
+    ]
     scores = [PenaltyScore(penalty=penalty, rate=score(penalty)) for penalty in wanted]
     return ReliabilityTotals(
         answerable=firsts.count("answer"),
         unanswerable=firsts.count("decline"),
         ambiguous=firsts.count("clarify"),
-        decisions=_decisions(scored),
+        decisions=tuple(sorted(decisions, key=lambda one: (order(one.expects), order(one.given), not one.right))),
         coverage=answers.rate([None if case is None else float(_is_given(case)) for case in told]),
         accuracy=share(_is_right, _is_given),
         declined_rightly=share(lambda case: case.expects == "decline", lambda case: case.given == "decline"),
@@ -86,19 +94,6 @@ def _is_right(case: CaseSummary) -> bool:
 
 def _is_given(case: CaseSummary) -> bool:
     return case.given == "answer"
-
-
-def _decisions(scored: Sequence[CaseSummary]) -> tuple[DecisionCount, ...]:
-    ids: dict[tuple[Decision, Given, bool], list[str]] = defaultdict(list)
-    for case in scored:
-        ids[case.expects, case.given, _is_right(case)].append(case.case_id)
-    order = ("answer", "decline", "clarify", "nothing").index
-    return tuple(
-        DecisionCount(expects=expects, given=given, right=right, count=len(held), case_ids=tuple(dict.fromkeys(held)))
-        for (expects, given, right), held in sorted(
-            ids.items(), key=lambda entry: (order(entry[0][0]), order(entry[0][1]), not entry[0][2])
-        )
-    )
 
 
 def _confidence(scored: Sequence[CaseSummary], penalties: Sequence[float]) -> ConfidenceTotals | None:

@@ -11,14 +11,13 @@ from assay.model import (
     Evidence,
     Group,
     MetricSummary,
-    Rate,
     SelectionScore,
     SelectionTotals,
     TurnScore,
 )
 from assay.runs.aggregate.rates import mean_of_each, rate_of
 from assay.runs.aggregate.totals import counts_of
-from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
+from assay.scoring.selections.metrics import selection_metrics
 from assay.sdmx.matching import labels_of
 from assay.sdmx.scoring import term_counts
 
@@ -33,10 +32,24 @@ def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
                 if dimension.in_target == in_target:
                     by_dimension.setdefault(dimension.dimension, []).append(dimension)
     every = [dimension for dimensions in by_dimension.values() for dimension in dimensions]
+    totals = []
+    for name, found in by_dimension.items():
+        precisions = [one.precision for one in found if one.precision is not None]
+        recalls = [one.recall for one in found if one.recall is not None and one.in_target]
+        totals.append(
+            DimensionTotal(
+                dimension=name,
+                turns=sum(one.in_target for one in found),
+                turns_beyond_target=sum(not one.in_target for one in found),
+                counts=term_counts(*_pooled(found)),
+                mean_precision=fmean(precisions) if precisions else None,
+                mean_recall=fmean(recalls) if recalls else None,
+            )
+        )
     return SelectionTotals(
         turns=len(scores),
         micro=term_counts(*_pooled(every)),
-        by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
+        by_dimension=tuple(totals),
         by_turn=_by_turn(evidence),
         by_dataset=_by_dataset(evidence),
         wrong_terms=counts_of(
@@ -63,19 +76,6 @@ def _pooled(dimensions: Iterable[DimensionScore]) -> tuple[int, int, int]:
     counts = [dimension.counts for dimension in dimensions]
     right, extra, missing = (sum(column) for column in zip((0, 0, 0), *counts, strict=True))
     return right, extra, missing
-
-
-def _dimension_total(name: str, found: Sequence[DimensionScore]) -> DimensionTotal:
-    precisions = [one.precision for one in found if one.precision is not None]
-    recalls = [one.recall for one in found if one.recall is not None and one.in_target]
-    return DimensionTotal(
-        dimension=name,
-        turns=sum(one.in_target for one in found),
-        turns_beyond_target=sum(not one.in_target for one in found),
-        counts=term_counts(*_pooled(found)),
-        mean_precision=fmean(precisions) if precisions else None,
-        mean_recall=fmean(recalls) if recalls else None,
-    )
 
 
 def _by_turn(evidence: Sequence[Evidence]) -> tuple[Group, ...]:
@@ -112,16 +112,15 @@ def _groups(
     scored = {score.metric for item in evidence for score in item.scores}
     metrics = [metric for metric in selection_metrics(on_data=True) if metric.name in scored]
     for name, by_question in found.items():
-        answers = list(by_question.values())
-        summaries = tuple(MetricSummary(metric=metric.name, rate=_rate(metric, answers)) for metric in metrics)
-        yield Group(kind=kind, name=name, cases=len(by_question), metrics=summaries)
-
-
-def _rate(metric: SelectionMetric, scores: Sequence[Sequence[SelectionScore | None]]) -> Rate:
-    """The rate over questions, each by the mean of its scored answers; most runs have one answer per question."""
-    values = [[None if score is None else metric.value(score) for score in of_case] for of_case in scores]
-    once = all(len(of_case) == 1 for of_case in values)
-    return rate_of(mean_of_each(values), binary=metric.binary and once)
+        once = all(len(scores) == 1 for scores in by_question.values())  # as in most runs
+        rates = []
+        for metric in metrics:
+            # Over questions, each by the mean of its scored answers.
+            means = mean_of_each(
+                [None if score is None else metric.value(score) for score in scores] for scores in by_question.values()
+            )
+            rates.append(MetricSummary(metric=metric.name, rate=rate_of(means, binary=metric.binary and once)))
+        yield Group(kind=kind, name=name, cases=len(by_question), metrics=tuple(rates))
 
 
 def _scores(item: Evidence) -> Iterable[SelectionScore]:

@@ -52,6 +52,11 @@ def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:
     times = sorted(time for time in seconds if time is not None and 0.0 <= time < math.inf)
     if not times:
         return None
+    # From the first bin that holds a time to the last, with the empty ones between.
+    edges = (0.0, *_EDGES, max(10 * _EDGES[-1], math.nextafter(times[-1], math.inf)))
+    starts = [bisect_left(times, edge) for edge in edges]
+    counts = [after - before for before, after in pairwise(starts)]
+    filled = [index for index, count in enumerate(counts) if count]
     return TimeSpread(
         name=name,
         n=len(times),
@@ -59,7 +64,10 @@ def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:
         median_s=_quantile(times, 0.5),
         p90_s=_quantile(times, 0.9),
         max_s=times[-1],
-        bins=tuple(_bins(times)),
+        bins=tuple(
+            TimeBin(low_s=edges[index], high_s=edges[index + 1], count=counts[index])
+            for index in range(filled[0], filled[-1] + 1)
+        ),
     )
 
 
@@ -69,13 +77,3 @@ def _quantile(times: Sequence[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(times) - 1)
     return times[below] + (times[above] - times[below]) * (place - below)
-
-
-def _bins(times: Sequence[float]) -> Iterable[TimeBin]:
-    """The bins from the first to the last that holds a time, with the empty ones between."""
-    edges = (0.0, *_EDGES, max(10 * _EDGES[-1], math.nextafter(times[-1], math.inf)))
-    starts = [bisect_left(times, edge) for edge in edges]
-    counts = [after - before for before, after in pairwise(starts)]
-    filled = [place for place, count in enumerate(counts) if count]
-    for place in range(filled[0], filled[-1] + 1):
-        yield TimeBin(low_s=edges[place], high_s=edges[place + 1], count=counts[place])

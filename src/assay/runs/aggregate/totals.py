@@ -23,7 +23,7 @@ from assay.model.summary import CaseSummary
 from assay.runs.aggregate.causes import cause_groups
 from assay.runs.aggregate.conversations import conversation_totals
 from assay.runs.aggregate.forgiven import forgiven_of
-from assay.runs.aggregate.rates import Answers, Values, rate_of
+from assay.runs.aggregate.rates import Answers, rate_of
 from assay.runs.aggregate.reliability import reliability_totals
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import spreads_of
@@ -70,7 +70,16 @@ def aggregate(
             )
             for metric, values in zip(metrics, means, strict=True)
         )
-        answer_time = _time([times[i] for i in members])
+        seconds = [value for i in members if (value := times[i]) is not None and math.isfinite(value)]
+        answer_time = (
+            TimeSummary(
+                n=len(seconds),
+                mean_s=statistics.fmean(seconds),
+                std_dev_s=statistics.stdev(seconds) if len(seconds) > 1 else None,
+            )
+            if seconds
+            else None
+        )
         return Group(kind=kind, name=name, cases=len(members), metrics=rates, answer_time=answer_time)
 
     def grouped(kind: str, names: Sequence[Collection[str]]) -> tuple[Group, ...]:
@@ -98,7 +107,11 @@ def aggregate(
         near_misses=counts_of((case.case_id, case.near_misses) for case in summaries),
         failures=counts_of((case.case_id, failures_of(case)) for case in summaries),
         causes=counts_of((case.case_id, named(case.cause)) for case in summaries),
-        fix_first=counts_of((case.case_id, _repaired_alone(case)) for case in summaries),
+        fix_first=counts_of(
+            (case.case_id, named(case.cause))
+            for case in summaries  # the primary cause, if a repair of one clause made the answer right
+            if case.repair_steps == 1 and case.repair_strength != "refuted"
+        ),
         cause_groups=cause_groups(summaries),
         schema_use=counts_of((case.case_id, named(case.schema_use)) for case in summaries),
         forgiven=forgiven_of(summaries, answers),
@@ -113,36 +126,20 @@ def aggregate(
 
 def column_of(summaries: Sequence[CaseSummary], metric: MetricInfo) -> list[float | None]:
     """One metric's value for each case, in the run's order."""
-    place = 0
-
-    def value_of(case: CaseSummary) -> float | None:
-        nonlocal place
-        # Usually a metric's score has the same place in every case.
-        scores = case.scores
-        score = scores[place] if place < len(scores) else None
-        if score is None or score.metric != metric.name:
-            place = next((at for at, other in enumerate(scores) if other.metric == metric.name), 0)
+    known: dict[int, float | None] = {}  # most cases share their scores with others
+    column = []
+    for case in summaries:
+        key = id(case.scores)
+        if key not in known:
             score = case.score(metric.name)
-        return None if score is None else score.value
-
-    column = list(map(value_of, summaries))
-    for value in dict.fromkeys(column):
-        if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
-            wanted = "0, 1" if metric.binary else "a finite number"
-            case_id = summaries[next(at for at, one in enumerate(column) if one is value)].case_id
-            raise UsageError(
-                f"metric {metric.name!r} gave {value!r} for case {case_id!r}: it must give {wanted} or None"
-            )
+            value = known[key] = None if score is None else score.value
+            if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
+                wanted = "0, 1" if metric.binary else "a finite number"
+                raise UsageError(
+                    f"metric {metric.name!r} gave {value!r} for case {case.case_id!r}: it must give {wanted} or None"
+                )
+        column.append(known[key])
     return column
-
-
-def _time(seconds: Values) -> TimeSummary | None:
-    """Mean and spread of the times in seconds, without None and numbers that are not finite."""
-    known = [value for value in seconds if value is not None and math.isfinite(value)]
-    if not known:
-        return None
-    std_dev_s = statistics.stdev(known) if len(known) > 1 else None
-    return TimeSummary(n=len(known), mean_s=statistics.fmean(known), std_dev_s=std_dev_s)
 
 
 def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
@@ -242,11 +239,6 @@ def counts_of(named: Iterable[tuple[str, Iterable[str]]]) -> tuple[Count, ...]:
             ids.setdefault(name, {})[case_id] = None
     counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
     return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
-
-
-def _repaired_alone(case: CaseSummary) -> Sequence[str]:
-    """The primary cause, if a repair of one clause made the answer right."""
-    return named(case.cause) if case.repair_steps == 1 and case.repair_strength != "refuted" else ()
 
 
 def failures_of(case: CaseSummary) -> Iterable[str]:

@@ -41,7 +41,21 @@ def detail_of(runs: Sequence[RunRecords], common: Common, *, confidence: float) 
         alone_wrong=alone(is_right=False),
         all_right=counts.count(len(runs)),
         none_right=counts.count(0),
-        cases=tuple(_case(cases, [own[0] for own in places]) for cases in common),
+        cases=tuple(
+            BoardCase(
+                case_id=cases[0].case_id,
+                question=cases[0].content.question,
+                golds=tuple(map(str, cases[0].content.golds)),
+                database=cases[0].content.database,
+                difficulty=cases[0].difficulty,
+                tags=cases[0].tags,
+                answers=tuple(
+                    BoardAnswer(value=case.values[own[0]], query=case.query, reason=case.reason, cause=case.cause)
+                    for case, own in zip(cases, places, strict=True)
+                ),
+            )
+            for cases in common
+        ),
     )
 
 
@@ -69,19 +83,3 @@ def _groups(
     for kind, parts in groups_of([cases[0] for cases in common]):
         for name, members in parts:
             yield BoardGroup(kind=kind, name=name, cases=len(members), rates=rates(members))
-
-
-def _case(cases: Sequence[CaseRecord], places: Sequence[int]) -> BoardCase:
-    first = cases[0]
-    return BoardCase(
-        case_id=first.case_id,
-        question=first.content.question,
-        golds=tuple(str(gold) for gold in first.content.golds),
-        database=first.content.database,
-        difficulty=first.difficulty,
-        tags=first.tags,
-        answers=tuple(
-            BoardAnswer(value=case.values[place], query=case.query, reason=case.reason, cause=case.cause)
-            for case, place in zip(cases, places, strict=True)
-        ),
-    )

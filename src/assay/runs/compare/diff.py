@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import convert
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.model import CaseChange, CaseSide, ChangeKind, DiffSettings, Matching, Run, RunDiff, RunHead
-from assay.runs.compare.metric_differences import Pairs, compare_groups, compare_metrics, paired_columns
+from assay.runs.compare.metric_differences import compare_groups, compare_metrics, paired_columns
 from assay.runs.compare.notes import differing_databases, notes_of
 from assay.runs.compare.same_cases import pair_cases
 from assay.runs.store.compared_cases import CaseRecord, RunRecords, read_records
@@ -50,6 +50,21 @@ def compare_records(
     columns = paired_columns(baseline, candidate, pairs)
     first, second = labels or labels_of([baseline, candidate])
     other_data = differing_databases(baseline, candidate, {new.content.database for _, new in pairs})
+    changes = []
+    for old, new in pairs:
+        kind, database = _kind(old, new), new.content.database
+        changes.append(
+            CaseChange(
+                kind=kind,
+                baseline=convert(old, CaseSide, from_attributes=True),
+                candidate=convert(new, CaseSide, from_attributes=True),
+                question=new.content.question,
+                database=database,
+                difficulty=new.difficulty,
+                tags=new.tags,
+                otherwise=kind == "still_wrong" and _wrong_otherwise(old, new, same_data=database not in other_data),
+            )
+        )
     diff = RunDiff(
         baseline=run_head(baseline, first),
         candidate=run_head(candidate, second),
@@ -61,7 +76,7 @@ def compare_records(
         only_baseline_metrics=tuple(one for one in baseline.metrics if one not in candidate.metrics),
         only_candidate_metrics=tuple(one for one in candidate.metrics if one not in baseline.metrics),
         groups=compare_groups(columns, pairs, settings),
-        changes=_changes(pairs, lambda database: database not in other_data),
+        changes=tuple(changes),
     )
     return replace(diff, notes=tuple(notes_of(diff, baseline, candidate, pairs)))
 
@@ -85,26 +100,6 @@ def _nothing_shared(baseline: RunRecords, candidate: RunRecords, matching: Match
 def _ids(run: RunRecords) -> str:
     shown = ", ".join(repr(case.case_id) for case in run.cases[:_EXAMPLES])
     return f"cases such as {shown}" if shown else "no case at all"
-
-
-def _changes(pairs: Pairs, same_data: Callable[[str | None], bool]) -> tuple[CaseChange, ...]:
-    changes = []
-    for old, new in pairs:
-        kind = _kind(old, new)
-        database = new.content.database
-        changes.append(
-            CaseChange(
-                kind=kind,
-                baseline=convert(old, CaseSide, from_attributes=True),
-                candidate=convert(new, CaseSide, from_attributes=True),
-                question=new.content.question,
-                database=database,
-                difficulty=new.difficulty,
-                tags=new.tags,
-                otherwise=kind == "still_wrong" and _wrong_otherwise(old, new, same_data=same_data(database)),
-            )
-        )
-    return tuple(changes)
 
 
 def _kind(old: CaseRecord, new: CaseRecord) -> ChangeKind:

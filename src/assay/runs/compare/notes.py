@@ -16,20 +16,42 @@ _SHOWN = 5
 
 def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> Iterator[str]:
     """The notes on a comparison that is otherwise complete, the most serious first."""
+    headline = next((one for one in diff.metrics if one.metric == diff.headline_metric), None)
     if _same_answers(baseline, candidate, pairs, [one.metric for one in diff.metrics]):
         yield "The two runs gave the same answers and got the same values: nothing differs between them."
     yield from _of_data(baseline, candidate, pairs)
     yield from _of_cases(diff.matching)
-    yield from _of_unscored(diff)
-    yield from _of_settings(baseline, candidate)
+    if headline is not None and headline.unscored:
+        number = headline.unscored
+        yield (
+            f"{counted(number, 'case')} that both runs have {are(number)} left unscored by {headline.metric} in at "
+            f"least one of them, and {are(number)} in no difference of it."
+        )
+    timed = any(baseline.infos[name].timed for name in baseline.metrics if name in candidate.metrics)
+    if found := settings_differ(baseline.settings, candidate.settings, timed=timed):
+        yield (
+            "The runs were judged with other settings, so that equal answers may score differently: "
+            f"{'; '.join(found)}."
+        )
     yield from versions_note([baseline, candidate])
     if baseline.repeats != candidate.repeats:
+        was, now = ("once" if run.repeats == 1 else f"{run.repeats} times" for run in (baseline, candidate))
         yield (
-            f"The baseline was asked each question {_times(baseline.repeats)}, the candidate "
-            f"{_times(candidate.repeats)}: a case counts by the mean of its answers."
+            f"The baseline was asked each question {was}, the candidate {now}: "
+            "a case counts by the mean of its answers."
         )
-    yield from _of_metrics(diff)
-    yield from _of_clusters(diff)
+    for metrics, which in ((diff.only_baseline_metrics, "baseline"), (diff.only_candidate_metrics, "candidate")):
+        if metrics:
+            of_them = "that" if len(metrics) == 1 else "these"
+            yield f"The {which} alone has {', '.join(metrics)}: of {of_them} nothing is said."
+    # The test is about these cases, and the interval allows for others: they may disagree.
+    if headline is not None and headline.clusters is not None and headline.low is not None:
+        significant = is_significant(headline.p_value, diff.settings.alpha)
+        if significant and headline.low <= 0.0 <= (headline.high or 0.0):
+            yield (
+                f"The difference in {headline.metric} varies much between the {headline.clusters} databases: on these "
+                "very cases it is hardly an accident, yet its interval, which allows for other databases, includes 0."
+            )
 
 
 def _same_answers(baseline: RunRecords, candidate: RunRecords, pairs: Pairs, metrics: Sequence[str]) -> bool:
@@ -113,34 +135,13 @@ def _of_cases(matching: Matching) -> Iterator[str]:
         )
 
 
-def _of_unscored(diff: RunDiff) -> Iterator[str]:
-    headline = next((one for one in diff.metrics if one.metric == diff.headline_metric), None)
-    if headline is not None and headline.unscored:
-        number = headline.unscored
-        yield (
-            f"{counted(number, 'case')} that both runs have {are(number)} left unscored by {headline.metric} in at "
-            f"least one of them, and {are(number)} in no difference of it."
-        )
-
-
-def _of_settings(baseline: RunRecords, candidate: RunRecords) -> Iterator[str]:
-    timed = any(baseline.infos[name].timed for name in baseline.metrics if name in candidate.metrics)
-    found = settings_differ(baseline.settings, candidate.settings, timed=timed)
-    if found:
-        yield (
-            "The runs were judged with other settings, so that equal answers may score differently: "
-            f"{'; '.join(found)}."
-        )
-
-
 def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[str]:
     """The differing settings that affect verdicts, or times where these are scored."""
     before, after = _affecting(old, timed=timed), _affecting(new, timed=timed)
-    both = before.keys() & after.keys()
     return [
-        f"{name} was {was!r}, now {after[name]!r}"
-        for name, was in before.items()
-        if name in both and was != after[name]
+        f"{name} was {before[name]!r}, now {after[name]!r}"
+        for name in before
+        if name in after and before[name] != after[name]
     ]
 
 
@@ -173,26 +174,6 @@ def _by_name(fingerprints: Iterable[Fingerprint]) -> dict[str, str]:
     return {one.name: one.digest for one in fingerprints}
 
 
-def _of_metrics(diff: RunDiff) -> Iterator[str]:
-    for metrics, which in ((diff.only_baseline_metrics, "baseline"), (diff.only_candidate_metrics, "candidate")):
-        if metrics:
-            of_them = "that" if len(metrics) == 1 else "these"
-            yield f"The {which} alone has {', '.join(metrics)}: of {of_them} nothing is said."
-
-
-def _of_clusters(diff: RunDiff) -> Iterator[str]:
-    """A note where the test, which is about these cases, and the interval, which allows for others, disagree."""
-    for one in diff.metrics:
-        if one.metric != diff.headline_metric or one.clusters is None:
-            continue
-        significant = is_significant(one.p_value, diff.settings.alpha)
-        if significant and one.low is not None and one.low <= 0.0 <= (one.high or 0.0):
-            yield (
-                f"The difference in {one.metric} varies much between the {one.clusters} databases: on these very cases "
-                "it is hardly an accident, yet its interval, which allows for other databases, includes 0."
-            )
-
-
 def listed(names: Collection[str]) -> str:
     """A list of the first few names."""
     shown = list(names)[:_SHOWN]
@@ -208,7 +189,3 @@ def counted(number: int, noun: str) -> str:
 def are(number: int) -> str:
     """``is`` or ``are``, by the number."""
     return "is" if number == 1 else "are"
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"

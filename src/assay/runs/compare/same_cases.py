@@ -44,12 +44,17 @@ def pair_cases(baseline: Sequence[CaseRecord], candidate: Sequence[CaseRecord]) 
     search.by_id(lambda case: case.case_id)
     changed = search.taken()
     pairs = tuple((baseline[old], candidate[new]) for old, new in same)
+
+    def changed_case(old: CaseRecord, new: CaseRecord) -> ChangedCase:
+        parts = tuple(part for part, field in _PARTS if getattr(old.content, field) != getattr(new.content, field))
+        return ChangedCase(baseline_id=old.case_id, candidate_id=new.case_id, parts=parts)
+
     return Pairing(
         pairs=pairs,
         matching=Matching(
             paired=len(pairs),
             renamed=tuple((old.case_id, new.case_id) for old, new in pairs if old.case_id != new.case_id),
-            changed=tuple(_changed(baseline[old], candidate[new]) for old, new in changed),
+            changed=tuple(changed_case(baseline[old], candidate[new]) for old, new in changed),
             added=tuple(candidate[new].case_id for new in sorted(search.new)),
             removed=tuple(baseline[old].case_id for old in sorted(search.old)),
         ),
@@ -58,11 +63,6 @@ def pair_cases(baseline: Sequence[CaseRecord], candidate: Sequence[CaseRecord]) 
 
 def _asked(case: CaseRecord) -> tuple[str, str | None]:
     return case.content.question, case.content.database
-
-
-def _changed(old: CaseRecord, new: CaseRecord) -> ChangedCase:
-    parts = tuple(part for part, field in _PARTS if getattr(old.content, field) != getattr(new.content, field))
-    return ChangedCase(baseline_id=old.case_id, candidate_id=new.case_id, parts=parts)
 
 
 class _Search:

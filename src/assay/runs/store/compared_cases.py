@@ -19,12 +19,12 @@ from assay.model import (
     Aggregates,
     Case,
     CaseOptions,
+    CaseSide,
     Evidence,
     MetricInfo,
     Provenance,
     Run,
     RunSettings,
-    Strength,
     TurnAnswer,
 )
 from assay.model.summary import given_of
@@ -49,38 +49,20 @@ class Content(NamedTuple):
     """Whether the question is to be answered, and what was asked before it; empty of a plain question."""
 
 
-class CaseRecord(Struct, frozen=True, kw_only=True):
+class CaseRecord(CaseSide, frozen=True, kw_only=True):
     """One case and the results of its answers, several where the system was asked repeatedly."""
 
-    case_id: str
     content: Content
     difficulty: str | None
     tags: tuple[str, ...]
-    right: int
-    wrong: int
-    unscored: int
     values: tuple[float | None, ...]
     """For each metric of the run, in its order, the mean over the scored answers; None without any."""
-    query: str | None
-    """The query of the first answer that is not right, else of the first answer."""
-    reason: str
-    """The reason of the verdict on the same answer."""
     failing: tuple[tuple[str | None, Way], ...]
     """The query and the way of every wrong answer."""
-    cause: str | None = None
-    """The name of the cause, where that answer is wrong and the run found one."""
-    strength: Strength = "none"
-    """How sure it is that the answer is right, where it is."""
     answered: float | None = None
     """The share of its scored answers that were given and not held back."""
     bad: float | None = None
     """The share of wrong ones that were given."""
-
-    @property
-    def share(self) -> float | None:
-        """The share of right answers among the scored ones; None where none is."""
-        scored = self.right + self.wrong
-        return self.right / scored if scored else None
 
 
 class RunRecords(Struct, frozen=True, kw_only=True):

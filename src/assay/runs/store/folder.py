@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeVar
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from assay.errors import InputError, RunError
+from assay.kept import Spool
 from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
-from assay.runs.store.journal_lines import JournalLines, LinePlaces
 from assay.runs.store.kept_lines import LazyEvidence
 from assay.runs.store.results_table import write_parquet
 from assay.runs.store.writing import temporary, write_value
@@ -34,6 +37,8 @@ RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE, LINT_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
+_HELD_BYTES = 4 * 1024 * 1024
+"""The size up to which a journal stays in memory: hundreds of such runs may be read."""
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness", "penalties")
 """Settings that change nothing in the evidence."""
 
@@ -236,19 +241,37 @@ def load_run(folder: Path) -> Run:
     Each line is decoded once now, for its summary, and so that damage is reported at once; the evidence is decoded
     again when it is read.
     """
-    stored = read_finished(folder)
-    places, summary = LinePlaces(), Summarizer().summary
+    stored, path = read_finished(folder), folder / journal.NAME
+    # Of a small journal the lines stay in memory, and no file stays open; of a large one their places and checksums.
+    is_small = not path.exists() or path.stat().st_size <= _HELD_BYTES
+    lines = Spool[bytes](bytes, path=None if is_small else path, buffer_bytes=_HELD_BYTES)
+    checksums = array("I")
+    summary = Summarizer().summary
 
     def summarized(line: journal.JournalLine) -> tuple[CaseSummary, int]:
-        return summary(decode_evidence(line.content)), places.add(line.start, line.content)
+        if is_small:
+            lines.append_line(line.content)
+        else:
+            lines.note(line.start, len(line.content))
+        checksums.append(crc32(line.content))
+        return summary(decode_evidence(line.content)), len(checksums) - 1
 
     cases = read_cases(folder, stored, summarized)
-    lines = JournalLines(folder / journal.NAME, places.ordered([place for _, place in cases]))
+    line_at = array("I", [index for _, index in cases])
+
+    def line(place: int) -> bytes:
+        index = line_at[place]
+        with suppress(OSError, EOFError):
+            content = lines.line(index)
+            if crc32(content) == checksums[index]:
+                return content
+        raise RunError(f"{path}: was written anew while its run was being read: read the run again once it is finished")
+
     return Run(
         settings=stored.settings,
         provenance=stored.provenance,
         summaries=[case for case, _ in cases],
-        evidence=LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)), line=lines.line),
+        evidence=LazyEvidence(len(cases), lambda place: decode_evidence(line(place)), line=line),
         aggregates=stored.aggregates,
         gates=stored.gates,
         lint=read_lint(folder),

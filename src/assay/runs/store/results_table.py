@@ -123,7 +123,7 @@ _CASES: Final = {
     ),
     "answer_s": (
         "DOUBLE",
-        f"""coalesce({", ".join(map(_time, ANSWER_TIMES))},
+        f"""coalesce(CASE WHEN len(e.prediction.timings_s) > 0 THEN coalesce({", ".join(map(_time, ANSWER_TIMES))}) END,
         list_aggregate(list_transform(e.prediction.turns, lambda t: t.latency_s), 'fsum'))""",
     ),
     "input_tokens": ("BIGINT", 'e.prediction.tokens."input"'),

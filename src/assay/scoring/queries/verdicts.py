@@ -204,8 +204,10 @@ def is_last_word(case: CaseSummary) -> bool:
 
     Failures to ask the system do not count here: they are in the answers' own journal, and the question is asked again.
     """
-    failures = [case.failure, *[score.failure for score in case.scores]]
-    return all(is_final(failure) or failure.stage == "ask" for failure in failures if failure is not None)
+    failures = [score.failure for score in case.scores if score.failure is not None]
+    if case.failure is not None:
+        failures.append(case.failure)
+    return all(is_final(failure) or failure.stage == "ask" for failure in failures) if failures else True
 
 
 def is_doubtful(case: CaseSummary) -> bool:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.embedded_json import json_objects
 from assay.model import Failure
 from assay.sdmx.answers.statgpt import DATASET_NAMES
 from assay.sdmx.trouble import SelectionError, described, excerpt
+from assay.sql.extraction.embedded_json import json_objects
 
 Fetch = Callable[[str], bytes | None]
 """The file that an attachment's URL names; None where it is not to be fetched."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from assay.sql.algebra.conditions import between_constants, comparison, is_total, is_truth, rejected
 from assay.sql.algebra.model import (
@@ -23,8 +23,8 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    over_query,
-    over_source,
+    optional,
+    over,
 )
 from assay.sql.algebra.world import NUMBERS, World
 
@@ -89,17 +89,18 @@ class Facts:
         self._known_present = {self.canonical(term) for term in self._present}
         self.contradictory = self._contradiction()
 
-    def extended(self, terms: Iterable[Term], *, splits: int | None = None) -> Facts:
+    def extended(self, terms: Iterable[Term]) -> Facts:
         """These facts and more."""
-        return Facts(
-            self.world,
-            self.matcher,
-            (*self.terms, *terms),
-            padded=self.padded,
-            sources=self.sources,
-            grouped=self.grouped,
-            splits=self._splits if splits is None else splits,
-        )
+        return self._with((*self.terms, *terms), self._splits)
+
+    def _with(self, terms: Iterable[Term], splits: int) -> Facts:
+        kept = {"padded": self.padded, "sources": self.sources, "grouped": self.grouped}
+        return Facts(self.world, self.matcher, terms, splits=splits, **kept)  # type: ignore[arg-type]
+
+    def inside(self, block: Block) -> Facts:
+        """What is true of the rows of a subquery before they are grouped; its outer rows may lack what these may."""
+        padded = self.padded | optional(block.lefts)
+        return Facts(self.world, self.matcher, block.where, padded=padded, sources=block.sources)
 
     # one value
 
@@ -147,7 +148,7 @@ class Facts:
     def _built(self, term: Term) -> Term:
         if isinstance(term, Sub):
             return self.matcher.token(term.kind, self.seen_from_inside(term.query), self)
-        built = over_source(term, self.canonical)
+        built = over(term, self.canonical)
         if isinstance(built, Agg):
             return self._aggregate(built)
         if isinstance(built, Call):
@@ -170,9 +171,9 @@ class Facts:
         """A subquery with the columns from outside of it replaced by the chosen ones."""
 
         def chosen(term: Term) -> Term:
-            return self._find(term) if isinstance(term, Col) else over_source(term, chosen)
+            return self._find(term) if isinstance(term, Col) else over(term, chosen)
 
-        return over_query(query, chosen) if self._parent else query
+        return over(query, chosen) if self._parent else query
 
     def _aggregate(self, agg: Agg) -> Term:
         """COUNT of what cannot be NULL counts rows; MIN and MAX do not mind duplicates."""
@@ -254,15 +255,7 @@ class Facts:
 
     def _without(self, rest: list[Term], part: Term) -> Facts:
         more = part.args if isinstance(part, Call) and part.op == "and" else (part,)
-        return Facts(
-            self.world,
-            self.matcher,
-            (*rest, *more),
-            padded=self.padded,
-            sources=self.sources,
-            grouped=self.grouped,
-            splits=self._splits - 1,
-        )
+        return self._with((*rest, *more), self._splits - 1)
 
     def implies_plainly(self, term: Term) -> bool:
         """Like `implies`, without asking a solver."""
@@ -356,6 +349,19 @@ class Facts:
         return False
 
 
+class Seen(Facts):
+    """What a rule is told beside the block to which it is applied: what is true of the rows that are joined there."""
+
+    as_set: bool
+    """It does not count how often a row occurs that the block gives out."""
+    joined_as_set: bool
+    """It does not count how often a row occurs that is joined."""
+
+
+Rule: TypeAlias = Callable[[Block, Seen], Block]
+"""Gives the block in another form, or the block itself; the first line of its docstring says what it does."""
+
+
 def _null_spelt_out(case: Call) -> Call:
     """CASE WHEN x IS NULL THEN y ELSE x END is COALESCE(x, y)."""
     condition, yes, no = case.args
@@ -372,9 +378,8 @@ def output_present(world: World, matcher: Matcher, query: Query, place: int, *, 
         if single and not (query.group == () and not query.having and not query.cuts):
             return False
         facts = block_facts(world, matcher, query)
-        return Facts(
-            world, matcher, facts.terms, padded=facts.padded, grouped=bool(query.group) and query.group != ()
-        ).present(query.outputs[place])
+        seen = Facts(world, matcher, facts.terms, padded=facts.padded, grouped=bool(query.group))
+        return seen.present(query.outputs[place])
     if single or isinstance(query, FullJoin):
         return False
     if isinstance(query, Combined):
@@ -386,7 +391,4 @@ def output_present(world: World, matcher: Matcher, query: Query, place: int, *, 
 
 def block_facts(world: World, matcher: Matcher, block: Block, outer: Iterable[Term] = ()) -> Facts:
     """What is true of a block's rows before they are grouped."""
-    from assay.sql.algebra.model import left_sources
-
-    padded = frozenset(source.id for source in left_sources(block.lefts))
-    return Facts(world, matcher, (*outer, *block.where), padded=padded, sources=block.sources)
+    return Facts(world, matcher, (*outer, *block.where), padded=optional(block.lefts), sources=block.sources)

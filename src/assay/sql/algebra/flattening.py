@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Matcher, output_present
+from assay.sql.algebra.facts import Seen, output_present
 from assay.sql.algebra.keys import key_columns
 from assay.sql.algebra.model import (
     ONE,
@@ -21,7 +21,6 @@ from assay.sql.algebra.model import (
     Term,
     columns_of,
     has_aggregate,
-    over_block,
     parts_of,
     substituted,
     terms_of,
@@ -29,16 +28,7 @@ from assay.sql.algebra.model import (
 from assay.sql.algebra.world import World
 
 
-def replaced(block: Block, new: dict[Term, Term]) -> Block:
-    """The block with columns replaced, in its subqueries too."""
-    return over_block(block, lambda term: substituted(term, new)) if new else block
-
-
-def _outputs(source: Source, outputs: tuple[Term, ...]) -> dict[Term, Term]:
-    return {Col(source.id, str(place)): term for place, term in enumerate(outputs)}
-
-
-def merge_plain(block: Block, *, as_set: bool) -> Block:
+def merge_plain(block: Block, facts: Seen) -> Block:
     """A query in FROM that only joins, filters and projects is its tables and conditions.
 
     Its DISTINCT may go where the rows round it do not count.
@@ -46,11 +36,10 @@ def merge_plain(block: Block, *, as_set: bool) -> Block:
     for source in block.sources:
         inner = source.query
         if isinstance(inner, Rows) and len(inner.rows) == 1:
-            rest = tuple(one for one in block.sources if one != source)
-            return replaced(replace(block, sources=rest), _outputs(source, inner.rows[0]))
+            return substituted(block.without(source), source.named(inner.rows[0]))
         if not isinstance(inner, Block) or inner.group is not None or inner.cuts or inner.windowed:
             continue
-        if inner.distinct and not as_set:
+        if inner.distinct and not facts.joined_as_set:
             continue
         index = block.sources.index(source)
         merged = replace(
@@ -59,11 +48,11 @@ def merge_plain(block: Block, *, as_set: bool) -> Block:
             lefts=(*inner.lefts, *block.lefts),
             where=(*inner.where, *block.where),
         )
-        return replaced(merged, _outputs(source, inner.outputs))
+        return substituted(merged, source.named(inner.outputs))
     return block
 
 
-def merge_plain_in_left(block: Block) -> Block:
+def merge_plain_in_left(block: Block, _: Seen) -> Block:
     """A query in a left join is its tables. Side condition: outputs are NULL exactly where its row is missing."""
     for place, left in enumerate(block.lefts):
         for source in left.sources:
@@ -80,37 +69,35 @@ def merge_plain_in_left(block: Block) -> Block:
                 left.lefts,
             )
             lefts = (*block.lefts[:place], merged, *block.lefts[place + 1 :])
-            return replaced(replace(block, lefts=lefts), _outputs(source, inner.outputs))
+            return substituted(replace(block, lefts=lefts), source.named(inner.outputs))
     return block
 
 
-def merge_grouped(block: Block) -> Block:
+def merge_grouped(block: Block, _: Seen) -> Block:
     """Filtering and projecting one grouped query is HAVING and SELECT of that query.
 
     Side conditions: it is the only source, is neither DISTINCT nor cut, nothing is grouped again, and no subquery asks
     for an aggregate.
     """
-    if len(block.sources) != 1 or block.lefts or block.group is not None:
+    source, inner = block.only or (None, None)
+    if source is None or block.group is not None:
         return block
-    source = block.sources[0]
-    inner = source.query
-    if not isinstance(inner, Block) or inner.group is None or inner.distinct or inner.cuts or inner.windowed:
+    if not isinstance(inner, Block) or inner.group is None or inner.trims:
         return block
     if _aggregates_in_subqueries(block, source, inner):
         return block
-    merged = replaced(replace(block, sources=(), where=(), lefts=()), _outputs(source, inner.outputs))
-    where = tuple(substituted(term, _outputs(source, inner.outputs)) for term in block.where)
+    merged = substituted(replace(block, sources=()), source.named(inner.outputs))
     return replace(
         merged,
         sources=inner.sources,
         lefts=inner.lefts,
         where=inner.where,
         group=inner.group,
-        having=(*inner.having, *where),
+        having=(*inner.having, *merged.where),
     )
 
 
-def merge_grouped_among(block: Block, world: World) -> Block:
+def merge_grouped_among(block: Block, facts: Seen) -> Block:
     """A table joined with a grouped query is the joined rows, grouped by the table's key too.
 
     Side conditions: every other source is a table with a key that is never NULL, so that a group holds one row of each
@@ -120,19 +107,16 @@ def merge_grouped_among(block: Block, world: World) -> Block:
     if len(grouped) != 1 or block.lefts or block.group is not None or block.windowed:
         return block
     source, inner = grouped[0], grouped[0].query
-    others = tuple(one for one in block.sources if one != source)
-    keys = key_columns(others, world)
-    if not others or keys is None or not isinstance(inner, Block) or not inner.group:
+    others = block.without(source)
+    keys = key_columns(others.sources, facts.world)
+    if not others.sources or keys is None or not isinstance(inner, Block) or not inner.group or inner.trims:
         return block
-    if inner.distinct or inner.cuts or inner.windowed:
-        return block
-    new = _outputs(source, inner.outputs)
     if _aggregates_in_subqueries(block, source, inner):
         return block
-    moved = replaced(replace(block, sources=others), new)
+    moved = substituted(others, source.named(inner.outputs))
     return replace(
         moved,
-        sources=(*others, *inner.sources),
+        sources=(*moved.sources, *inner.sources),
         lefts=inner.lefts,
         where=(*inner.where, *(term for term in moved.where if not has_aggregate(term))),
         group=(*keys, *inner.group),
@@ -142,42 +126,37 @@ def merge_grouped_among(block: Block, world: World) -> Block:
 
 def _aggregates_in_subqueries(block: Block, source: Source, inner: Block) -> bool:
     """Whether a subquery of the block names an aggregate of a query in FROM: there it would be taken for its own."""
-    late = {col for col, term in _outputs(source, inner.outputs).items() if has_aggregate(term)}
+    late = {col for col, term in source.named(inner.outputs).items() if has_aggregate(term)}
     return any(isinstance(part, Sub) and columns_of(part) & late for term in terms_of(block) for part in parts_of(term))
 
 
-def merge_trivial(block: Block) -> Block:
+def merge_trivial(block: Block, _: Seen) -> Block:
     """A query that only chooses among the columns of one other is that one.
 
     Side conditions: the outer one neither filters, groups, cuts nor drops duplicates; the inner one keeps its
     DISTINCT only where every column of it is chosen once.
     """
-    if len(block.sources) != 1 or block.lefts or block.where or not block.plain:
+    source, inner = block.only or (None, None)
+    if source is None or not isinstance(inner, Block) or inner.plain or block.where or not block.plain:
         return block
-    source = block.sources[0]
-    inner = source.query
-    if not isinstance(inner, Block) or inner.plain:
-        return block
-    new = _outputs(source, inner.outputs)
+    new = source.named(inner.outputs)
     if inner.distinct and sorted(map(repr, block.outputs)) != sorted(map(repr, new)):
         return block
     if (block.order and inner.cuts) or _aggregates_in_subqueries(block, source, inner):
         return block
-    order = tuple(replace(key, term=substituted(key.term, new)) for key in block.order)
-    outputs = tuple(substituted(term, new) for term in block.outputs)
-    return replace(inner, outputs=outputs, order=order or inner.order)
+    moved = substituted(replace(block, sources=()), new)
+    return replace(inner, outputs=moved.outputs, order=moved.order or inner.order)
 
 
-def filter_below_windows(block: Block, world: World) -> Block:
+def filter_below_windows(block: Block, facts: Seen) -> Block:
     """A filter on what all windows of a query in FROM are partitioned by is a filter of its rows.
 
     Side conditions: the query neither groups, drops duplicates nor cuts, and is the only source.
     """
-    if len(block.sources) != 1 or block.lefts or not block.where:
+    source, inner = block.only or (None, None)
+    if source is None or not isinstance(inner, Block) or not block.where:
         return block
-    source = block.sources[0]
-    inner = source.query
-    if not isinstance(inner, Block) or not inner.windowed or inner.group is not None or inner.distinct or inner.cuts:
+    if not inner.windowed or inner.group is not None or inner.distinct or inner.cuts:
         return block
     shared: set[Term] | None = None
     for part in (part for term in inner.outputs for part in parts_of(term)):
@@ -185,7 +164,7 @@ def filter_below_windows(block: Block, world: World) -> Block:
             _, _, values, parts, _ = part.op.split(":")
             keys = set(part.args[int(values) : int(values) + int(parts)])
             shared = keys if shared is None else shared & keys
-    new = _outputs(source, inner.outputs)
+    new = source.named(inner.outputs)
     early = tuple(
         term
         for term in block.where
@@ -196,12 +175,12 @@ def filter_below_windows(block: Block, world: World) -> Block:
     if not early:
         return block
     where = (*inner.where, *(substituted(term, new) for term in early))
-    filtered = world.source(query=replace(inner, where=where))
+    filtered = facts.world.source(query=replace(inner, where=where))
     rest = replace(block, sources=(filtered,), where=tuple(term for term in block.where if term not in early))
-    return replaced(rest, {Col(source.id, str(n)): Col(filtered.id, str(n)) for n in range(len(inner.outputs))})
+    return substituted(rest, source.named(facts.world.cols(filtered)))
 
 
-def prune_outputs(block: Block, world: World) -> Block:
+def prune_outputs(block: Block, facts: Seen) -> Block:
     """Outputs of a query in FROM that nothing names go. Side condition: it drops no duplicates by them."""
     used = {col for term in terms_of(block) for col in columns_of(term)}
     for source in block.sources:
@@ -212,28 +191,27 @@ def prune_outputs(block: Block, world: World) -> Block:
         if len(kept) == len(inner.outputs) or (not kept and len(inner.outputs) == 1 and inner.outputs[0] == ONE):
             continue
         outputs = tuple(inner.outputs[place] for place in kept) or (ONE,)
-        pruned = world.source(query=replace(inner, outputs=outputs))
+        pruned = facts.world.source(query=replace(inner, outputs=outputs))
         sources = tuple(pruned if one == source else one for one in block.sources)
         new: dict[Term, Term] = {Col(source.id, str(old)): Col(pruned.id, str(index)) for index, old in enumerate(kept)}
-        return replaced(replace(block, sources=sources), new)
+        return substituted(replace(block, sources=sources), new)
     return block
 
 
-def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
+def count_distinct_rows(block: Block, facts: Seen) -> Block:
     """COUNT over a query of DISTINCT values is COUNT(DISTINCT).
 
     Side conditions: the query is the only source and has one output, nothing but counting is done with it, and the
     value cannot be NULL where COUNT(*) counts it.
     """
-    if block.group != () or len(block.sources) != 1 or block.lefts or block.where:
+    source, inner = block.only or (None, None)
+    if source is None or block.group != () or block.where:
         return block
-    source = block.sources[0]
-    inner = source.query
     if not isinstance(inner, Block) or not inner.distinct or inner.group is not None or len(inner.outputs) != 1:
         return block
     if inner.cuts or inner.windowed:
         return block
-    value, present = inner.outputs[0], output_present(world, matcher, inner, 0)
+    value, present = inner.outputs[0], output_present(facts.world, facts.matcher, inner, 0)
     new: dict[Term, Term] = {}
     for term in (*block.outputs, *block.having):
         for part in parts_of(term):
@@ -247,12 +225,8 @@ def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
                 new[part] = Agg("count", (value,), distinct=True)
             elif isinstance(part, Sub):
                 return block
-    merged = replace(block, sources=inner.sources, lefts=inner.lefts, where=inner.where, order=())
-    return replace(
-        merged,
-        outputs=tuple(substituted(term, new) for term in block.outputs),
-        having=tuple(substituted(term, new) for term in block.having),
-    )
+    merged = substituted(replace(block, sources=(), order=()), new)
+    return replace(merged, sources=inner.sources, lefts=inner.lefts, where=inner.where)
 
 
 def combined_to_block(query: Combined, world: World) -> Query:
@@ -265,15 +239,14 @@ def combined_to_block(query: Combined, world: World) -> Query:
         return query
     first, *others = query.parts
     left = world.source(query=first)
-    outputs = tuple(Col(left.id, str(place)) for place in range(world.width(first)))
+    outputs = tuple(world.cols(left))
     where: list[Term] = []
     for other in others:
         right = world.source(query=other)
-        pairs = [(mine, Col(right.id, mine.name)) for mine in outputs]
+        pairs = list(zip(outputs, world.cols(right), strict=True))
         if not all(world.same_values(*pair) for pair in pairs):
             return query
-        found = Sub(
-            "exists", Block(sources=(right,), where=tuple(Call("same", pair) for pair in pairs), outputs=(ONE,))
-        )
+        same = tuple(Call("same", pair) for pair in pairs)
+        found = Sub("exists", Block(sources=(right,), where=same, outputs=(ONE,)))
         where.append(found if query.op == "intersect" else Call("not", (found,)))
     return Block(sources=(left,), where=tuple(where), outputs=outputs, distinct=True)

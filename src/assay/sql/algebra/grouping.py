@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.facts import Facts, Seen
 from assay.sql.algebra.keys import Closure, free_aggregates, key_columns
 from assay.sql.algebra.lower_windows import SO_FAR, UNTIED
 from assay.sql.algebra.model import (
@@ -19,37 +19,39 @@ from assay.sql.algebra.model import (
     Term,
     columns_of,
     has_aggregate,
-    over_source,
+    names,
+    outside_subqueries,
+    over_late,
     parts_of,
 )
 from assay.sql.algebra.stopping import NotCovered
 
 
-def grouped_terms(block: Block) -> tuple[Term, ...]:
-    """The terms that are computed for each group."""
-    return (*block.outputs, *block.having, *(key.term for key in block.order))
-
-
-def check_determined(block: Block, facts: Facts) -> None:
+def check_determined(block: Block, facts: Seen) -> Block:
     """Refuse a column that a group does not determine: which row's value it takes is left open."""
     if block.group is None:
-        return
+        return block
     folded = [term for term in block.group if facts.world.kind(term) == "folded"]
     if folded:
         raise NotCovered("GROUP BY a column whose collation holds different texts equal")
     closure = Closure(block, facts, block.group)
-    own = {source.id for source in facts.world.all_sources(block)}
-    for term in grouped_terms(block):
+    own = {source.id for source in block.all_sources}
+    for term in block.late_terms:
         for part in free_aggregates(term):
             needed = [col for col in columns_of(part) if col.source in own]
             if not all(block.group != () and closure.determines(one) for one in needed):
                 raise NotCovered("a column that GROUP BY does not determine")
+    return block
 
 
 def counts_rows(block: Block) -> bool:
     """Whether it matters how often a row occurs before grouping: not to MIN, MAX and aggregates with DISTINCT."""
-    found = [part for term in grouped_terms(block) for part in parts_of(term) if isinstance(part, Agg)]
-    return not all(one.distinct or one.op in ("min", "max") for one in found)
+    return not all(one.distinct or one.op in ("min", "max") for one in aggregates(block))
+
+
+def aggregates(block: Block) -> frozenset[Agg]:
+    """The aggregates that are computed for each group."""
+    return frozenset(part for term in block.late_terms for part in parts_of(term) if isinstance(part, Agg))
 
 
 def ungroup(block: Block, facts: Facts) -> Block:
@@ -59,18 +61,11 @@ def ungroup(block: Block, facts: Facts) -> Block:
     closure = Closure(block, facts, block.group)
     if not closure.determines_rows:
         return block
-    terms = {term: _of_one_row(term, facts) for term in grouped_terms(block)}
-    if any(term is None for term in terms.values()):
+    known = {term: one for term in block.late_terms if (one := _of_one_row(term, facts)) is not None}
+    if not known.keys() >= set(block.late_terms):
         return block
-    known = {term: one for term, one in terms.items() if one is not None}
-    return replace(
-        block,
-        group=None,
-        outputs=tuple(known[term] for term in block.outputs),
-        where=(*block.where, *(known[term] for term in block.having)),
-        having=(),
-        order=tuple(replace(key, term=known[key.term]) for key in block.order),
-    )
+    rows = over_late(block, known.__getitem__)
+    return replace(rows, group=None, where=(*block.where, *rows.having), having=())
 
 
 def _of_one_row(term: Term, facts: Facts) -> Term | None:
@@ -84,10 +79,8 @@ def _of_one_row(term: Term, facts: Facts) -> Term | None:
             return term.args[0]
         return None
     if isinstance(term, Call):
-        args = [_of_one_row(arg, facts) for arg in term.args]
-        return (
-            None if any(arg is None for arg in args) else Call(term.op, tuple(arg for arg in args if arg is not None))
-        )
+        args = tuple(one for arg in term.args if (one := _of_one_row(arg, facts)) is not None)
+        return Call(term.op, args) if len(args) == len(term.args) else None
     return term
 
 
@@ -95,14 +88,14 @@ def _counted(term: Term) -> Term:
     return Call("case", (Call("notnull", (term,)), ONE, Const("integer", "0")))
 
 
-def groups_to_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def groups_to_distinct(block: Block, facts: Seen) -> Block:
     """GROUP BY without aggregates is DISTINCT.
 
     Side condition: the outputs determine the keys, so two groups are never one row; or duplicates are dropped anyway.
     """
-    if not block.group or block.windowed or any(has_aggregate(term) for term in grouped_terms(block)):
+    if not block.group or block.windowed or aggregates(block):
         return block
-    if not (as_set or block.distinct):
+    if not (facts.as_set or block.distinct):
         closure = Closure(block, facts, block.outputs)
         if not all(closure.determines(term) for term in block.group):
             return block
@@ -115,7 +108,7 @@ def groups_to_existence(block: Block, facts: Facts) -> Block:
     Side conditions: the keys determine the row of the table, and its key determines them; nothing else is joined on the
     left; the outputs are the table's.
     """
-    if not block.group or block.having or block.lefts or any(has_aggregate(term) for term in grouped_terms(block)):
+    if not block.group or block.having or block.lefts or aggregates(block):
         return block
     closure = Closure(block, facts, block.group)
     kept = tuple(source for source in block.sources if closure.has_row(source))
@@ -125,16 +118,15 @@ def groups_to_existence(block: Block, facts: Facts) -> Block:
         return block
     back = Closure(block, facts, keys)
     moving = {source.id for source in rest}
-    named = {col.source for term in grouped_terms(block) for col in columns_of(term)}
-    if named & moving or not all(back.determines(term) for term in block.group):
+    if names(moving, *block.late_terms) or not all(back.determines(term) for term in block.group):
         return block
-    inside = tuple(term for term in block.where if {col.source for col in columns_of(term)} & moving)
+    inside = tuple(term for term in block.where if names(moving, term))
     found = Sub("exists", Block(sources=rest, where=inside, outputs=(ONE,)))
     outside = tuple(term for term in block.where if term not in inside)
     return replace(block, sources=kept, where=(*outside, found), group=None)
 
 
-def having_to_where(block: Block) -> Block:
+def having_to_where(block: Block, _: Seen) -> Block:
     """A condition in HAVING without aggregates may be asked of the rows. Side condition: there are keys."""
     if not block.group:
         return block
@@ -154,32 +146,27 @@ def plain_aggregates(block: Block, facts: Facts) -> Block:
         return block
     closure = Closure(block, facts, block.group)
 
-    def simpler(term: Term) -> Term:
-        if isinstance(term, Agg) and term.args:
-            if term.op in ("min", "max") and block.group and closure.determines(term.args[0]):
-                return term.args[0]
-            if term.distinct and Closure(block, facts, (*(block.group or ()), term.args[0])).determines_rows:
-                return Agg(term.op, term.args)
-            return term
-        return term if isinstance(term, Sub) else over_source(term, simpler)
+    def simpler(term: Term) -> Term | None:
+        if not isinstance(term, Agg) or not term.args:
+            return None
+        if term.op in ("min", "max") and block.group and closure.determines(term.args[0]):
+            return term.args[0]
+        if term.distinct and Closure(block, facts, (*(block.group or ()), term.args[0])).determines_rows:
+            return Agg(term.op, term.args)
+        return term
 
-    return replace(
-        block,
-        outputs=tuple(simpler(term) for term in block.outputs),
-        having=tuple(simpler(term) for term in block.having),
-        order=tuple(replace(key, term=simpler(key.term)) for key in block.order),
-    )
+    return over_late(block, lambda term: outside_subqueries(term, simpler))
 
 
-def drop_null_test(block: Block) -> Block:
+def drop_null_test(block: Block, _: Seen) -> Block:
     """WHERE x IS NOT NULL says nothing where x is all that is aggregated: aggregates pass over NULL.
 
     Side condition: there is one group whether it has rows or not, and every aggregate is of x itself.
     """
     if block.group != ():
         return block
-    found = [part for term in grouped_terms(block) for part in parts_of(term) if isinstance(part, Agg)]
-    if not found or any(isinstance(part, Sub) for term in grouped_terms(block) for part in parts_of(term)):
+    found = aggregates(block)
+    if not found or any(isinstance(part, Sub) for term in block.late_terms for part in parts_of(term)):
         return block
     where = tuple(
         term
@@ -197,11 +184,9 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
     if not block.windowed:
         return block
 
-    def shorter(term: Term) -> Term:
-        if not isinstance(term, Call):
-            return term
-        if not term.op.startswith("window:"):
-            return Call(term.op, tuple(shorter(arg) for arg in term.args))
+    def shorter(term: Term) -> Term | None:
+        if not isinstance(term, Call) or not term.op.startswith("window:"):
+            return term if isinstance(term, Agg) else None
         _, name, values, parts, flags = term.op.split(":")
         name = name.removesuffix(SO_FAR)  # no rows tie there
         if name == "lead":  # what follows in an order is what stands before in the order turned round
@@ -219,11 +204,10 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
         own = (*term.args[: int(values)], *sorted(term.args[int(values) : first], key=repr))
         return Call(f"window:{name}:{values}:{parts}:{told}", (*own, *(keys[place] for place in kept)))
 
-    order = tuple(replace(key, term=shorter(key.term)) for key in block.order)
-    return replace(block, outputs=tuple(shorter(term) for term in block.outputs), order=order)
+    return over_late(block, lambda term: outside_subqueries(term, shorter))
 
 
-def drop_sure_having(block: Block) -> Block:
+def drop_sure_having(block: Block, _: Seen) -> Block:
     """HAVING COUNT(*) > 0 says nothing. Side condition: there are keys, so no group is empty; or it is above less."""
     if block.group is None:
         return block
@@ -242,7 +226,7 @@ def drop_sure_having(block: Block) -> Block:
     return block if having == block.having else replace(block, having=having)
 
 
-def check_windows(block: Block, facts: Facts) -> None:
+def check_windows(block: Block, facts: Seen) -> Block:
     """Refuse a window function that tells rows apart which its keys leave tied."""
     for term in (*block.outputs, *(key.term for key in block.order)):
         for part in parts_of(term):
@@ -257,15 +241,16 @@ def check_windows(block: Block, facts: Facts) -> None:
             )
             if not total:
                 raise NotCovered(f"{name.partition('@')[0].upper()} over rows that tie")
+    return block
 
 
-def drop_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def drop_distinct(block: Block, facts: Seen) -> Block:
     """DISTINCT goes where no two rows are equal, or where duplicates are dropped round it."""
     if not block.distinct:
         return block
     if any(facts.world.kind(term) == "folded" for term in block.outputs):
         raise NotCovered("DISTINCT over a column whose collation holds different texts equal")
-    if as_set and not block.cuts:
+    if facts.as_set and not block.cuts:
         return replace(block, distinct=False)
     closure = Closure(block, facts, block.outputs)
     if block.group is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Facts
-from assay.sql.algebra.flattening import replaced
+from assay.sql.algebra.facts import Facts, Seen
 from assay.sql.algebra.keys import Closure, at_most_one, key_columns
 from assay.sql.algebra.literals import equated
 from assay.sql.algebra.model import (
@@ -19,15 +18,12 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
     columns_of,
-    left_sources,
-    left_terms,
-    query_columns,
+    names,
+    optional,
+    substituted,
+    terms_of,
 )
 from assay.sql.algebra.world import NUMBERS
-
-
-def _ids(left: LeftJoin) -> set[int]:
-    return {source.id for source in (*left.sources, *left_sources(left.lefts))}
 
 
 def _without(block: Block, left: LeftJoin) -> tuple[LeftJoin, ...]:
@@ -38,7 +34,8 @@ def left_to_inner(block: Block, facts: Facts) -> Block:
     """LEFT JOIN is JOIN where a condition cannot be true of a missing row."""
     for left in block.lefts:
         ids = {source.id for source in left.sources}
-        if any(col.source in ids and facts.present(col) for col in _columns_at(left, facts)):
+        named = (col for term in facts.terms for col in columns_of(term))
+        if any(col.source in ids and facts.present(col) for col in named):
             index = block.lefts.index(left)
             return replace(
                 block,
@@ -47,11 +44,6 @@ def left_to_inner(block: Block, facts: Facts) -> Block:
                 lefts=(*block.lefts[:index], *left.lefts, *block.lefts[index + 1 :]),
             )
     return block
-
-
-def _columns_at(left: LeftJoin, facts: Facts) -> list[Col]:
-    ids = {source.id for source in left.sources}
-    return [col for term in facts.terms for col in columns_of(term) if col.source in ids]
 
 
 def left_that_always_matches(block: Block, facts: Facts) -> Block:
@@ -108,29 +100,16 @@ def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
     return own == referenced or (own in NUMBERS and referenced in NUMBERS)
 
 
-def drop_unused_left(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def drop_unused_left(block: Block, facts: Seen) -> Block:
     """A left join whose columns nobody uses goes: it keeps each row on its left.
 
     Side condition: it finds at most one row, or the rows round it do not count.
     """
     for left in block.lefts:
-        if not _named_outside(block, left, _ids(left)) and (as_set or at_most_one(left, facts)):
-            return replace(block, lefts=_without(block, left))
+        rest = replace(block, lefts=_without(block, left))
+        if not names(left.ids, rest) and (facts.joined_as_set or at_most_one(left, facts)):
+            return rest
     return block
-
-
-def _named_outside(block: Block, left: LeftJoin, ids: set[int]) -> bool:
-    terms = [*block.where, *(block.group or ()), *block.having, *block.outputs, *(key.term for key in block.order)]
-    terms += [term for one in block.lefts if one is not left for term in left_terms(one)]
-    inner = [source.query for source in facts_sources(block) if source.query is not None]
-    return any(col.source in ids for term in terms for col in columns_of(term)) or any(
-        col.source in ids for query in inner for col in query_columns(query)
-    )
-
-
-def facts_sources(block: Block) -> list[Source]:
-    """All sources of a block."""
-    return [*block.sources, *left_sources(block.lefts)]
 
 
 def left_to_absence(block: Block, facts: Facts) -> Block:
@@ -139,9 +118,7 @@ def left_to_absence(block: Block, facts: Facts) -> Block:
     Side condition: the column cannot be NULL in a row that the join finds. The join's other columns are NULL then.
     """
     for left in block.lefts:
-        inside = Facts(
-            facts.world, facts.matcher, left.on, padded=frozenset(one.id for one in left_sources(left.lefts))
-        )
+        inside = Facts(facts.world, facts.matcher, left.on, padded=optional(left.lefts))
         ids = {source.id for source in left.sources}
         for term in block.where:
             if not isinstance(term, Call) or term.op != "isnull":
@@ -149,15 +126,9 @@ def left_to_absence(block: Block, facts: Facts) -> Block:
             tested = term.args[0]
             if isinstance(tested, Col) and tested.source in ids and inside.present(tested):
                 absent = Block(sources=left.sources, lefts=left.lefts, where=left.on, outputs=(ONE,))
-                rest = replace(
-                    block, lefts=_without(block, left), where=tuple(one for one in block.where if one != term)
-                )
-                columns: dict[Term, Term] = {
-                    Col(source.id, name): NULL
-                    for source in (*left.sources, *left_sources(left.lefts))
-                    for name in facts.world.columns(source)
-                }
-                rest = replaced(rest, columns)
+                where = tuple(one for one in block.where if one != term)
+                missing = {col: NULL for source in absent.all_sources for col in facts.world.cols(source)}
+                rest = substituted(replace(block, lefts=_without(block, left), where=where), missing)
                 return replace(rest, where=(*rest.where, Call("not", (Sub("exists", absent),))))
     return block
 
@@ -175,8 +146,7 @@ def merge_same_row(block: Block, facts: Facts) -> Block:
                 pairs = [(Col(one.id, name), Col(other.id, name)) for name in key]
                 if all(facts.canonical(a) == facts.canonical(b) and facts.present(a) for a, b in pairs):
                     new: dict[Term, Term] = {Col(other.id, name): Col(one.id, name) for name in table.kinds}
-                    merged = replaced(block, new)
-                    return replace(merged, sources=tuple(source for source in merged.sources if source.id != other.id))
+                    return substituted(block.without(other), new)
     return block
 
 
@@ -203,25 +173,16 @@ def _parent_dropped(block: Block, parent: Source, pairs: list[tuple[Col, Col]], 
     if not all(one or other for one, other in zip(linked, same, strict=True)):
         return None
     direct: set[Term] = set().union(*links)
-    used = {col for term in _other_terms(block, direct) for col in columns_of(term) if col.source == parent.id}
+    rest = replace(block.without(parent), where=tuple(term for term in block.where if term not in direct))
+    used = {col for term in terms_of(rest) for col in columns_of(term) if col.source == parent.id}
     movable = {b for (a, b), equal in zip(pairs, same, strict=True) if equal}
-    if used - movable or any(
-        col.source == parent.id for one in facts_sources(block) if one.query for col in query_columns(one.query)
-    ):
+    if used - movable or names({parent.id}, *rest.all_sources):
         return None
-    where = tuple(term for term in block.where if term not in direct)
     present = tuple(Call("notnull", (a,)) for a, _ in pairs)
-    rest = replace(block, sources=tuple(one for one in block.sources if one != parent), where=(*where, *present))
-    return replaced(rest, {b: a for a, b in pairs})
+    return substituted(replace(rest, where=(*rest.where, *present)), {b: a for a, b in pairs})
 
 
-def _other_terms(block: Block, links: set[Term]) -> list[Term]:
-    terms = [term for term in block.where if term not in links]
-    terms += [term for left in block.lefts for term in left_terms(left)]
-    return [*terms, *(block.group or ()), *block.having, *block.outputs, *(key.term for key in block.order)]
-
-
-def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def join_existing(block: Block, facts: Seen) -> Block:
     """EXISTS is a join where it finds at most one row, or where the rows round it do not count.
 
     The same for a comparison with a subquery that has at most one row: without a row it is not true.
@@ -230,7 +191,9 @@ def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
         rest = tuple(one for one in block.where if one != term)
         if isinstance(term, Sub) and isinstance(term.query, Block):
             inner = term.query
-            if inner.group is None and not inner.cuts and not block.windowed and (as_set or _finds_one(inner, facts)):
+            if inner.group is not None or inner.cuts or block.windowed:
+                continue
+            if facts.joined_as_set or _finds_one(inner, facts):
                 return replace(
                     block,
                     sources=(*block.sources, *inner.sources),
@@ -254,7 +217,7 @@ def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
     return block
 
 
-def join_existing_group(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def join_existing_group(block: Block, facts: Seen) -> Block:
     """EXISTS of a group is the joined rows, grouped by the outer tables' keys too.
 
     Side conditions: every source is a table with a key that is never NULL; there is at most one such group for a row,
@@ -271,9 +234,8 @@ def join_existing_group(block: Block, facts: Facts, *, as_set: bool) -> Block:
     inner = found[0].query
     if not isinstance(inner, Block) or not inner.group:
         return block
-    seen = Facts(facts.world, facts.matcher, inner.where, padded=facts.padded, sources=inner.sources)
-    closure = Closure(inner, seen, ())
-    if not as_set and not all(closure.determines(term) for term in inner.group):
+    closure = Closure(inner, facts.inside(inner), ())
+    if not facts.joined_as_set and not all(closure.determines(term) for term in inner.group):
         return block
     return replace(
         block,
@@ -315,7 +277,7 @@ def existence_of_own_group(block: Block, facts: Facts) -> Block:
         rest = tuple(one for one in block.where if one != term)
         mine = Block(sources=block.sources, lefts=block.lefts, where=rest, outputs=(key,))
         free = replace(inner, where=tuple(one for one in inner.where if one not in links))
-        if any(one.source in {source.id for source in block.sources} for one in query_columns(free)):
+        if names({source.id for source in block.sources}, free):
             continue
         moved = facts.matcher.renamed(mine, replace(free, group=None, having=(), outputs=inner.group), free, facts)
         if moved is not None:
@@ -325,9 +287,7 @@ def existence_of_own_group(block: Block, facts: Facts) -> Block:
 
 
 def _finds_one(inner: Block, facts: Facts) -> bool:
-    padded = frozenset(source.id for source in left_sources(inner.lefts))
-    seen = Facts(facts.world, facts.matcher, inner.where, padded=padded | facts.padded, sources=inner.sources)
-    return Closure(inner, seen, ()).determines_rows
+    return Closure(inner, facts.inside(inner), ()).determines_rows
 
 
 __all__ = [

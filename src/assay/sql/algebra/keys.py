@@ -20,7 +20,6 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
     columns_of,
-    left_sources,
 )
 from assay.sql.algebra.world import NUMBERS, World
 
@@ -31,7 +30,7 @@ class Closure:
     def __init__(self, block: Block, facts: Facts, start: Iterable[Term]) -> None:
         self._facts, self._world = facts, facts.world
         self._block = block
-        self._own = {source.id for source in self._world.all_sources(block)}
+        self._own = {source.id for source in block.all_sources}
         self._known = {facts.canonical(term) for term in start}
         self._rows: set[int] = set()
         self._grow()
@@ -67,7 +66,7 @@ class Closure:
         growing = True
         while growing:
             before = (len(self._rows), len(self._known))
-            for source in self._world.all_sources(self._block):
+            for source in self._block.all_sources:
                 if source.id not in self._rows and self._row_known(source, self._facts):
                     self._rows.add(source.id)
             for left in self._block.lefts:
@@ -89,7 +88,7 @@ class Closure:
         return False
 
     def _query_row_known(self, source: Source, query: Query) -> bool:
-        places = [place for place in range(self._world.width(query)) if self.determines(Col(source.id, str(place)))]
+        places = [place for place, col in enumerate(self._world.cols(source)) if self.determines(col)]
         return unique_on(query, places, self._world, self._facts.matcher)
 
     def _grow_left(self, left: LeftJoin) -> None:
@@ -97,16 +96,11 @@ class Closure:
 
         Side condition: every column of the condition from outside of the join is determined.
         """
-        ids = {source.id for source in (*left.sources, *left_sources(left.lefts))}
-        if ids <= self._rows:
+        if left.ids <= self._rows:
             return
-        outside = {
-            col for term in left.on for col in columns_of(term) if col.source in self._own and col.source not in ids
-        }
-        if not all(self.determines(col) for col in outside):
-            return
-        if at_most_one(left, self._facts):
-            self._rows |= ids
+        outside = {col for term in left.on for col in columns_of(term) if col.source in self._own - left.ids}
+        if all(self.determines(col) for col in outside) and at_most_one(left, self._facts):
+            self._rows |= left.ids
 
     def _convert(self) -> None:
         """A number is determined by the text that it equals, for reading a text as a number has one outcome."""
@@ -124,14 +118,7 @@ class Closure:
 def at_most_one(left: LeftJoin, facts: Facts) -> bool:
     """Whether a left join finds at most one row for each row on its left."""
     inner = Block(sources=left.sources, lefts=left.lefts, where=left.on, outputs=())
-    seen = Facts(
-        facts.world,
-        facts.matcher,
-        left.on,
-        padded=frozenset(source.id for source in left_sources(left.lefts)),
-        sources=left.sources,
-    )
-    return Closure(inner, seen, ()).determines_rows
+    return Closure(inner, block_facts(facts.world, facts.matcher, inner), ()).determines_rows
 
 
 def key_columns(sources: Iterable[Source], world: World) -> tuple[Term, ...] | None:

@@ -17,7 +17,6 @@ from assay.sql.algebra.model import (
     Agg,
     Block,
     Call,
-    Col,
     Combined,
     Const,
     Key,
@@ -31,12 +30,14 @@ from assay.sql.algebra.model import (
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 from assay.sql.schema_names import names_of
+from assay.sql.select import Meaning
 
 MOST_LEVELS = 60
 """A query of more nested expressions is not lowered: terms are compared by recursion."""
 MOST_SOURCES = 40
 MOST_CONDITIONS = 400
-"""The time of many rules grows with the square of the number of conditions."""
+MOST_PARTS = 4_000
+"""Of the query's tree. The time of many rules grows with the square of the number of conditions, or of outputs."""
 
 _KNOWN_PARTS = frozenset(
     [
@@ -168,7 +169,7 @@ class _Lowering(LowersFrom):
         if not any(node.args.get(part) for part in ("order", "limit", "offset")):
             return query, names
         source = self.world.source(query=query)
-        outputs = tuple(Col(source.id, name) for name in self.world.columns(source))
+        outputs = tuple(self.world.cols(source))
         named: dict[str, Term] = {}
         for name, output in zip(names, outputs, strict=True):
             named.setdefault(name, output)
@@ -306,18 +307,22 @@ class _Lowering(LowersFrom):
             raise NotCovered("the number of a row")
         raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
 
-    def _unqualified(self, node: exp.Column, level: Level, meaning: bound.Meaning) -> Term | None:
+    def _unqualified(self, node: exp.Column, level: Level, meaning: Meaning) -> Term | None:
         """A column, or an output by its alias. Refuses the name of several columns, and one that engines read either
         way.
         """
         name, dialect, part = node.name.lower(), self.world.dialect, _part_of_select(node)
-        column = only(name, level.entries)
-        alias = level.outputs.get(id(level.select.output_called(name)))
-        if None not in (column, alias) and column != alias and part in _EITHER_WAY.get(dialect, _PARTS_AFTER_WHERE):
+        own, column = self.bound.select_of(node), only(name, level.entries)
+        alias = None if own is None else own.output_called(name)
+        is_of_outer = alias is not None and own is not level.select
+        output = level.outputs.get(id(alias))
+        differs = None not in (column, output) and column != output
+        if is_of_outer or (differs and part in _EITHER_WAY.get(dialect, _PARTS_AFTER_WHERE)):
             raise NotCovered(f"the name {name}, which is a column and an alias")
         if meaning.output is None:
             return column
-        return alias if dialect in _ALIASES_ANYWHERE or part == "order" else None
+        output = level.outputs.get(id(meaning.output))
+        return output if dialect in _ALIASES_ANYWHERE or part == "order" else None
 
     def is_of_outer_query(self, node: exp.Expr, value: Term) -> bool:
         select = self.bound.select_of(node)
@@ -345,16 +350,19 @@ def _no_sign(text: str) -> None:
 
 
 def _bounded(root: exp.Expr) -> None:
-    """Refuse what is nested deeply; chains of one connective count once."""
-    stack, conditions = [(root, 0)], 0
+    """Refuse what is long or nested deeply; chains of one connective count once."""
+    stack, conditions, parts = [(root, 0)], 0, 0
     while stack:
         node, depth = stack.pop()
+        parts += 1
         if depth > MOST_LEVELS:
             raise NotCovered(f"expressions nested more than {MOST_LEVELS} levels deep")
         conditions += isinstance(node, exp.Predicate | exp.Join)
         for child in node.iter_expressions():
             chained = isinstance(node, _CHAINS) and type(child) is type(node)
             stack.append((child, depth if chained else depth + 1))
+    if parts > MOST_PARTS:
+        raise NotCovered(f"more than {MOST_PARTS:,} parts")
     if conditions > MOST_CONDITIONS:
         raise NotCovered(f"more than {MOST_CONDITIONS} conditions and joins")
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from assay.model import TableSchema
-from assay.sql import query as bound
+from assay.sql import select as written
 from assay.sql.algebra.literals import compared
 from assay.sql.algebra.lower_terms import LowersTerms
 from assay.sql.algebra.model import ONE, Block, Call, Col, FullJoin, LeftJoin, Query, Source, Sub, Term, substituted
@@ -21,7 +21,7 @@ from assay.sql.algebra.world import TableFacts, World
 class Entry(Struct):
     """One item of FROM: its columns in order, by their names in lower case."""
 
-    source: bound.Source
+    source: written.Source
     columns: list[tuple[str, Term]]
     hidden: set[str] = field(default_factory=set)
     """Columns that USING or NATURAL merged into those of an item before it."""
@@ -43,13 +43,13 @@ class From(Struct):
 class Level(Struct):
     """What is known of one SELECT while it is lowered."""
 
-    select: bound.Select
+    select: written.Select
     entries: list[Entry] = field(default_factory=list)
     """The items of FROM whose columns may be named now."""
     outputs: dict[int, Term] = field(default_factory=dict)
     """What is selected, by the id of its expression, once all of it is lowered."""
 
-    def source_of(self, node: exp.Expr) -> bound.Source | None:
+    def source_of(self, node: exp.Expr) -> written.Source | None:
         """The source that an item of FROM is; None: it is none of its own, or its name is used before."""
         return next((source for source in self.select.sources.values() if source.node is node), None)
 
@@ -161,8 +161,7 @@ class LowersFrom(LowersTerms):
         new: dict[Term, Term] = {}
         one, other = self._as_source(left, new), self._as_source(right, new)
         source = self.world.source(query=FullJoin(one, other, tuple(substituted(term, new) for term in on)))
-        places = [Col(side.id, name) for side in (one, other) for name in self.world.columns(side)]
-        moved: dict[Term, Term] = {place: Col(source.id, str(index)) for index, place in enumerate(places)}
+        moved = dict(zip([*self.world.cols(one), *self.world.cols(other)], self.world.cols(source), strict=True))
         entries = [*left.entries, *right.entries]
         for entry in entries:
             if any(new.get(term, term) not in moved for _, term in entry.columns):
@@ -176,7 +175,7 @@ class LowersFrom(LowersTerms):
         outputs = tuple(dict.fromkeys(term for entry in found.entries for _, term in entry.columns))
         block = Block(sources=found.sources, lefts=found.lefts, where=found.where, outputs=outputs)
         source = self.world.source(query=block)
-        new.update({term: Col(source.id, str(place)) for place, term in enumerate(outputs)})
+        new.update(zip(outputs, self.world.cols(source), strict=True))
         return source
 
     def _item(self, node: exp.Expr, level: Level) -> From:
@@ -208,7 +207,7 @@ class LowersFrom(LowersTerms):
             found = self._join(found, self._item(join.this, level), join, level)
         return found
 
-    def _table(self, node: exp.Table, source: bound.Source) -> From:
+    def _table(self, node: exp.Table, source: written.Source) -> From:
         name = node.name.lower()
         if source.cte is not None:
             return self._derived(source, *self._cte(source.cte))
@@ -223,8 +222,7 @@ class LowersFrom(LowersTerms):
         if known.checks:
             self.world.checks[made.id] = tuple(_checks(made, known, self.world))
         names = [*(one.lower() for one in source.names), *list(known.kinds)[len(source.names) :]]
-        columns = [Col(made.id, column) for column in known.kinds]
-        return From((made,), entries=[Entry(source, list(zip(names, columns, strict=True)))])
+        return From((made,), entries=[Entry(source, list(zip(names, self.world.cols(made), strict=True)))])
 
     def _cte(self, cte: exp.CTE) -> tuple[Query, list[str]]:
         if id(cte) in self._within:
@@ -241,13 +239,13 @@ class LowersFrom(LowersTerms):
             raise NotCovered(f"{said} that takes some rows and is used twice")
         self.used.add(key)
 
-    def _derived(self, source: bound.Source, query: Query, names: list[str]) -> From:
+    def _derived(self, source: written.Source, query: Query, names: list[str]) -> From:
         made = self.world.source(query=query)
         names = list(source.names) or names
         if len(names) != len(self.world.columns(made)):
             raise NotCovered("a list of columns that does not fit its query")
-        columns: list[tuple[str, Term]] = [(name.lower(), Col(made.id, str(n))) for n, name in enumerate(names)]
-        return From((made,), entries=[Entry(source, columns)])
+        columns = zip((name.lower() for name in names), self.world.cols(made), strict=True)
+        return From((made,), entries=[Entry(source, list(columns))])
 
 
 def only(name: str, entries: list[Entry], *, shown: bool = True) -> Term | None:

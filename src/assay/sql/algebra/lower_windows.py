@@ -8,7 +8,7 @@ from itertools import combinations
 from msgspec.structs import replace
 from sqlglot import exp
 
-from assay.sql.algebra.model import NULL, ONE, Agg, Block, Call, Col, Const, Term, over_source, substituted
+from assay.sql.algebra.model import NULL, ONE, Agg, Block, Call, Col, Const, Term, over, over_late, substituted
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 
@@ -115,11 +115,9 @@ def qualified(block: Block, conditions: tuple[Term, ...], world: World) -> Block
     extra = tuple(term for term in dict.fromkeys(leaves) if term not in block.outputs)
     inner = replace(block, outputs=(*block.outputs, *extra), distinct=False)
     source = world.source(query=inner)
-    new: dict[Term, Term] = {}
-    for place, term in enumerate(inner.outputs):
-        new.setdefault(term, Col(source.id, str(place)))
+    new = {term: col for col, term in reversed(source.named(inner.outputs).items())}
     where = tuple(substituted(term, new) for term in conditions)
-    outputs = tuple(Col(source.id, str(place)) for place in range(len(block.outputs)))
+    outputs = tuple(world.cols(source)[: len(block.outputs)])
     return Block(sources=(source,), where=where, outputs=outputs, distinct=block.distinct)
 
 
@@ -185,10 +183,9 @@ def of_set(block: Block, every: set[Term]) -> Block:
             return Const("integer", str(int("".join("10"[arg in own] for arg in term.args), 2)))
         if term in every - own:
             return NULL
-        return term if isinstance(term, Agg) else over_source(term, seen)
+        return term if isinstance(term, Agg) else over(term, seen)
 
-    having, outputs = (tuple(seen(term) for term in terms) for terms in (block.having, block.outputs))
-    return replace(block, having=having, outputs=outputs)
+    return over_late(block, seen)
 
 
 __all__ = ["SO_FAR", "UNTIED", "grouping_sets", "lower_window", "of_set", "qualified"]

@@ -7,8 +7,9 @@ Conditions are lists of terms each of which must be *true*; what is NULL counts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, TypeAlias, Union
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from operator import is_
+from typing import Any, Literal, TypeAlias, TypeVar, Union, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -60,6 +61,10 @@ class Source(Struct, frozen=True):
     table: str = ""
     query: Query | None = None
 
+    def named(self, outputs: Iterable[Term]) -> dict[Term, Term]:
+        """By each column of a query in FROM, the term at its place."""
+        return {Col(self.id, str(place)): term for place, term in enumerate(outputs)}
+
 
 class LeftJoin(Struct, frozen=True):
     """What is joined on the left's side: sources that are there where all of ``on`` holds, else NULL."""
@@ -67,6 +72,11 @@ class LeftJoin(Struct, frozen=True):
     sources: tuple[Source, ...]
     on: tuple[Term, ...]
     lefts: tuple[LeftJoin, ...] = ()
+
+    @property
+    def ids(self) -> frozenset[int]:
+        """The numbers of its sources, of those of the joins in it too."""
+        return frozenset(source.id for source in self.sources) | optional(self.lefts)
 
 
 class Key(Struct, frozen=True):
@@ -99,13 +109,38 @@ class Block(Struct, frozen=True, kw_only=True):
     @property
     def plain(self) -> bool:
         """Nothing but joined rows, filtered and projected."""
-        return self.group is None and not self.distinct and not self.cuts and not self.windowed
+        return self.group is None and not self.trims
+
+    @property
+    def trims(self) -> bool:
+        """Whether it drops duplicates, takes only some of its rows, or looks at other rows than its own."""
+        return self.distinct or self.cuts or self.windowed
 
     @property
     def windowed(self) -> bool:
         """Whether an output looks at other rows than its own."""
         terms = (*self.outputs, *(key.term for key in self.order))
         return any(isinstance(part, Call) and part.op.startswith("window:") for one in terms for part in parts_of(one))
+
+    @property
+    def all_sources(self) -> tuple[Source, ...]:
+        """Its sources, those of left joins too."""
+        return (*self.sources, *left_sources(self.lefts))
+
+    @property
+    def only(self) -> tuple[Source, Query] | None:
+        """The source that is a query and the only one, and that query; None: there is no such source."""
+        query = self.sources[0].query if len(self.sources) == 1 and not self.lefts else None
+        return None if query is None else (self.sources[0], query)
+
+    @property
+    def late_terms(self) -> tuple[Term, ...]:
+        """The terms that are computed of each row or group that is given out: outputs, HAVING and ORDER BY."""
+        return (*self.outputs, *self.having, *(key.term for key in self.order))
+
+    def without(self, source: Source) -> Block:
+        """The block without one of its sources."""
+        return replace(self, sources=tuple(one for one in self.sources if one != source))
 
 
 class Combined(Struct, frozen=True):
@@ -134,101 +169,99 @@ TRUE, FALSE, NULL = Const("boolean", "1"), Const("boolean", "0"), Const("null", 
 ONE = Const("integer", "1")
 
 
-def width(query: Query) -> int:
-    """How many outputs a query has."""
-    if isinstance(query, Block):
-        return len(query.outputs)
-    if isinstance(query, Combined):
-        return width(query.parts[0])
-    if isinstance(query, Rows):
-        return len(query.rows[0])
-    return _width_of(query.left) + _width_of(query.right)
+TERMS = (Col, Const, Call, Agg, Sub)
+QUERIES = (Block, Combined, Rows, FullJoin)
+_Node = TypeVar("_Node", bound=Struct)
 
 
-def _width_of(source: Source) -> int:
-    return width(source.query) if source.query is not None else 0
+def over(node: _Node, change: Callable[[Term], Term]) -> _Node:
+    """A term with its direct parts changed; or a query with all of its terms changed, those of inner queries too."""
+    old = {name: getattr(node, name) for name in node.__struct_fields__}
+    new = {name: value for name, part in old.items() if (value := _over(part, change)) is not part}
+    return replace(node, **new) if new else node
 
 
-def over_source(term: Term, change: Callable[[Term], Term]) -> Term:
-    """The term with its direct parts changed."""
-    if isinstance(term, Call | Agg):
-        args = tuple(change(arg) for arg in term.args)
-        return term if args == term.args else replace(term, args=args)
-    if isinstance(term, Sub):
-        return Sub(term.kind, over_query(term.query, change))
-    return term
+def _over(value: Any, change: Callable[[Term], Term]) -> Any:
+    if isinstance(value, tuple):
+        parts = tuple(_over(part, change) for part in value)
+        return value if all(map(is_, parts, value)) else parts
+    if isinstance(value, TERMS):
+        return change(value)
+    return over(value, change) if isinstance(value, Struct) else value
 
 
-def over_query(query: Query, change: Callable[[Term], Term]) -> Query:
-    """The query with each of its terms changed, those of inner queries too."""
-    if isinstance(query, Combined):
-        return Combined(query.op, query.all, tuple(over_query(part, change) for part in query.parts))
-    if isinstance(query, Rows):
-        return Rows(tuple(tuple(change(cell) for cell in row) for row in query.rows))
-    if isinstance(query, FullJoin):
-        return FullJoin(
-            _in_source(query.left, change), _in_source(query.right, change), tuple(change(one) for one in query.on)
-        )
-    return over_block(query, change)
+def over_late(block: Block, change: Callable[[Term], Term]) -> Block:
+    """The block with its outputs, HAVING and ORDER BY changed."""
+    outputs, having = (tuple(change(term) for term in terms) for terms in (block.outputs, block.having))
+    return replace(block, outputs=outputs, having=having, order=tuple(over(key, change) for key in block.order))
 
 
-def over_block(block: Block, change: Callable[[Term], Term]) -> Block:
-    """The block with each of its terms changed."""
-    return replace(
-        block,
-        sources=tuple(_in_source(source, change) for source in block.sources),
-        lefts=tuple(_in_left(left, change) for left in block.lefts),
-        where=tuple(change(term) for term in block.where),
-        group=None if block.group is None else tuple(change(term) for term in block.group),
-        having=tuple(change(term) for term in block.having),
-        outputs=tuple(change(term) for term in block.outputs),
-        order=tuple(replace(key, term=change(key.term)) for key in block.order),
-    )
+def outside_subqueries(term: Term, change: Callable[[Term], Term | None]) -> Term:
+    """The term with those parts replaced for which there is another, in subqueries none."""
+    found = change(term)
+    if found is not None or isinstance(term, Sub):
+        return found or term
+    return over(term, lambda part: outside_subqueries(part, change))
 
 
-def _in_source(source: Source, change: Callable[[Term], Term]) -> Source:
-    return source if source.query is None else replace(source, query=over_query(source.query, change))
-
-
-def _in_left(left: LeftJoin, change: Callable[[Term], Term]) -> LeftJoin:
-    return LeftJoin(
-        tuple(_in_source(source, change) for source in left.sources),
-        tuple(change(term) for term in left.on),
-        tuple(_in_left(one, change) for one in left.lefts),
-    )
-
-
-def substituted(term: Term, new: Mapping[Term, Term]) -> Term:
-    """The term with columns, or whole terms, replaced, in subqueries too."""
+def substituted(node: _Node, new: Mapping[Term, Term]) -> _Node:
+    """The term or query with columns, or whole terms, replaced, in subqueries too."""
     if not new:
-        return term
-    found = new.get(term)
-    if found is not None:
-        return found
-    return over_source(term, lambda part: substituted(part, new))
+        return node
+
+    def change(term: Term) -> Term:
+        found = new.get(term)
+        return over(term, change) if found is None else found
+
+    return cast("_Node", change(node)) if isinstance(node, TERMS) else over(node, change)
 
 
-def query_substituted(query: Query, new: Mapping[Term, Term]) -> Query:
-    """The query with columns replaced."""
-    return over_query(query, lambda term: substituted(term, new)) if new else query
+def walk(node: Struct, *, subqueries: bool = True) -> Iterator[Struct]:
+    """The node and all in it; without ``subqueries`` nothing that is in one."""
+    waiting: list[Any] = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, tuple):
+            waiting += one
+        elif isinstance(one, Struct):
+            yield one
+            if subqueries or not isinstance(one, Sub):
+                waiting += [getattr(one, name) for name in one.__struct_fields__]
+
+
+def parts_of(term: Term) -> Iterator[Term]:
+    """The term and all in it, without what is in subqueries."""
+    return cast("Iterator[Term]", walk(term, subqueries=False))
+
+
+def columns_of(node: Struct) -> frozenset[Col]:
+    """The columns anywhere in a term or query, also those of its subqueries' own sources."""
+    return frozenset(one for one in walk(node) if isinstance(one, Col))
+
+
+def names(ids: Container[int], *nodes: Struct) -> bool:
+    """Whether terms or queries name a column of the sources of these numbers."""
+    return any(isinstance(one, Col) and one.source in ids for node in nodes for one in walk(node))
+
+
+def has_aggregate(term: Term) -> bool:
+    """Whether the term holds an aggregate of its own level."""
+    return any(isinstance(part, Agg) for part in parts_of(term))
 
 
 def terms_of(block: Block) -> Iterator[Term]:
     """The block's own terms: all but those inside its sources."""
     yield from block.where
-    for left in block.lefts:
-        yield from left_terms(left)
+    yield from left_terms(block.lefts)
     yield from block.group or ()
-    yield from block.having
-    yield from block.outputs
-    yield from (key.term for key in block.order)
+    yield from block.late_terms
 
 
-def left_terms(left: LeftJoin) -> Iterator[Term]:
-    """The conditions of a left join, and of those in it."""
-    yield from left.on
-    for one in left.lefts:
-        yield from left_terms(one)
+def left_terms(lefts: tuple[LeftJoin, ...]) -> Iterator[Term]:
+    """The conditions of left joins, of those in them too."""
+    for left in lefts:
+        yield from left.on
+        yield from left_terms(left.lefts)
 
 
 def left_sources(lefts: tuple[LeftJoin, ...]) -> Iterator[Source]:
@@ -238,63 +271,20 @@ def left_sources(lefts: tuple[LeftJoin, ...]) -> Iterator[Source]:
         yield from left_sources(left.lefts)
 
 
-def parts_of(term: Term) -> Iterator[Term]:
-    """The term and all in it, without what is in subqueries."""
-    stack = [term]
-    while stack:
-        one = stack.pop()
-        yield one
-        if isinstance(one, Call | Agg):
-            stack.extend(one.args)
+def optional(lefts: tuple[LeftJoin, ...]) -> frozenset[int]:
+    """The numbers of the sources of which left joins may find no row, so that their columns may be NULL."""
+    return frozenset(source.id for source in left_sources(lefts))
 
 
-def columns_of(term: Term) -> frozenset[Col]:
-    """The columns in a term, in its subqueries too, also those of the subqueries' own sources."""
-    found: set[Col] = set()
-    for part in parts_of(term):
-        if isinstance(part, Col):
-            found.add(part)
-        elif isinstance(part, Sub):
-            found |= query_columns(part.query)
-    return frozenset(found)
-
-
-def query_columns(query: Query) -> frozenset[Col]:
-    """The columns anywhere in a query."""
-    if isinstance(query, Combined):
-        return frozenset().union(*(query_columns(part) for part in query.parts))
-    if isinstance(query, Rows):
-        return frozenset().union(*(columns_of(cell) for row in query.rows for cell in row))
-    if isinstance(query, FullJoin):
-        inner = [query_columns(one.query) for one in (query.left, query.right) if one.query is not None]
-        return frozenset().union(*inner, *(columns_of(term) for term in query.on))
-    found: set[Col] = set()
-    for source in (*query.sources, *left_sources(query.lefts)):
-        if source.query is not None:
-            found |= query_columns(source.query)
-    for term in terms_of(query):
-        found |= columns_of(term)
-    return frozenset(found)
-
-
-def sources_in(term: Term) -> frozenset[int]:
-    """The numbers of the sources that a term speaks of."""
-    return frozenset(col.source for col in columns_of(term))
-
-
-def has_aggregate(term: Term) -> bool:
-    """Whether the term holds an aggregate of its own level."""
-    return any(isinstance(part, Agg) for part in parts_of(term))
-
-
-def depth(query: Query) -> int:
+def depth(query: Struct) -> int:
     """How many levels of queries there are in a query."""
-    if isinstance(query, Combined):
-        return 1 + max(depth(part) for part in query.parts)
-    if isinstance(query, Rows):
-        return 1
-    if isinstance(query, FullJoin):
-        return 1 + max((depth(one.query) for one in (query.left, query.right) if one.query is not None), default=0)
-    inner = [one.query for one in (*query.sources, *left_sources(query.lefts)) if one.query is not None]
-    inner += [part.query for term in terms_of(query) for part in parts_of(term) if isinstance(part, Sub)]
-    return 1 + max((depth(one) for one in inner), default=0)
+    inner, waiting = 0, [getattr(query, name) for name in query.__struct_fields__]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, QUERIES):
+            inner = max(inner, depth(one))
+        elif isinstance(one, tuple):
+            waiting += one
+        elif isinstance(one, Struct):
+            waiting += [getattr(one, name) for name in one.__struct_fields__]
+    return 1 + inner

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import conjunction
-from assay.sql.algebra.facts import Facts, Matcher
+from assay.sql.algebra.facts import Facts, Matcher, Rule, Seen
 from assay.sql.algebra.flattening import (
     combined_to_block,
     count_distinct_rows,
@@ -18,7 +16,6 @@ from assay.sql.algebra.flattening import (
     merge_plain_in_left,
     merge_trivial,
     prune_outputs,
-    replaced,
 )
 from assay.sql.algebra.grouping import (
     check_determined,
@@ -71,8 +68,10 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    left_sources,
-    over_source,
+    optional,
+    outside_subqueries,
+    over,
+    parts_of,
     substituted,
 )
 from assay.sql.algebra.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
@@ -81,6 +80,48 @@ from assay.sql.algebra.unions import merged_parts
 from assay.sql.algebra.world import World
 
 _MOST_ROUNDS = 60
+
+
+_RULES: tuple[Rule, ...] = (
+    merge_plain,
+    merge_plain_in_left,
+    full_to_left,
+    distinct_to_existence,
+    scalar_to_left,
+    grouped_left_to_scalar,
+    left_to_inner,
+    left_that_always_matches,
+    drop_unused_left,
+    left_to_absence,
+    join_existing,
+    join_existing_group,
+    existence_of_own_row,
+    existence_of_own_group,
+    merge_same_row,
+    drop_parent,
+    check_determined,
+    check_windows,
+    shorten_windows,
+    drop_null_test,
+    having_to_where,
+    drop_sure_having,
+    extremes_to_where,
+    count_of_present,
+    plain_aggregates,
+    ungroup,
+    left_groups_to_scalars,
+    groups_to_existence,
+    groups_to_distinct,
+    drop_distinct,
+    drop_cut_of_one,
+    filter_below_windows,
+    prune_outputs,
+    count_distinct_rows,
+    merge_grouped,
+    merge_regrouped,
+    merge_grouped_among,
+    merge_trivial,
+)
 
 
 class Normaliser:
@@ -151,7 +192,7 @@ class Normaliser:
     def _term(self, term: Term, outer: Facts | None) -> Term:
         if isinstance(term, Sub):
             return Sub(term.kind, self.normal(term.query, as_set=term.kind != "scalar", outer=outer))
-        return over_source(term, lambda part: self._term(part, outer))
+        return over(term, lambda part: self._term(part, outer))
 
     def _block(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
         rows_count = block.windowed or (block.group is None and not as_set and not block.distinct)
@@ -181,32 +222,21 @@ class Normaliser:
         Side conditions: it is the only source, nothing is grouped or cut, and rows are all kept or duplicates dropped,
         or every column is given on.
         """
-        if (
-            len(block.sources) != 1
-            or block.lefts
-            or block.group is not None
-            or block.cuts
-            or block.windowed
-            or block.order
-        ):
+        source, union = block.only or (None, None)
+        if source is None or block.group is not None or block.cuts or block.windowed or block.order:
             return block
-        source = block.sources[0]
-        union = source.query
         if not isinstance(union, Combined) or union.op != "union":
             return block
         drops = as_set or block.distinct
         if not drops and not union.all:
-            every = {Col(source.id, str(place)) for place in range(self.world.width(union))}
-            if not every.issubset(block.outputs):
+            if not set(self.world.cols(source)).issubset(block.outputs):
                 return block
             drops = True  # rows that differ stay different
         parts: list[Query] = []
         for part in union.parts:
             one = self.world.source(query=part)
-            new: dict[Term, Term] = {
-                Col(source.id, str(place)): Col(one.id, str(place)) for place in range(self.world.width(part))
-            }
-            parts.append(replaced(replace(block, sources=(one,), distinct=False), new))
+            new = source.named(self.world.cols(one))
+            parts.append(substituted(replace(block, sources=(one,), distinct=False), new))
         self.world.used.add("A filter on UNION is a filter on its parts")
         return self._combined(Combined("union", not drops, tuple(parts)), as_set=as_set, outer=outer)
 
@@ -232,50 +262,36 @@ class Normaliser:
         others = tuple(one for one in where if one != term)
         return self._term(term, self._facts(replace(block, where=others), outer))
 
-    def _facts(self, block: Block, outer: Facts | None) -> Facts:
+    def _facts(self, block: Block, outer: Facts | None) -> Seen:
         terms = (*(outer.terms if outer else ()), *block.where)
-        padded = frozenset(source.id for source in left_sources(block.lefts)) | (outer.padded if outer else frozenset())
+        padded = optional(block.lefts) | (outer.padded if outer else frozenset())
         sources = (*(outer.sources if outer else ()), *block.sources)
-        return Facts(self.world, self.matcher, terms, padded=padded, sources=sources)
+        return Seen(self.world, self.matcher, terms, padded=padded, sources=sources)
 
     def _round(self, block: Block, *, as_set: bool, outer: Facts | None) -> Block:
         """One application of each rule."""
-        block = replace(block, where=conjunction(block.where, self.world))
-        facts = self._facts(block, outer)
-        if block.group != () and (facts.contradictory or FALSE in block.where):
+        block = replace(block, where=conjunction(block.where, self.world), having=conjunction(block.having, self.world))
+        if block.group != () and (FALSE in block.where or self._facts(block, outer).contradictory):
             return _empty(block)
-        inside = not block.windowed and self._drops_inside(block, as_set=as_set)
         block = replace(block, where=self._simplified(block, outer))
-        block = self._used(merge_plain, block, as_set=inside)
-        block = self._used(merge_plain_in_left, block)
-        block = self._used(full_to_left, block, self.world)
-        block = self._used(distinct_to_existence, block, self._facts(block, outer))
-        block = self._used(scalar_to_left, block, self._facts(block, outer))
-        block = self._used(grouped_left_to_scalar, block, self._facts(block, outer))
-        block = self._join_rules(block, outer, as_set=inside)
-        facts = self._facts(block, outer)
-        check_determined(block, facts)
-        check_windows(block, facts)
-        block = self._used(shorten_windows, block, facts)
-        block = self._used(drop_null_test, block)
-        block = self._used(having_to_where, block)
-        block = self._used(drop_sure_having, replace(block, having=conjunction(block.having, self.world)))
-        block = self._used(extremes_to_where, block, facts)
-        block = self._used(count_of_present, block, self.world)
-        block = self._used(plain_aggregates, block, facts)
-        block = self._used(ungroup, block, facts)
-        block = self._used(left_groups_to_scalars, block, facts)
-        block = self._used(groups_to_existence, block, facts)
-        block = self._used(groups_to_distinct, block, facts, as_set=as_set)
-        block = self._used(drop_distinct, block, facts, as_set=as_set)
-        block = self._used(drop_cut_of_one, block, facts)
-        block = self._used(filter_below_windows, block, self.world)
-        block = self._used(prune_outputs, block, self.world)
-        block = self._used(count_distinct_rows, block, self.world, self.matcher)
-        block = self._used(merge_grouped, block)
-        block = self._used(merge_regrouped, block)
-        block = self._used(merge_grouped_among, block, self.world)
-        return self._used(merge_trivial, block)
+        seen = self._seen(block, outer, as_set=as_set)
+        for rule in _RULES:
+            changed = rule(block, seen)
+            if changed is block or changed == block:
+                continue
+            said = (rule.__doc__ or rule.__name__).partition("\n")[0]  # without docstrings (-OO) its name
+            self.world.used.add(said.rstrip("."))
+            if rule is left_to_absence:
+                where = tuple(self._condition(term, changed.where, changed, outer) for term in changed.where)
+                changed = replace(changed, where=where)
+            block, seen = changed, self._seen(changed, outer, as_set=as_set)
+        return block
+
+    def _seen(self, block: Block, outer: Facts | None, *, as_set: bool) -> Seen:
+        seen = self._facts(block, outer)
+        seen.as_set = as_set
+        seen.joined_as_set = not block.windowed and self._drops_inside(block, as_set=as_set)
+        return seen
 
     @staticmethod
     def _drops_inside(block: Block, *, as_set: bool) -> bool:
@@ -283,29 +299,6 @@ class Normaliser:
         if block.group is not None:
             return not counts_rows(block)
         return (as_set and not block.cuts) or block.distinct
-
-    def _used(self, rule: Callable[..., Block], block: Block, *facts: object, **how: bool) -> Block:
-        """The block after a rule, of which its own first line is kept where it changed something."""
-        changed = rule(block, *facts, **how)
-        if changed is not block and changed != block:
-            said = (rule.__doc__ or rule.__name__).partition("\n")[0]  # without docstrings (-OO) its name
-            self.world.used.add(said.rstrip("."))
-        return changed
-
-    def _join_rules(self, block: Block, outer: Facts | None, *, as_set: bool) -> Block:
-        block = self._used(left_to_inner, block, self._facts(block, outer))
-        block = self._used(left_that_always_matches, block, self._facts(block, outer))
-        block = self._used(drop_unused_left, block, self._facts(block, outer), as_set=as_set)
-        absent = self._used(left_to_absence, block, self._facts(block, outer))
-        if absent is not block:
-            where = tuple(self._condition(term, absent.where, absent, outer) for term in absent.where)
-            block = replace(absent, where=where)
-        block = self._used(join_existing, block, self._facts(block, outer), as_set=as_set)
-        block = self._used(join_existing_group, block, self._facts(block, outer), as_set=as_set)
-        block = self._used(existence_of_own_row, block, self.world)
-        block = self._used(existence_of_own_group, block, self._facts(block, outer))
-        block = self._used(merge_same_row, block, self._facts(block, outer))
-        return self._used(drop_parent, block, self._facts(block, outer))
 
     def _simplified(self, block: Block, outer: Facts | None) -> tuple[Term, ...]:
         """The conditions without tests for NULL that the columns themselves decide."""
@@ -342,31 +335,23 @@ def _decided(term: Term, facts: Facts) -> Term:
 
 def _listed(query: Block) -> Term | None:
     """EXISTS over a list of values is OR."""
-    if len(query.sources) != 1 or query.lefts or query.cuts:
+    source, listed = query.only or (None, None)
+    if source is None or query.cuts or not isinstance(listed, Rows) or len(listed.rows) > 50:
         return None
-    source = query.sources[0]
-    if not isinstance(source.query, Rows) or len(source.query.rows) > 50:
-        return None
-    cases = []
-    for row in source.query.rows:
-        new: dict[Term, Term] = {Col(source.id, str(place)): cell for place, cell in enumerate(row)}
-        cases.append(Call("and", (TRUE, *(substituted(term, new) for term in query.where))))
-    return Call("or", tuple(cases))
+    news = [source.named(row) for row in listed.rows]
+    return Call("or", tuple(Call("and", (TRUE, *(substituted(term, new) for term in query.where))) for new in news))
 
 
 def _of_union(query: Query) -> Call | None:
     """EXISTS over a UNION is that over one of its parts."""
-    if not isinstance(query, Block) or len(query.sources) != 1 or not query.plain or query.lefts:
-        return None
-    source = query.sources[0]
-    union = source.query
-    if not isinstance(union, Combined) or union.op != "union" or not all(isinstance(one, Block) for one in union.parts):
+    source, union = (query.only if isinstance(query, Block) and query.plain else None) or (None, None)
+    if not isinstance(query, Block) or source is None or not isinstance(union, Combined) or union.op != "union":
         return None
     cases: list[Term] = []
     for part in union.parts:
         if not isinstance(part, Block) or part.group is not None or part.cuts or part.windowed:
             return None
-        new: dict[Term, Term] = {Col(source.id, str(place)): term for place, term in enumerate(part.outputs)}
+        new = source.named(part.outputs)
         where = (*part.where, *(substituted(term, new) for term in query.where))
         cases.append(Sub("exists", replace(part, where=where, outputs=(ONE,), distinct=False, order=())))
     return Call("or", tuple(cases))
@@ -375,27 +360,23 @@ def _of_union(query: Query) -> Call | None:
 def _of_one_group(query: Block) -> Term:
     """EXISTS over the one group that is always there is its HAVING, of the aggregates as subqueries."""
 
-    def value(term: Term) -> Term:
-        if isinstance(term, Agg):
-            return Sub("scalar", replace(query, outputs=(term,), having=(), distinct=False, order=()))
-        return over_source(term, value) if not isinstance(term, Sub) else term
+    def value(term: Term) -> Term | None:
+        if not isinstance(term, Agg):
+            return None
+        return Sub("scalar", replace(query, outputs=(term,), having=(), distinct=False, order=()))
 
-    return Call("and", (TRUE, *(value(term) for term in query.having)))
+    return Call("and", (TRUE, *(outside_subqueries(term, value) for term in query.having)))
 
 
 def _unwrapped(query: Query, world: World) -> Query:
     """The query that a block only passes on."""
-    if not isinstance(query, Block) or query.order or not query.plain or query.where or query.lefts:
+    if not isinstance(query, Block) or query.order or not query.plain or query.where or query.only is None:
         return query
-    if len(query.sources) != 1 or (inner := query.sources[0].query) is None:
-        return query
-    passed = tuple(Col(query.sources[0].id, str(place)) for place in range(world.width(inner)))
-    return inner if query.outputs == passed else query
+    source, inner = query.only
+    return inner if query.outputs == tuple(world.cols(source)) else query
 
 
 def _has_subquery(term: Term) -> bool:
-    from assay.sql.algebra.model import parts_of
-
     return any(isinstance(part, Sub) for part in parts_of(term))
 
 

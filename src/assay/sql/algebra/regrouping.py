@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import holds
-from assay.sql.algebra.facts import Facts
-from assay.sql.algebra.grouping import grouped_terms
+from assay.sql.algebra.facts import Facts, Seen
+from assay.sql.algebra.grouping import aggregates
 from assay.sql.algebra.model import (
     FALSE,
     NULL,
@@ -22,8 +22,9 @@ from assay.sql.algebra.model import (
     Term,
     columns_of,
     has_aggregate,
-    over_source,
-    parts_of,
+    names,
+    outside_subqueries,
+    over_late,
     substituted,
 )
 from assay.sql.algebra.world import World
@@ -46,7 +47,7 @@ def extremes_to_where(block: Block, facts: Facts) -> Block:
     if asked is None or limit is None or len(asked.args) != 1:
         return block
     inner = asked.args[0]
-    found = _aggregates(block)
+    found = aggregates(block)
     early: Term | None = None
     if asked.op == "count" and term == Call("lt", (Const("integer", "0"), asked)):
         early = Call("notnull", (inner,)) if all(one.args == asked.args for one in found) else None
@@ -60,7 +61,7 @@ def extremes_to_where(block: Block, facts: Facts) -> Block:
     return replace(block, where=(*block.where, early), having=tuple(one for one in block.having if one != term))
 
 
-def count_of_present(block: Block, world: World) -> Block:
+def count_of_present(block: Block, facts: Seen) -> Block:
     """COUNT(x) is COUNT(*) of the rows in which x is not NULL.
 
     Side conditions: there is one group, whether it has rows or not, every aggregate is that COUNT, and the rows are of
@@ -68,23 +69,12 @@ def count_of_present(block: Block, world: World) -> Block:
     """
     if block.group != () or block.windowed or any(source.query is not None for source in block.sources):
         return block
-    found = _aggregates(block)
+    found = aggregates(block)
     if len(found) != 1 or (count := next(iter(found))).op != "count" or not count.args or count.distinct:
         return block
-    every = Agg("count", ())
-
-    def counted(term: Term) -> Term:
-        if term == count:
-            return every
-        return term if isinstance(term, Sub) else over_source(term, counted)
-
-    return replace(
-        block,
-        where=(*block.where, _present(count.args[0], world)),
-        outputs=tuple(counted(term) for term in block.outputs),
-        having=tuple(counted(term) for term in block.having),
-        order=tuple(replace(key, term=counted(key.term)) for key in block.order),
-    )
+    every: dict[Term, Term] = {count: Agg("count", ())}
+    counted = over_late(block, lambda term: outside_subqueries(term, every.get))
+    return replace(counted, where=(*block.where, _present(count.args[0], facts.world)))
 
 
 def _present(term: Term, world: World) -> Term:
@@ -96,44 +86,33 @@ def _present(term: Term, world: World) -> Term:
     return Call("notnull", (term,))
 
 
-def merge_regrouped(block: Block) -> Block:
+def merge_regrouped(block: Block, _: Seen) -> Block:
     """Groups of groups are groups: SUM of SUM is SUM, SUM of COUNT is COUNT, MAX of MAX is MAX, MIN of MIN is MIN.
 
     Side conditions: the grouped query is the only source, has keys and no HAVING, and is neither DISTINCT nor cut; the
     outer keys and conditions are of its keys; for COUNT there are outer keys, so that no group is empty.
     """
-    if len(block.sources) != 1 or block.lefts or block.group is None or block.windowed:
+    source, inner = block.only or (None, None)
+    if source is None or block.group is None or block.windowed:
         return block
-    source = block.sources[0]
-    inner = source.query
-    if (
-        not isinstance(inner, Block)
-        or not inner.group
-        or inner.having
-        or inner.distinct
-        or inner.cuts
-        or inner.windowed
-    ):
+    if not isinstance(inner, Block) or not inner.group or inner.having or inner.trims:
         return block
-    new: Mapping[Term, Term] = {Col(source.id, str(place)): term for place, term in enumerate(inner.outputs)}
+    new = source.named(inner.outputs)
     keys = {term: one for term, one in new.items() if not has_aggregate(one)}
     late = {col for col in new if col not in keys}
     plain = (*block.where, *block.group)
     if any(columns_of(term) & late for term in plain):
         return block
-    merged = {term: _merged(term, new, late, grouped=bool(block.group)) for term in grouped_terms(block)}
-    if any(one is None for one in merged.values()):
-        return block
+    merged = {term: _merged(term, new, late, grouped=bool(block.group)) for term in block.late_terms}
     known = {term: one for term, one in merged.items() if one is not None}
+    if len(known) < len(merged):
+        return block
     return replace(
-        block,
+        over_late(block, known.__getitem__),
         sources=inner.sources,
         lefts=inner.lefts,
         where=(*inner.where, *(substituted(term, keys) for term in block.where)),
         group=tuple(substituted(term, keys) for term in block.group),
-        having=tuple(known[term] for term in block.having),
-        outputs=tuple(known[term] for term in block.outputs),
-        order=tuple(replace(key, term=known[key.term]) for key in block.order),
     )
 
 
@@ -156,13 +135,13 @@ def _merged(term: Term, new: Mapping[Term, Term], late: set[Term], *, grouped: b
     return None if columns_of(term) & late else substituted(term, new)
 
 
-def existence_of_own_row(block: Block, world: World) -> Block:
+def existence_of_own_row(block: Block, facts: Seen) -> Block:
     """A row of the same table with the same values, of which more is asked, is asked of the row itself.
 
     Side conditions: what is asked is of the values that are the same alone, or these hold a key that is never NULL;
     equal values are of one spelling; they are not NULL, or NULL counts as equal to NULL.
     """
-    where = tuple(_of_own_row(term, block, world) for term in block.where)
+    where = tuple(_of_own_row(term, block, facts.world) for term in block.where)
     return block if where == block.where else replace(block, where=where)
 
 
@@ -208,14 +187,12 @@ def _asked_of(own: int, there: int, inside: Block, world: World) -> tuple[Term, 
         asked.append(term)
     if not shared:
         return None
-    names = {term.name for term in shared if isinstance(term, Col)}
+    equal = {term.name for term in shared if isinstance(term, Col)}
     table = world.facts(inside.sources[0])
-    if table is not None and any(set(key) <= names & table.not_null for key in table.keys):
+    if table is not None and any(set(key) <= equal & table.not_null for key in table.keys):
         asked = [_moved(term, there, own) for term in asked]  # there is no other row
     asked = [substituted(term, shared) for term in asked]
-    if any(col.source == there for term in asked for col in columns_of(term)):
-        return None
-    return tuple(asked)
+    return None if names({there}, *asked) else tuple(asked)
 
 
 def _moved(term: Term, there: int, own: int) -> Term:
@@ -238,8 +215,3 @@ def _not_true(term: Term) -> Term | None:
         nulls = tuple(Call("isnull", (arg,)) for arg in term.args)
         return Call("or", (Call("not", (term,)), *nulls))
     return None
-
-
-def _aggregates(block: Block) -> frozenset[Agg]:
-    """The aggregates that are computed for each group."""
-    return frozenset(part for term in grouped_terms(block) for part in parts_of(term) if isinstance(part, Agg))

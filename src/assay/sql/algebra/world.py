@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from msgspec import Struct, field
 
@@ -21,9 +20,8 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    left_sources,
-    width,
 )
+from assay.sql.column_clauses import table_clauses
 from assay.sql.schema_names import type_family
 
 NUMBERS = frozenset({"integer", "real", "numeric"})
@@ -34,7 +32,6 @@ _NUMBER_FUNCTIONS = frozenset(
     ["add", "sub", "mul", "div", "mod", "neg", "abs", "round", "length", "sign", "floor", "ceil", "fn:julianday"]
 )
 _FOLDING = frozenset({"mysql", "mariadb", "tsql", "singlestore", "doris", "starrocks", "tidb"})
-_NOCASE = re.compile(r'(?:"([^"]+)"|`([^`]+)`|\[([^\]]+)\]|(\w+))[^,]*?\bcollate\b', re.IGNORECASE)
 
 
 class TableFacts(Struct, frozen=True, kw_only=True):
@@ -54,7 +51,8 @@ class TableFacts(Struct, frozen=True, kw_only=True):
 
 def table_facts(table: TableSchema, dialect: str) -> TableFacts:
     """The facts of a table. A primary key is taken not to be NULL, as the standard has it, in SQLite too."""
-    collated = _collated(table.ddl)
+    clauses = table_clauses(table.ddl, dialect).columns
+    collated = {name for name, found in clauses.items() if found.collation}
     kinds = {one.name.lower(): _kind(one.type, dialect, folded=one.name.lower() in collated) for one in table.columns}
     primary = tuple(name.lower() for name in table.primary_key)
     keys = [primary] if primary else []
@@ -75,14 +73,6 @@ def table_facts(table: TableSchema, dialect: str) -> TableFacts:
             for one in table.foreign_keys
         ),
     )
-
-
-def _collated(ddl: str) -> frozenset[str]:
-    """The columns that a table's text declares with a collation."""
-    if "collate" not in ddl.lower():
-        return frozenset()
-    body = ddl[ddl.find("(") + 1 :]
-    return frozenset(next(name for name in found.groups() if name).lower() for found in _NOCASE.finditer(body))
 
 
 def _kind(declared: str, dialect: str, *, folded: bool) -> str:
@@ -148,11 +138,21 @@ class World(Struct):
             return list(known.kinds)
         return [str(place) for place in range(self.width(source.query))] if source.query is not None else []
 
+    def cols(self, source: Source) -> list[Term]:
+        """A source's columns."""
+        return [Col(source.id, name) for name in self.columns(source)]
+
+    def both(self, full: FullJoin) -> list[Term]:
+        """The columns of the left side of a FULL JOIN, then those of the right."""
+        return [*self.cols(full.left), *self.cols(full.right)]
+
     def width(self, query: Query) -> int:
         """How many outputs a query has."""
+        if isinstance(query, Combined):
+            return self.width(query.parts[0])
         if isinstance(query, FullJoin):
-            return len(self.columns(query.left)) + len(self.columns(query.right))
-        return self.width(query.parts[0]) if isinstance(query, Combined) else width(query)
+            return len(self.both(query))
+        return len(query.outputs if isinstance(query, Block) else query.rows[0])
 
     def kind(self, term: Term) -> str:
         """What values a term has; ``any`` where that is not known."""
@@ -224,8 +224,7 @@ class World(Struct):
         if isinstance(query, Combined):
             found = {self.output_kind(part, place) for part in query.parts}
         elif isinstance(query, FullJoin):
-            both = [Col(one.id, name) for one in (query.left, query.right) for name in self.columns(one)]
-            return self.kind(both[place])
+            return self.kind(self.both(query)[place])
         else:
             found = {self.kind(row[place]) for row in query.rows}
         found.discard("null")
@@ -245,10 +244,7 @@ class World(Struct):
             if source.table:
                 return True
             if isinstance(source.query, FullJoin):
-                both = [
-                    Col(one.id, name) for one in (source.query.left, source.query.right) for name in self.columns(one)
-                ]
-                term = both[int(term.name)]
+                term = self.both(source.query)[int(term.name)]
                 continue
             if not isinstance(source.query, Block):
                 return False
@@ -263,8 +259,3 @@ class World(Struct):
         if self.dialect == "sqlite" and {first, second} <= {"integer", "numeric"}:
             return True
         return first == second and _EXACT.match(first) is not None
-
-    def all_sources(self, block: Block) -> Iterator[Source]:
-        """The block's sources, those of left joins too."""
-        yield from block.sources
-        yield from left_sources(block.lefts)

@@ -78,6 +78,11 @@ class Difference(Struct, frozen=True, kw_only=True):
     predicted_text: str = ""
     inside: bool = False
     """It is in a subquery or a CTE."""
+    elsewhere: bool = False
+    """The side that says nothing here says the same elsewhere, as where gold selects a column twice."""
+    gold_columns: frozenset[str] = frozenset()
+    """The columns that gold joins on and the prediction does not, as in `Term.columns`."""
+    predicted_columns: frozenset[str] = frozenset()
     gold_term: Term | None = None
     predicted_term: Term | None = None
 
@@ -123,6 +128,7 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
             gold_term=found.gold,
             predicted_term=found.predicted,
             inside=found.inside,
+            elsewhere=found.elsewhere,
         )
         for found in condition_differences(tuple(gold.all_selects()), tuple(predicted.all_selects()))
     ]
@@ -140,7 +146,7 @@ def _joins_otherwise(join: Difference, condition: Difference) -> bool:
     if term is None or not (ours or condition.kind == "condition_extra") or term.literals or term.inner:
         return False
     tables = {_table(column) for column in term.columns}
-    held = set((join.predicted if ours else join.gold).replace(", ", " = ").split(" = "))
+    held = join.predicted_columns if ours else join.gold_columns
     return len(tables) > 1 and set(term.columns) <= held
 
 
@@ -216,6 +222,8 @@ def _only_groups(gold: SelectParts, predicted: SelectParts) -> bool:
 
 def _outputs(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> Iterator[Difference]:
     ours, theirs = unmatched(gold.outputs, predicted.outputs)
+    if len(ours) != len(theirs):
+        _drop_equal_by_join(ours, theirs, (*gold.joins, *predicted.joins))
     pairs: list[tuple[Term, Term]] = []
     for left in list(ours):
         right = max(theirs, key=lambda term: likeness(left, term), default=None)
@@ -233,9 +241,21 @@ def _outputs(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> Iter
             predicted_term=right,
         )
     for left in ours:
-        yield Difference(kind="output_missing", clause="SELECT", gold_term=left, inside=inside)
+        repeats = any(left.merged == other.merged for other in predicted.outputs)
+        yield Difference(kind="output_missing", clause="SELECT", gold_term=left, inside=inside, elsewhere=repeats)
     for right in theirs:
-        yield Difference(kind="output_extra", clause="SELECT", predicted_term=right, inside=inside)
+        repeats = any(right.merged == other.merged for other in gold.outputs)
+        yield Difference(kind="output_extra", clause="SELECT", predicted_term=right, inside=inside, elsewhere=repeats)
+
+
+def _drop_equal_by_join(ours: list[Term], theirs: list[Term], joins: Sequence[frozenset[str]]) -> None:
+    """Leave out the columns that one of the queries makes equal by a join: each selects what the other does."""
+    for left in list(ours):
+        same = next((one for one in joins if left.text in one), frozenset())
+        twin = next((right for right in theirs if right.text in same), None)
+        if twin is not None:
+            ours.remove(left)
+            theirs.remove(twin)
 
 
 _DATES = ("DATE", "TIME", "STRFTIME", "JULIAN", "EXTRACT", "YEAR", "MONTH", "DAY")
@@ -368,9 +388,9 @@ def _tables(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]:
         if left and right:
             yield Difference(kind="table_changed", clause="FROM", gold_text=left, predicted_text=right)
         elif left:
-            yield Difference(kind="table_missing", clause="FROM", gold_text=left)
+            yield Difference(kind="table_missing", clause="FROM", gold_text=left, elsewhere=left in theirs)
         else:
-            yield Difference(kind="table_extra", clause="FROM", predicted_text=right)
+            yield Difference(kind="table_extra", clause="FROM", predicted_text=right, elsewhere=right in ours)
     joins = [_joins(query, each=_as_many(gold, predicted)) for query in (gold, predicted)]
     if joins[0] != joins[1]:
         names = [
@@ -384,7 +404,15 @@ def _tables(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]:
         shared = {table for table in ours if table in theirs}
         within = [_over(one - other, shared) for one, other in _both(joins)]
         if any(within) or (not missing and not extra):
-            yield Difference(kind="join_condition", clause="JOIN", gold_text=shown[0], predicted_text=shown[1])
+            columns = [frozenset().union(*(one - other)) for one, other in _both(joins)]
+            yield Difference(
+                kind="join_condition",
+                clause="JOIN",
+                gold_text=shown[0],
+                predicted_text=shown[1],
+                gold_columns=columns[0],
+                predicted_columns=columns[1],
+            )
     kinds = [_join_kinds(query) for query in (gold, predicted)]
     if kinds[0] != kinds[1] and not missing and not extra:
         yield Difference(

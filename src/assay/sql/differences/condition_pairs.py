@@ -38,6 +38,8 @@ class ConditionDifference(Struct, frozen=True, kw_only=True):
     gold: Term | None = None
     predicted: Term | None = None
     inside: bool = False
+    elsewhere: bool = False
+    """The query that lacks it here has it elsewhere."""
 
 
 class _Placed(Struct, frozen=True):
@@ -69,9 +71,16 @@ def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[Selec
     if len(left) == len(right) == 1:
         found.append(replace(_alone(left[0]), kind="condition_replaced", predicted=right[0].term))
         return found
-    found += [_alone(one) for one in left]
+    said = [{one.term.merged for one in _leaves(list(_conditions(side)))} for side in (gold, predicted)]
+    found += [replace(_alone(one), elsewhere=one.term.merged in said[1]) for one in left]
     found += [
-        ConditionDifference(kind="condition_extra", clause=one.clause, predicted=one.term, inside=one.inside)
+        ConditionDifference(
+            kind="condition_extra",
+            clause=one.clause,
+            predicted=one.term,
+            inside=one.inside,
+            elsewhere=one.term.merged in said[0],
+        )
         for one in right
     ]
     return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assay.sql.differences.binding import BareQuery
-from assay.sql.query import Source
+from assay.sql.select import Source
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from assay.sql.differences.canonical import plain_text
 from assay.sql.differences.leaves import leaves_of, numbered_uses, operators_of, renaming_of, sources_of
-from assay.sql.differences.parts import QueryParts, SelectParts
+from assay.sql.differences.parts import QueryParts, SelectParts, Term, inner_of
 from assay.sql.differences.reading import ReadPair
 from assay.sql.differences.terms import text_of
 from assay.sql.trees import copied, nodes_of_kind, written
@@ -98,6 +98,8 @@ class _Workshop:
         self._dialect = self._given.bound.dialect
         self._ours = leaves_of(self._gold)
         self._theirs = leaves_of(self._predicted)
+        self._alike: list[frozenset[str]] = []
+        """The clauses that say the same, by the place of the SELECT."""
         self._renamings: list[tuple[Mapping[str, str], Mapping[str, str]]] = []
         """By the place of the SELECT: gold's aliases in the prediction's FROM, and the prediction's in gold's."""
         for ours, theirs in zip(self._ours, self._theirs, strict=False):
@@ -112,11 +114,9 @@ class _Workshop:
             left, right = _said(ours), _said(theirs)
             if _rows_of(ours) == _rows_of(theirs):
                 right |= {"FROM": left["FROM"], "WHERE": left["WHERE"]}
-            found += [
-                _Unit(place, clause, _size(left[clause], right[clause]))
-                for clause in _CLAUSES
-                if left[clause] != right[clause]
-            ]
+            differing = [clause for clause in _CLAUSES if left[clause] != right[clause]]
+            self._alike.append(frozenset(_CLAUSES) - frozenset(differing))
+            found += [_Unit(place, clause, _size(left[clause], right[clause])) for clause in differing]
         if gold.operators != predicted.operators:
             extra = [plain_text(leaf) for leaf in (*self._ours[1:], *self._theirs[1:])]
             found.append(_Unit(-1, _WHOLE, 8 if len(self._ours) == len(self._theirs) else _size(*extra)))
@@ -216,10 +216,11 @@ class _Workshop:
                 made.set(arg, value)
         golds_from = "FROM" in wanted
         for clause, args in _CLAUSES.items():
+            from_gold = clause in wanted or (golds_from and clause in self._alike[place])
             for arg in args:
-                given = (ours if clause in wanted else theirs).args.get(arg)
+                given = (ours if from_gold else theirs).args.get(arg)
                 given = list(given) if isinstance(given, list) else given
-                if clause != "FROM" and (clause in wanted) != golds_from:
+                if clause != "FROM" and from_gold != golds_from:
                     given = _copied(given)
                     if not all(self._moved(node, place, to_gold=golds_from) for node in _listed(given)):
                         return None
@@ -259,11 +260,17 @@ def _said(select: SelectParts) -> dict[str, str]:
         "SELECT": ", ".join(term.text for term in select.outputs),
         "DISTINCT": "DISTINCT" * select.distinct,
         "FROM": " ".join([*sources, *inner, *(f"ON {one}" for one in sorted(select.written_on))]),
-        "WHERE": _clause("WHERE ", " AND ", sorted(select.written_where)),
+        "WHERE": _clause("WHERE ", " AND ", sorted(select.written_where)) + " ".join(_read_inside(select.where)),
         "GROUP BY": _clause("GROUP BY ", ", ", sorted(term.text for term in select.group)),
         "HAVING": _clause("HAVING ", " AND ", sorted(term.text for term in select.having)),
         **_tail(select),
     }
+
+
+def _read_inside(conditions: Iterable[Term]) -> list[str]:
+    """The tables that subqueries of conditions read: texts of conditions may give them the names of others."""
+    inner = [select for term in conditions for query in inner_of(term) for select in query.all_selects()]
+    return sorted(source.table for select in inner for source in select.sources)
 
 
 def _tail(parts: SelectParts | QueryParts) -> dict[str, str]:
@@ -281,7 +288,7 @@ def _clause(word: str, between: str, said: Sequence[str]) -> str:
 def _rows_of(select: SelectParts) -> tuple[object, ...]:
     """What FROM and WHERE say together, wherever their conditions are written."""
     sources = sorted((one.name, one.table, one.join) for one in select.sources)
-    conditions = sorted(term.text for term in (*select.where, *select.outer_joins))
+    conditions = sorted(term.text for term in (*select.where, *select.outer_joins)) + _read_inside(select.where)
     return sources, select.joins, select.outer_equal, conditions, [text_of(query) for query in select.inner]
 
 

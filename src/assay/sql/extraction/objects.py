@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.embedded_json import json_objects
 from assay.model.decision import decision_said, holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
+from assay.sql.extraction.embedded_json import json_objects
 from assay.sql.extraction.fences import clean_query
 from assay.sql.extraction.statements import is_statement, opening_of
 

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from assay.sql.probes.bare_terms import bare_terms, extremes, group_keys
+from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places
 from assay.sql.probes.row_order import reordered, shows_row_order
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query, Unreadable, read_tree
 from assay.sql.shape import may_be_cut, parse_with_signs
-from assay.sql.trees import copied, nodes_of, written
+from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -69,6 +69,12 @@ class AnyRow(Struct, frozen=True):
     """The expressions over bare columns, or the function that shows the order of rows."""
 
     @property
+    def _keys(self) -> tuple[exp.Expr, ...]:
+        """What the query with the bare columns groups by."""
+        select = self.query.select_of(self.node)
+        return () if select is None else select.group
+
+    @property
     def text(self) -> str:
         """What reads any row, for a reader."""
         return written(self.node if self.kind == "scalar subquery" else self.terms[0], "sqlite")
@@ -98,7 +104,7 @@ class AnyRow(Struct, frozen=True):
         for part in ("order", "limit", "offset", "distinct"):
             copy.set(part, None)
         if (group := copy.args.get("group")) is not None:
-            group.set("expressions", [copied(key) for key in group_keys(self.node)])
+            group.set("expressions", [copied(key) for key in self._keys])
         copy.set("expressions", [exp.Literal.number(1)])
         copy.set("having", exp.Having(this=exp.or_(*tests, copy=False)))
         return written(copy.limit(1, copy=False), "sqlite")
@@ -120,7 +126,7 @@ class AnyRow(Struct, frozen=True):
         filters = [only for only in self._filters() if only is not None]
         if filters:
             copy = copy.where(exp.or_(*filters, copy=False), copy=False)
-        keys = group_keys(self.node)
+        keys = self._keys
         # Keys that a collation takes for equal make one group.
         group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[copied(key) for key in keys])
         outputs = (group, "assay_group"), (self._row_label(terms), "assay_row")
@@ -152,7 +158,7 @@ class AnyRow(Struct, frozen=True):
         return [*terms, *map(_column, columns)] if self.node is self.query.tree and columns else None
 
     def _row_label(self, terms: Sequence[exp.Expr]) -> exp.Expr:
-        return _label([*group_keys(self.node), *terms])
+        return _label([*self._keys, *terms])
 
     def values(self) -> str | None:
         """A query for the literals of what may be read here, `MOST_LISTED` at most; None where a star hides it."""
@@ -258,7 +264,7 @@ class AnyRow(Struct, frozen=True):
             inner = copied(self.node)
             for part in ("having", "order", "limit", "offset", "distinct"):
                 inner.set(part, None)
-            keys = group_keys(self.node)
+            keys = self._keys
             if keys:
                 inner.set("group", exp.Group(expressions=[copied(key) for key in keys]))
             best = copied(extreme.parent if isinstance(extreme.parent, exp.Filter) else extreme)
@@ -296,26 +302,26 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
     parsed = parse_with_signs(query, dialect)
     if parsed is None:
         return ()
+    read = read_tree(parsed.tree, query, dialect)
+    if isinstance(read, Unreadable):
+        return ()
     try:
-        found = list(_found(parsed.tree))
+        return tuple(_found(read))
     except (RecursionError, ValueError):
         return ()
-    read = read_tree(parsed.tree, query, dialect) if found else None
-    if read is None or isinstance(read, Unreadable):
-        return ()
-    return tuple(AnyRow(kind, read, node, terms) for kind, node, terms in found)
 
 
-def _found(tree: exp.Query) -> Iterator[tuple[AnyRowKind, exp.Query, tuple[exp.Expr, ...]]]:
+def _found(query: Query) -> Iterator[AnyRow]:
     from sqlglot import exp
 
-    for node in nodes_of(tree):
-        if isinstance(node, exp.Select) and (terms := bare_terms(node)):
-            yield "bare column", node, tuple(terms)
-        if isinstance(node, exp.Query) and is_scalar(node) and not gives_one_row(node):
-            yield "scalar subquery", node, ()
-    if (shown := shows_row_order(tree)) is not None:
-        yield "row order", tree, (shown,)
+    for node in query.all_of(exp.Query):
+        select = query.select_of(node) if isinstance(node, exp.Select) else None
+        if select is not None and (terms := bare_terms(select)):
+            yield AnyRow("bare column", query, node, tuple(terms))
+        if is_scalar(node) and not gives_one_row(node):
+            yield AnyRow("scalar subquery", query, node)
+    if (shown := shows_row_order(query)) is not None:
+        yield AnyRow("row order", query, query.tree, (shown,))
 
 
 def _listed(query: exp.Query) -> exp.Select:

@@ -10,28 +10,28 @@ from assay.sql.trees import nodes_of, written
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from assay.sql.select import Select
 
-def bare_terms(select: exp.Select) -> list[exp.Expr]:
+
+def bare_terms(select: Select) -> list[exp.Expr]:
     """The widest expressions over bare columns, each once; a star stands for itself. None of a query without groups."""
     from sqlglot import exp
 
-    parts = _parts(select)
-    group = select.args.get("group")
-    if group is None and not any(is_aggregate(node) for part in parts for node in within(part)):
+    query, parts = select.query, _parts(select.node)
+    if select.node.args.get("group") is None and not any(is_aggregate(node) for part in parts for node in within(part)):
         return []
-    keys = {_spelling(key) for key in group_keys(select)}
-    columns = [key for key in group_keys(select) if isinstance(key, exp.Column)]
-    aliases = {output.alias.lower() for output in select.expressions if isinstance(output, exp.Alias)}
+    keys = {_spelling(key) for key in select.group}
+    columns = [key for key in select.group if isinstance(key, exp.Column)]
     found: dict[str, exp.Expr] = {}
     for part in parts:
-        is_output = part.parent is select
         waiting: list[exp.Expr] = [part]
         while waiting:
             node = waiting.pop()
             if is_aggregate(node) or _spelling(node) in keys:
                 continue
             if isinstance(node, exp.Query):
-                if _reads_bare(node, select, columns):
+                own = (one for one in node.find_all(exp.Column) if query.meaning(one).select is select)
+                if any(one.table and not _is_key(one, columns) for one in own):
                     found.setdefault(_spelling(node), node)
                 continue
             if isinstance(node, exp.Star):
@@ -41,8 +41,8 @@ def bare_terms(select: exp.Select) -> list[exp.Expr]:
                 one
                 for one in within(node)
                 if isinstance(one, exp.Column)
-                and not any(_is_same(one, key) for key in columns)
-                and (is_output or one.table or one.name.lower() not in aliases)
+                and not _is_key(one, columns)
+                and (part.parent is select.node or query.meaning(one).output is None)
             ]
             if not bare:
                 waiting += [one for one in node.iter_expressions() if one.find(exp.Query, exp.Star)]
@@ -51,23 +51,6 @@ def bare_terms(select: exp.Select) -> list[exp.Expr]:
             else:
                 waiting += list(node.iter_expressions())
     return list(found.values())
-
-
-def group_keys(select: exp.Query) -> list[exp.Expr]:
-    """The keys of GROUP BY, with the outputs that a position or an alias names."""
-    from sqlglot import exp
-
-    group = select.args.get("group")
-    keys: list[exp.Expr] = []
-    named = {output.alias.lower(): output.unalias() for output in select.expressions if isinstance(output, exp.Alias)}
-    for key in group.expressions if group is not None else ():
-        if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(select.expressions):
-            keys.append(select.expressions[int(key.name) - 1].unalias())
-            continue
-        keys.append(key)
-        if isinstance(key, exp.Column) and not key.table and key.name.lower() in named:
-            keys[-1] = named[key.name.lower()]
-    return keys
 
 
 def extremes(select: exp.Query) -> list[exp.Expr]:
@@ -143,30 +126,12 @@ def _is_whole(node: exp.Expr) -> bool:
     return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or is_aggregate(one) for one in nodes_of(node))
 
 
-def _reads_bare(query: exp.Query, select: exp.Select, columns: list[exp.Column]) -> bool:
-    """Whether a subquery refers to a bare column of the aggregated query around it."""
-    from sqlglot import exp
-
-    own = {source.alias_or_name.lower() for source in _sources(select)}
-    inner = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
+def _is_key(column: exp.Column, keys: list[exp.Column]) -> bool:
     return any(
-        column.table.lower() in own - inner and not any(_is_same(column, key) for key in columns)
-        for column in query.find_all(exp.Column)
+        column.name.lower() == key.name.lower()
+        and (not column.table or not key.table or column.table.lower() == key.table.lower())
+        for key in keys
     )
-
-
-def _sources(select: exp.Select) -> Iterator[exp.Expr]:
-    source = select.args.get("from_")
-    if source is not None:
-        yield source.this
-    for join in select.args.get("joins") or ():
-        yield join.this
-
-
-def _is_same(column: exp.Column, key: exp.Column) -> bool:
-    if column.name.lower() != key.name.lower():
-        return False
-    return not column.table or not key.table or column.table.lower() == key.table.lower()
 
 
 def _spelling(node: exp.Expr) -> str:

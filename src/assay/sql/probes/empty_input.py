@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from assay.sql.plain import plain_aggregate
 from assay.sql.probes.bare_terms import is_aggregate, within
@@ -36,7 +36,8 @@ from assay.sql.trees import copied
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from assay.sql.query import Query, Source
+    from assay.sql.query import Query
+    from assay.sql.select import Source
 
 _ROW = "assay_nothing_row"
 
@@ -76,53 +77,41 @@ class _Tracing:
     def __init__(self, query: Query) -> None:
         self._query = query
         self._edit = Edit(query)
-        self._added: dict[tuple[int, int], str] = {}
-        """The names of added columns, by the query's twin and the column that they speak of."""
+        self._added: dict[tuple[int, int], str | Literal[False] | None] = {}
+        """The names of added columns, by the query's twin and the column that they speak of; where none is needed, when
+        that column comes from nothing."""
+        self._copies: list[exp.Expr] = []
+        """Kept, so that no other node gets the id of one."""
         self._numbers = count(1)
 
     def probe(self) -> str | None:
-        tree = _unwrapped(self._query.tree)
-        width = _width(tree)
-        if width is None or not self._may(tree, range(width)):
+        width = _width(self._query.tree)
+        if width is None or not self._may(self._query.tree, range(width)):
             return None
-        self._add(tree, range(width), _ROW)
+        self._add(self._query.tree, range(width), _ROW)
         return self._edit.written()
 
     def _may(self, query: exp.Query, columns: Sequence[int]) -> bool:
         """Whether there can be rows in which all these cells come from nothing."""
-        from sqlglot import exp
+        return any(
+            self._all(select, columns) not in (None, False)
+            for select, is_taken_away in _parts(query)
+            if not is_taken_away
+        )
 
-        if isinstance(query, exp.SetOperation):
-            return self._may(_unwrapped(query.this), columns) or (
-                not isinstance(query, exp.Except) and self._may(_unwrapped(query.expression), columns)
-            )
-        whole = self._all(query, columns)
-        return whole is not None and whole is not False
-
-    def _is_constant(self, query: exp.Query, column: int) -> bool:
-        from sqlglot import exp
-
-        if isinstance(query, exp.SetOperation):
-            sides = (_unwrapped(query.this), _unwrapped(query.expression))
-            return all(self._is_constant(side, column) for side in sides)
-        return self._all(query, [column]) is None
-
-    def _all(self, select: exp.Query, columns: Sequence[int]) -> Condition:
+    def _all(self, select: exp.Select, columns: Sequence[int]) -> Condition:
         return all_of(self._of(select.selects[column].unalias(), select) for column in columns)
 
     def _add(self, query: exp.Query, columns: Sequence[int], name: str) -> None:
         """Add an output column: 1 where all these columns' cells come from nothing."""
         from sqlglot import exp
 
-        if isinstance(query, exp.SetOperation):
-            self._add(_unwrapped(query.this), columns, name)
+        for select, is_taken_away in _parts(query):
             # EXCEPT is to remove rows that come from nothing, whatever its own are.
-            self._add(_unwrapped(query.expression), () if isinstance(query, exp.Except) else columns, name)
-            return
-        number = as_number(self._all(query, columns)) if columns else exp.Literal.number(1)
-        self._edit.twin(query).append("expressions", exp.alias_(number, name))
+            number = exp.Literal.number(1) if is_taken_away else as_number(self._all(select, columns))
+            self._edit.twin(select).append("expressions", exp.alias_(number, name))
 
-    def _of(self, node: exp.Expr, select: exp.Query, *, in_aggregate: bool = False) -> Condition:
+    def _of(self, node: exp.Expr, select: exp.Select, *, in_aggregate: bool = False) -> Condition:
         """When the value of an expression comes from nothing."""
         from sqlglot import exp
 
@@ -144,7 +133,7 @@ class _Tracing:
         parts = [self._of(part, select, in_aggregate=in_aggregate) for part in node.iter_expressions()]
         return any_of(parts) if isinstance(node, exp.Mul | exp.Div | exp.IntDiv) else all_of(parts)
 
-    def _of_aggregate(self, node: exp.Expr, select: exp.Query) -> Condition:
+    def _of_aggregate(self, node: exp.Expr, select: exp.Select) -> Condition:
         """The condition that the aggregate takes no rows, or only values that come from nothing."""
         from sqlglot import exp
 
@@ -160,10 +149,13 @@ class _Tracing:
         """The condition that a scalar subquery has no row, or that its cell comes from nothing."""
         from sqlglot import exp
 
-        query = _unwrapped(node)
+        query: exp.Query = node.this if isinstance(node, exp.Subquery) else node
+        if isinstance(query, exp.Subquery):
+            return self._of_scalar(query)
         if _width(query) != 1:
             return False
         copy = self._edit.copy_again(query)
+        self._copies.append(copy)
         name = self._fresh()
         self._add(query, [0], name)
         if isinstance(copy, exp.Select) and not any(copy.args.get(part) for part in ("distinct", "order", "qualify")):
@@ -184,40 +176,52 @@ class _Tracing:
         if names.count(column.name.lower()) != 1:
             return False
         place = names.index(column.name.lower())
-        if self._is_constant(inner, place):
+        key = id(self._edit.twin(inner)), place
+        if key not in self._added:
+            self._added[key] = self._add_for(source, place)
+        added = self._added[key]
+        if not isinstance(added, str):
+            return added
+        name = source.node.args["alias"].this if source.node.args.get("alias") else source.node.this
+        return is_one(exp.Column(this=exp.to_identifier(added), table=copied(name)))
+
+    def _add_for(self, source: Source, place: int) -> str | Literal[False] | None:
+        """Have a subquery or CTE say of one of its columns whether it comes from nothing. The name of what says it."""
+        from sqlglot import exp
+
+        inner: exp.Query = source.inner
+        if all(self._all(part, [place]) is None for part, _ in _parts(inner)):
             return None
         if not self._may(inner, [place]):
             return False
-        key = id(self._edit.twin(inner)), place
-        if key not in self._added:
-            self._added[key] = self._fresh()
-            self._add(inner, [place], self._added[key])
-            alias = self._edit.twin(inner).find_ancestor(exp.Subquery, exp.CTE).args.get("alias")
-            if alias is not None and alias.columns:
-                alias.append("columns", exp.to_identifier(self._added[key]))
-        name = source.node.args["alias"].this if source.node.args.get("alias") else source.node.this
-        return is_one(exp.Column(this=exp.to_identifier(self._added[key]), table=copied(name)))
+        name = self._fresh()
+        self._add(inner, [place], name)
+        alias = self._edit.twin(source.node if source.cte is None else source.cte).args.get("alias")
+        if alias is not None and alias.columns:
+            alias.append("columns", exp.to_identifier(name))
+        return name
 
     def _fresh(self) -> str:
         return f"assay_nothing_{next(self._numbers)}"
 
 
-def _unwrapped(query: exp.Query) -> exp.Query:
+def _parts(query: exp.Expr, *, is_taken_away: bool = False) -> list[tuple[exp.Select, bool]]:
+    """The SELECTs whose rows a query gives, each with whether an EXCEPT takes them away; empty for other queries."""
     from sqlglot import exp
 
     while isinstance(query, exp.Subquery):
         query = query.this
-    return query
+    if not isinstance(query, exp.SetOperation):
+        return [(query, is_taken_away)] if isinstance(query, exp.Select) else []
+    right = is_taken_away or isinstance(query, exp.Except)
+    sides = (_parts(query.this, is_taken_away=is_taken_away), _parts(query.expression, is_taken_away=right))
+    return [*sides[0], *sides[1]] if all(sides) else []
 
 
-def _width(query: exp.Query) -> int | None:
+def _width(query: exp.Expr) -> int | None:
     """How many columns a query has; None where a star hides them, or where it cannot be traced."""
-    from sqlglot import exp
-
-    if isinstance(query, exp.SetOperation):
-        left, right = (_width(_unwrapped(side)) for side in (query.this, query.expression))
-        return left if left == right else None
-    return len(query.selects) if isinstance(query, exp.Select) and not query.is_star else None
+    widths = {None if part.is_star else len(part.selects) for part, _ in _parts(query)}
+    return widths.pop() if len(widths) == 1 else None
 
 
 def _is_traceable(source: Source) -> bool:
@@ -226,12 +230,11 @@ def _is_traceable(source: Source) -> bool:
 
     if _width(source.inner) is None or (isinstance(source.node, exp.Table) and source.node.alias_column_names):
         return False
-    cte = source.inner.parent
-    name = cte.alias.lower() if isinstance(cte, exp.CTE) else None
+    name = None if source.cte is None else source.cte.alias.lower()
     return not any(table.name.lower() == name for table in source.inner.find_all(exp.Table))
 
 
-def _is_aggregated(select: exp.Query) -> bool:
+def _is_aggregated(select: exp.Select) -> bool:
     """Whether a SELECT has groups: it has keys for them, or it aggregates outside its subqueries."""
     parts = (*select.selects, select.args.get("having"), select.args.get("qualify"))
     return bool(select.args.get("group")) or any(is_aggregate(node) for part in parts if part for node in within(part))

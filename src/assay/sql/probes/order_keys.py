@@ -8,8 +8,7 @@ The table of tests/sql/test_order_keys.py runs each rule on the engines.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from assay.sql.query import Query
-
-_MOST_READINGS = 4
 
 
 class OrderKey(Struct, frozen=True, kw_only=True):
@@ -60,8 +57,8 @@ class OrderKey(Struct, frozen=True, kw_only=True):
     def readings(self, query: Query, outputs: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
         """The key for a window beside the outputs, where no alias is seen: in each way in which it may be meant.
 
-        First with all names as columns, then with aliases: the first one that the engine can execute is meant. None
-        if a way cannot be written.
+        First with all names as columns, then with aliases where there are any of that name: the first one that the
+        engine can execute is meant. None if a way cannot be written.
         """
         from sqlglot import exp
 
@@ -73,38 +70,34 @@ class OrderKey(Struct, frozen=True, kw_only=True):
             return
         if self.is_unread:
             return
-        names = self._aliases(query, outputs)
-        for count in range(len(names) + 1):
-            for aliased in combinations(names, count):
-                yield self._reading({name: names[name] for name in aliased}, names, query.dialect)
+        yield self._reading(query, outputs, takes_aliases=False)
+        if self._names(query, outputs):
+            yield self._reading(query, outputs, takes_aliases=True)
 
-    def _aliases(self, query: Query, outputs: Sequence[exp.Expr]) -> dict[str, exp.Expr]:
-        """The outputs whose aliases occur as names in the key, at most as many as give `_MOST_READINGS` readings."""
+    def _names(self, query: Query, outputs: Sequence[exp.Expr]) -> dict[int, exp.Expr]:
+        """The outputs that names in the key may stand for, by the number of the name's node."""
         from sqlglot import exp
 
         aliases = {output.alias.lower(): output.unalias() for output in outputs if isinstance(output, exp.Alias)}
-        names = (
-            node.name.lower()
-            for node in nodes_of(self.term)
-            if isinstance(node, exp.Column) and not node.table and query.meaning(node).source is None
-        )
-        found = {name: aliases[name] for name in names if name in aliases}
-        return dict(list(found.items())[: _MOST_READINGS // 2])
+        return {
+            number: aliases[node.name.lower()]
+            for number, node in enumerate(nodes_of(self.node))
+            if isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases
+            if query.meaning(node).source is None
+        }
 
-    def _reading(self, aliased: dict[str, exp.Expr], names: Container[str], dialect: str) -> exp.Expr:
-        """The key with some of these names as outputs, and the others as columns."""
+    def _reading(self, query: Query, outputs: Sequence[exp.Expr], *, takes_aliases: bool) -> exp.Expr:
         from sqlglot import exp
 
         key = copied(self.node, bare=True)
-        for node in nodes_of(key):
-            if not isinstance(node, exp.Column) or node.table or node.name.lower() not in names:
-                continue
-            output = aliased.get(node.name.lower())
-            if output is not None:
-                node.replace(exp.Paren(this=copied(output, bare=True)))
-            elif dialect == "sqlite" and node.name.isidentifier():
+        nodes = nodes_of(key)
+        for number, output in self._names(query, outputs).items():
+            name = nodes[number].name
+            if takes_aliases:
+                nodes[number].replace(exp.Paren(this=copied(output, bare=True)))
+            elif query.dialect == "sqlite" and name.isidentifier():
                 # A quoted name that is no column would be a text.
-                node.set("this", exp.to_identifier(node.name, quoted=False))
+                nodes[number].set("this", exp.to_identifier(name, quoted=False))
         return key
 
 

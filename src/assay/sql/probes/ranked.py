@@ -179,7 +179,6 @@ def ordered_inside(query: Query) -> exp.Query | None:
     inner: exp.Query | None = source.inner
     if inner is None or source.names or any(source.node.args.get(part) for part in _CHANGES_SOURCE):
         return None
-    around = None if inner.parent is None else inner.parent.parent
-    if isinstance(around, exp.Subquery) or (isinstance(around, exp.With) and around.recursive):
-        return None  # a second pair of parentheses may have a LIMIT of its own
-    return inner
+    if source.cte is None:
+        return None if isinstance(source.node.this, exp.Subquery) else inner  # which may have a LIMIT of its own
+    return None if source.cte.parent.recursive else inner

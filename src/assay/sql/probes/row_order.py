@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from assay.sql.probes.edits import Edit
 from assay.sql.query import Query
-from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -79,14 +78,14 @@ def _has_row_frame(window: exp.Window) -> bool:
     return spec is not None and str(spec.args.get("kind") or "").upper() not in ("RANGE", "GROUPS")
 
 
-def shows_row_order(tree: exp.Query) -> exp.Expr | None:
+def shows_row_order(query: Query) -> exp.Expr | None:
     """The first aggregate or window function whose result may depend on the order of rows; None without one, and
     where rows are asked for by their number.
     """
     from sqlglot import exp
 
     found: exp.Expr | None = None
-    for node in nodes_of(tree):
+    for node in query.all_of(exp.Column, exp.Func, exp.Window):
         if isinstance(node, exp.Column) and node.name.lower() in _ROW_NUMBERS:
             return None
         if found is None and isinstance(node, exp.Func) and collects(node):

@@ -6,7 +6,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from assay.sql.probes.edits import Edit
-from assay.sql.query import Query, Select, Source, Unreadable, read_tree
+from assay.sql.query import Query, Unreadable, read_tree
+from assay.sql.select import Select, Source
 
 if TYPE_CHECKING:
     from sqlglot import exp

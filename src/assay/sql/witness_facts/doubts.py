@@ -14,6 +14,8 @@ from assay.sql.witness_facts.model import Doubt
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from assay.sql.query import Query
+
 _ANY = frozenset({"any_value", "arbitrary"})
 
 
@@ -24,11 +26,12 @@ def takes_any(tree: exp.Query) -> bool:
     return any(name_of(node) in _ANY or isinstance(node, exp.AnyValue) for node in tree.find_all(exp.Func))
 
 
-def doubts_of(tree: exp.Query, views: Collection[str] = ()) -> frozenset[Doubt]:
+def doubts_of(query: Query, views: Collection[str] = ()) -> frozenset[Doubt]:
     """The constructs that may make the answer depend on the order of stored rows. ``views``: names in lower case."""
     from sqlglot import exp
 
     found: set[Doubt] = set()
+    tree = query.tree
     outer = cutting(tree)
     for node in tree.find_all(exp.Limit, exp.Fetch, exp.Offset):
         found.add("limit" if any(node.parent is one for one in outer) else "inner_limit")
@@ -38,13 +41,13 @@ def doubts_of(tree: exp.Query, views: Collection[str] = ()) -> frozenset[Doubt]:
     for window in tree.find_all(exp.Window):
         if not is_safe_window(window):
             found.add("tied_window" if _shows_ties(window, tree, views) else "window")
-    for query in tree.find_all(exp.Query):
-        if isinstance(query, exp.Select) and bare_terms(query):
-            found.add("bare_column")
-        distinct = query.args.get("distinct")
+    if any(map(bare_terms, query.selects)):
+        found.add("bare_column")
+    for inner in query.all_of(exp.Query):
+        distinct = inner.args.get("distinct")
         if isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None:
             found.add("distinct_on")
-        if is_scalar(query) and not gives_one_row(query):
+        if is_scalar(inner) and not gives_one_row(inner):
             found.add("scalar_subquery")
     return frozenset(found)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from assay.embedded_json import read_json
+from assay.sql.extraction.embedded_json import read_json
 from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import parse_json
 from assay.systems.predictions import QuestionFailed, first_line

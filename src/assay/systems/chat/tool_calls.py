@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from assay.embedded_json import read_json
 from assay.model.decision import is_null_word
 from assay.ports import ToolCall
 from assay.sql.extraction import queries_in_json, read_text
+from assay.sql.extraction.embedded_json import read_json
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _OF_QUERIES = frozenset({"sql", "query", "queries", "vql"})

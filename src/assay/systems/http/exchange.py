@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.bodies import ACCEPTED, Unreadable, unpacked
-from assay.embedded_json import read_json
 from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret, TurnAnswer
 from assay.model.secret import MaskedLog, masked, secret_forms, shown_location
+from assay.sql.extraction.embedded_json import read_json
 from assay.systems.address import Address, is_secret_name
 from assay.systems.http.complaint import complaint_of, retry_after_s
 from assay.systems.http.refusals import (

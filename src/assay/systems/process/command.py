@@ -9,9 +9,9 @@ import shutil
 from threading import Lock
 from time import monotonic
 
-from assay.embedded_json import read_json
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
+from assay.sql.extraction.embedded_json import read_json
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled

@@ -22,9 +22,8 @@ from assay.sql.algebra.model import (
     Rows,
     Source,
     Term,
-    columns_of,
-    left_sources,
-    over_block,
+    names,
+    optional,
     substituted,
 )
 from assay.sql.algebra.stopping import NotCovered
@@ -94,7 +93,7 @@ class BagMatching:
             return None
         inner = replace(block, order=(), limit=None, offset=0)
         source = self.world.source(query=inner)
-        outputs = tuple(Col(source.id, str(place)) for place in range(len(block.outputs)))
+        outputs = tuple(self.world.cols(source))
         order = tuple(replace(key, term=outputs[block.outputs.index(key.term)]) for key in block.order)
         return Block(sources=(source,), outputs=outputs, order=order, limit=block.limit, offset=block.offset)
 
@@ -211,13 +210,13 @@ class BagMatching:
         """The second block in the first's columns, for each pairing of tables under which they join the same rows."""
         if len(one.sources) != len(other.sources) or len(one.lefts) != len(other.lefts):
             return
-        padded = frozenset(source.id for source in left_sources(one.lefts)) | facts.padded
+        padded = optional(one.lefts) | facts.padded
         sources = (*facts.sources, *one.sources)
         mine = Facts(self.world, self, (*facts.terms, *one.where), padded=padded, sources=sources)
         early = self._early(facts, one) if one.lefts else facts
         for columns in self._source_pairings(one.sources, other.sources, {}, facts):
             for whole in self._left_pairings(one.lefts, other.lefts, columns, early):
-                moved = over_block(other, lambda term, new=whole: substituted(term, new))  # type: ignore[misc]
+                moved = substituted(other, whole)
                 self._step()
                 if not all(mine.implies(term) for term in moved.where):
                     continue
@@ -267,8 +266,8 @@ class BagMatching:
 
     def _early(self, facts: Facts, block: Block) -> Facts:
         """What is true of a block's rows before anything is joined on the left."""
-        joined = {source.id for source in left_sources(block.lefts)}
-        terms = [term for term in (*facts.terms, *block.where) if not {col.source for col in columns_of(term)} & joined]
+        joined = optional(block.lefts)
+        terms = [term for term in (*facts.terms, *block.where) if not names(joined, term)]
         sources = tuple(source for source in (*facts.sources, *block.sources) if source.id not in joined)
         return Facts(self.world, self, terms, padded=facts.padded | joined, sources=sources)
 

@@ -31,7 +31,7 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    parts_of,
+    walk,
 )
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
@@ -307,20 +307,7 @@ def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:
 
 
 def _texts(query: Query) -> set[str]:
-    from assay.sql.algebra.model import over_query
-
-    found: set[str] = set()
-
-    def look(term: Term) -> Term:
-        for part in parts_of(term):
-            if isinstance(part, Const) and part.kind == "text":
-                found.add(part.text)
-            elif isinstance(part, Sub):
-                found.update(_texts(part.query))
-        return term
-
-    over_query(query, look)
-    return found
+    return {one.text for one in walk(query) if isinstance(one, Const) and one.kind == "text"}
 
 
 def _model(model: Any, tables: Tables) -> Model:

@@ -6,28 +6,25 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.facts import Facts, block_facts
 from assay.sql.algebra.joins import drop_parent, merge_same_row
 from assay.sql.algebra.keys import unique_on
 from assay.sql.algebra.model import (
     FALSE,
-    Agg,
     Block,
     Call,
     Combined,
-    FullJoin,
     LeftJoin,
     Query,
-    Rows,
     Source,
     Sub,
     Term,
+    columns_of,
     depth,
-    left_sources,
-    over_block,
+    optional,
     parts_of,
-    query_columns,
     substituted,
+    walk,
 )
 from assay.witness.proof.bags import BagMatching, Columns
 from assay.witness.proof.outputs import assigned
@@ -57,8 +54,8 @@ class Matching(BagMatching):
             choice = self.world.open_choice
             if not choice or self.pairing(query, known, facts, as_set=as_set, aligned=True) is not None:
                 return term
-        own = {source.id for source in self._inside(query)}
-        outside = tuple(sorted((col for col in query_columns(query) if col.source not in own), key=repr))
+        own = {one.id for one in walk(query) if isinstance(one, Source)}
+        outside = tuple(sorted((col for col in columns_of(query) if col.source not in own), key=repr))
         made = Call(f"query:{kind}:{len(self._tokens)}", outside)
         self._tokens.append((kind, deep, query, made))
         return made
@@ -78,7 +75,7 @@ class Matching(BagMatching):
             return any(self.pairing(one, wanted, facts, as_set=True, aligned=True) is not None for one in known)
         plain = [one for one in known if one.group is None and not one.cuts and not one.windowed]
         terms = [term for one in plain for term in one.where if term not in facts.terms]
-        padded = frozenset(source.id for one in plain for source in left_sources(one.lefts))
+        padded = optional(tuple(left for one in plain for left in one.lefts))
         seen = Facts(
             self.world,
             self,
@@ -94,40 +91,8 @@ class Matching(BagMatching):
         """``whole`` in the columns of ``one``, where ``other``, its rows, are the rows of ``one``; else None."""
         for columns, seen, moved in self._moves(one, other, facts):
             if assigned(one.outputs, moved.outputs, seen, aligned=True) is not None:
-                return over_block(whole, lambda term, new=columns: substituted(term, new))  # type: ignore[misc]
+                return substituted(whole, columns)
         return None
-
-    def _inside(self, query: Query) -> Iterator[Source]:
-        """Every source inside of a query, at any level."""
-        if isinstance(query, Combined):
-            for part in query.parts:
-                yield from self._inside(part)
-            return
-        if isinstance(query, Rows):
-            return
-        own = [query.left, query.right] if isinstance(query, FullJoin) else list(self.world.all_sources(query))
-        for source in own:
-            yield source
-            if source.query is not None:
-                yield from self._inside(source.query)
-        if isinstance(query, Block):
-            terms = [
-                *query.where,
-                *(query.group or ()),
-                *query.having,
-                *query.outputs,
-                *(key.term for key in query.order),
-            ]
-            terms += [term for left in query.lefts for term in left.on]
-            for term in terms:
-                yield from self._inside_term(term)
-
-    def _inside_term(self, term: Term) -> Iterator[Source]:
-        if isinstance(term, Sub):
-            yield from self._inside(term.query)
-        elif isinstance(term, Call | Agg):
-            for arg in term.args:
-                yield from self._inside_term(arg)
 
     def equal(self, gold: Query, other: Query, *, ordered: bool) -> bool:
         """Whether every answer of the second query is one that gold allows, columns in any order."""
@@ -182,8 +147,7 @@ class Matching(BagMatching):
                         where=(*rest, *inner.where),
                     )
                 )
-        padded = frozenset(source.id for source in left_sources(block.lefts))
-        seen = Facts(self.world, self, block.where, padded=padded, sources=block.sources)
+        seen = block_facts(self.world, self, block)
         dropped = drop_parent(merge_same_row(block, seen), seen)
         return block if dropped == block else self._opened(dropped)
 
@@ -203,7 +167,7 @@ class Matching(BagMatching):
         self._step()
         if any(one.group is not None or one.cuts or one.windowed for one in (part, whole)):
             return self._blocks(whole, part, facts, as_set=True, aligned=True) is not None
-        padded = frozenset(source.id for source in left_sources(part.lefts)) | facts.padded
+        padded = optional(part.lefts) | facts.padded
         seen = Facts(
             self.world, self, (*facts.terms, *part.where), padded=padded, sources=(*facts.sources, *part.sources)
         )

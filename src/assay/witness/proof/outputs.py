@@ -18,7 +18,7 @@ class OneGroup(Facts):
         self._rows = rows
         super().__init__(world, matcher, (), padded=rows.padded)
 
-    def extended(self, terms: Iterable[Term], *, splits: int | None = None) -> Facts:  # noqa: ARG002 - as in Facts
+    def extended(self, terms: Iterable[Term]) -> Facts:
         """Conditions on the group say nothing of rows; they are compared as they stand."""
         made = OneGroup(self.world, self.matcher, self._rows)
         made.terms = tuple(terms)

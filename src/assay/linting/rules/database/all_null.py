@@ -23,18 +23,18 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     if len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]):
         return  # perhaps computed over no rows, which another rule says
-    top = None if gold.query is None else gold.query.top
+    query = gold.query
+    outputs = () if query is None or query.top is None else query.top.outputs
     names = gold.execution.columns if gold.execution is not None else ()
     width = len(rows[0])
     empty = [place for place in range(width) if all(row[place] is None for row in rows)]
     for place in empty:
-        output = top.outputs[place] if top is not None and len(top.outputs) == width else None
-        name = names[place] if place < len(names) else f"column {place + 1}"
-        if top is not None and output is not None:
-            name = top.query.shown(output)
+        name, span = names[place] if place < len(names) else f"column {place + 1}", None
+        if query is not None and len(outputs) == width:
+            name, span = query.shown(outputs[place]), query.span(outputs[place])
         count = f"all {len(rows):,} rows" if len(rows) > 1 else "the only row"
         yield Found(
             evidence=f"{name} is NULL in {count}.",
-            place=None if top is None or output is None else top.query.span(output),
+            place=span,
             severity="note" if len(rows) == 1 and len(empty) < width else None,
         )

@@ -26,7 +26,6 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         return
     if len(top.outputs) < 2:
         return
-    query = top.query
     compared = [query.column_of(one.left) for one in top.predicates if one.operator in ("=", "in", "like")]
     fixed = {query.identity(column) for column in compared if column is not None}
     for place, output in enumerate(top.outputs):

@@ -9,9 +9,9 @@ from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.column_probes import probe_of_outermost, quoted
 from assay.sql.expressions import argument_of, is_distinct
-from assay.sql.query import Query, StoredColumn
+from assay.sql.query import Query
 from assay.sql.schema_names import SchemaNames
-from assay.sql.select import Select
+from assay.sql.select import StoredColumn
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -48,7 +48,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         if stored is None or key is None or (isinstance(aggregate, exp.Count) and key.key != stored.key):
             continue
         seen.add(source.alias)
-        yield from _repeated(gold, top, aggregate, stored, quoted(source.alias, key.column, dialect=gold.dialect))
+        yield from _repeated(gold, query, aggregate, stored, quoted(source.alias, key.column, dialect=gold.dialect))
 
 
 def _key(names: SchemaNames, column: StoredColumn) -> StoredColumn | None:
@@ -59,21 +59,21 @@ def _key(names: SchemaNames, column: StoredColumn) -> StoredColumn | None:
     return StoredColumn(column.table, table.primary_key[0])
 
 
-def _repeated(gold: Gold, top: Select, aggregate: exp.AggFunc, column: StoredColumn, key: str) -> Iterator[Found]:
+def _repeated(gold: Gold, query: Query, aggregate: exp.AggFunc, column: StoredColumn, key: str) -> Iterator[Found]:
     """``key``: the key of the column's table, as the query must write it."""
     from sqlglot import exp
 
-    probe = probe_of_outermost(top.query, [f"COUNT({key})", f"COUNT(DISTINCT {key})"])
+    probe = probe_of_outermost(query, [f"COUNT({key})", f"COUNT(DISTINCT {key})"])
     rows = gold.database.rows(probe) if gold.database is not None else None
     taken = [(all_, own) for all_, own in rows or () if isinstance(all_, int) and isinstance(own, int) and all_ > own]
     if not taken:
         return
-    if isinstance(aggregate, exp.Count) and top.group:
+    if isinstance(aggregate, exp.Count) and query.selects[0].group:
         return  # for each group the joined rows are what is counted
     rows_taken, own_rows = max(taken, key=lambda pair: pair[0] - pair[1])
     where = f"in {len(taken)} of {len(rows or ())} groups, for example " if len(rows or ()) > 1 else ""
     yield Found(
-        evidence=f"{top.query.shown(aggregate)}: {where}{own_rows:,} rows of "
+        evidence=f"{query.shown(aggregate)}: {where}{own_rows:,} rows of "
         f"{column.table} are taken {rows_taken:,} times, because the join repeats them.",
-        place=top.query.span(aggregate),
+        place=query.span(aggregate),
     )

@@ -37,7 +37,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     if column is None or values is None or not values.nulls or not _is_taken(gold, key):
         return
     counted = f"SUM(CASE WHEN {column.sql(dialect=gold.dialect)} IS NULL THEN 1 ELSE 0 END)"
-    rows = gold.database.rows(probe_of_outermost(top.query, [counted], grouped=False))
+    rows = gold.database.rows(probe_of_outermost(query, [counted], grouped=False))
     nulls = 0 if not rows or not rows[0][0] else int(str(rows[0][0]))
     if nulls:
         yield Found(

@@ -49,8 +49,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         if found is not None:
             kind, first, second = found
             yield Found(
-                evidence=f"{what} {query.shown(column)}: {stored} holds {kind} as texts, "
-                f"and {first!r} comes before {second!r}.",
+                evidence=f"{what} {stored}: it holds {kind} as texts, and {first!r} comes before {second!r}.",
                 place=query.span(column),
                 root_cause=as_texts(str(stored), "numbers" if kind == "numbers" else "dates"),
             )

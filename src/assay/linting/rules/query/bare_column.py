@@ -9,8 +9,9 @@ from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.column_probes import probe_of_outermost
 from assay.sql.expressions import has_aggregate
+from assay.sql.predicates import Predicate
 from assay.sql.query import Query
-from assay.sql.select import Predicate, Select
+from assay.sql.select import Select
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -39,12 +40,12 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             continue  # SQLite takes such columns from the row that holds the extreme
         if gold.names is None and (select.group or len(select.sources) > 1 or select.predicates):
             continue  # a key that decides all columns cannot be told from others
-        decided = _decided(gold, select)
+        decided = _decided(query, select)
         for output in select.outputs:
             for column in query.columns_in(output, bare=True):
                 is_own = query.meaning(column).select is select
                 if is_own and query.identity(column) not in decided:
-                    yield from _doubted(gold, select, column)
+                    yield from _doubted(gold, query, select, column)
                     break
 
 
@@ -55,9 +56,8 @@ def _picks_a_row(select: Select) -> bool:
     return len(own) == 1 and isinstance(own[0], exp.Min | exp.Max)
 
 
-def _decided(gold: Gold, select: Select) -> set[tuple[int, str, str]]:
+def _decided(query: Query, select: Select) -> set[tuple[int, str, str]]:
     """The columns that the keys decide: the keys, what equals them, and all of a table with its key among them."""
-    query = select.query
     known = {query.identity(column) for key in select.group if (column := query.column_of(key)) is not None}
     for predicate in select.predicates:
         column = query.column_of(predicate.left)
@@ -70,7 +70,7 @@ def _decided(gold: Gold, select: Select) -> set[tuple[int, str, str]]:
             if known & pair:
                 known |= pair
         for source in select.sources.values():
-            table = None if source.table is None or gold.names is None else gold.names.table(source.table)
+            table = None if source.table is None or query.names is None else query.names.table(source.table)
             if table is None or not table.primary_key:
                 continue
             if all((select.index, source.alias, name.lower()) in known for name in table.primary_key):
@@ -87,8 +87,8 @@ def _is_fixed(query: Query, predicate: Predicate) -> bool:
     return isinstance(predicate.right[0], exp.Query) or query.value_of(predicate.right[0]) is not None
 
 
-def _doubted(gold: Gold, select: Select, column: exp.Column) -> Iterator[Found]:
-    query, place = select.query, select.query.span(column)
+def _doubted(gold: Gold, query: Query, select: Select, column: exp.Column) -> Iterator[Found]:
+    place = query.span(column)
     keys = ", ".join(query.shown(key) for key in select.group)
     grouped = f"GROUP BY {keys}" if keys else "the whole is one group"
     told = f"{query.name_of(column)} is selected bare beside {'GROUP BY ' + keys if keys else 'an aggregate'}"

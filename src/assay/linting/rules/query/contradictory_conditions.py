@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import as_number
 from assay.model.lint import LintRule
+from assay.sql.predicates import Predicate
 from assay.sql.query import Query
-from assay.sql.select import Predicate
 
 RULE = LintRule(
     name="contradictory-conditions",
@@ -27,7 +27,7 @@ def check_query(_: Gold, query: Query) -> Iterator[Found]:
         column = query.column_of(one.left)
         is_plain = one.operator in ("=", "<", "<=", ">", ">=") and not one.is_negated and one.clause != "output"
         if column is not None and is_plain and query.value_of(one.right[0]) is not None:
-            together[query.identity(column), one.select.index, one.clause, id(one.conjunction)].append(one)
+            together[query.identity(column), one.select, one.clause, id(one.conjunction)].append(one)
     for group in together.values():
         for index, second in enumerate(group):
             first = next((one for one in group[:index] if _exclude(query, one, second)), None)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.expressions import is_distinct
-from assay.sql.query import Query, StoredColumn
-from assay.sql.select import Select, Source
+from assay.sql.query import Query
+from assay.sql.select import Select, Source, StoredColumn
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -29,7 +29,7 @@ RULE = LintRule(
 def check_query(_: Gold, query: Query) -> Iterator[Found]:
     for select in query.selects:
         unlinked = select.unlinked_sources
-        if unlinked and not _is_harmless(select):
+        if unlinked and not _is_harmless(query, select):
             first = next(source for source in select.many_rowed if source not in unlinked)
             others = ", ".join(source.table or source.alias for source in unlinked)
             yield Found(
@@ -45,7 +45,7 @@ def _is_crossed(source: Source) -> bool:
     return str(source.node.parent.args.get("kind") or "").upper() == "CROSS"
 
 
-def _is_harmless(select: Select) -> bool:
+def _is_harmless(query: Query, select: Select) -> bool:
     """Whether repeated rows change nothing, or the tables are two named things of one kind that are compared."""
     from sqlglot import exp
 
@@ -55,21 +55,20 @@ def _is_harmless(select: Select) -> bool:
         and not select.group
         and all(is_distinct(aggregate) or isinstance(aggregate, exp.Min | exp.Max) for aggregate in aggregates)
     ):
-        return not any(select.query.columns_in(output, bare=True) for output in select.outputs)
-    pins = {_pin(select, source) for source in select.many_rowed}
+        return not any(query.columns_in(output, bare=True) for output in select.outputs)
+    pins = {_pin(query, select, source) for source in select.many_rowed}
     return len(pins) == 1 and None not in pins
 
 
-def _pin(select: Select, source: Source) -> StoredColumn | None:
+def _pin(query: Query, select: Select, source: Source) -> StoredColumn | None:
     """The column by whose value a source is chosen, in the SELECT or in the source: ``mountain.name = 'Everest'``."""
-    query = select.query
     for one in query.predicates:
         column = query.column_of(one.left)
         if column is None or one.operator != "=" or one.is_negated or not one.is_required:
             continue
         if query.value_of(one.right[0]) is None or one.right[0].is_number:
             continue
-        is_own = one.select is select and query.meaning(column).source is source
+        is_own = one.select == select.index and query.meaning(column).source is source
         if is_own or _is_within(one.node, source.node):
             return query.stored(column)
     return None

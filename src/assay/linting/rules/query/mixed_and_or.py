@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.predicates import Predicate
 from assay.sql.query import Query
-from assay.sql.select import Predicate
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,35 +28,28 @@ RULE = LintRule(
 
 def check_query(_: Gold, query: Query) -> Iterator[Found]:
     for select in query.selects:
-        conditions = [
-            one for one in select.predicates if one.clause in ("where", "having", "on") and not one.is_required
-        ]
-        for lone in conditions:
-            rest = _beside_alternative(query, lone, conditions)
+        together: dict[int, list[Predicate]] = defaultdict(list)
+        for one in select.predicates:
+            if one.clause in ("where", "having", "on") and not one.is_required:
+                together[id(one.conjunction)].append(one)
+        # The alternatives of several conditions, by the column and the operator of each condition.
+        tied: dict[object, list[tuple[Predicate, Predicate]]] = defaultdict(list)
+        for group in (group for group in together.values() if len(group) > 1):
+            columns = [_column(query, one) for one in group]
+            for index, one in enumerate(group):
+                if columns[index] is not None and columns.count(columns[index]) == 1:
+                    tied[columns[index], one.operator].append((one, group[index == 0]))
+        for (lone,) in (group for group in together.values() if len(group) == 1):
+            if lone.disjunction is None or lone.operator not in ("=", "like"):
+                continue
+            others = tied.get((_column(query, lone), lone.operator), ())
+            rest = next((rest for one, rest in others if _is_side_of(one.conjunction, lone.disjunction)), None)
             if rest is not None:
                 yield Found(
                     evidence=f"{query.shown(lone.node)} stands alone beside OR: "
                     f"{query.shown(rest.node)} does not hold for it.",
                     place=query.span(lone.node),
                 )
-
-
-def _beside_alternative(query: Query, lone: Predicate, conditions: list[Predicate]) -> Predicate | None:
-    """A condition that an OR ties to another alternative for the column of ``lone``, and not to ``lone``."""
-    column = _column(query, lone)
-    if lone.disjunction is None or column is None or lone.operator not in ("=", "like"):
-        return None
-    if sum(one.conjunction is lone.conjunction for one in conditions) > 1:
-        return None
-    for other in conditions:
-        if other is lone or _column(query, other) != column or other.operator != lone.operator:
-            continue
-        if not _is_side_of(other.conjunction, lone.disjunction):
-            continue
-        rest = [one for one in conditions if one.conjunction is other.conjunction and one is not other]
-        if rest and not any(_column(query, one) == column for one in rest):
-            return rest[0]
-    return None
 
 
 def _column(query: Query, one: Predicate) -> tuple[int, str, str] | None:

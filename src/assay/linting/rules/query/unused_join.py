@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.query import Query, StoredColumn
+from assay.sql.query import Query
 from assay.sql.schema_names import SchemaNames
-from assay.sql.select import Select, Source
+from assay.sql.select import Select, Source, StoredColumn
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -45,7 +45,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             own, other = pairs[0].left, pairs[0].right
             if _read(query, own) is not source:
                 own, other = other, own
-            if _refers(gold.names, query.stored(other), query.stored(own)) and not _is_used(select, source):
+            if _refers(gold.names, query.stored(other), query.stored(own)) and not _is_used(query, select, source):
                 yield Found(
                     evidence=f"{source.table} is joined by the foreign key {query.name_of(other)}, "
                     "and nothing else of it is used.",
@@ -67,9 +67,7 @@ def _refers(names: SchemaNames, foreign: StoredColumn | None, key: StoredColumn 
     )
 
 
-def _is_used(select: Select, source: Source) -> bool:
+def _is_used(query: Query, select: Select, source: Source) -> bool:
     """Whether a column of the source stands anywhere but in the joins' equalities."""
     joined = {id(side) for pair in select.join_pairs for side in (pair.left, pair.right)}
-    return any(
-        id(column) not in joined and select.query.meaning(column).source is source for column in select.query.columns
-    )
+    return any(id(column) not in joined and query.meaning(column).source is source for column in query.columns)

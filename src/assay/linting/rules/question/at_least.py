@@ -7,8 +7,8 @@ from assay.linting.gold import Found, Gold
 from assay.linting.spoken_numbers import NUMERALS
 from assay.linting.words import as_number, has
 from assay.model.lint import LintRule
+from assay.sql.predicates import Predicate
 from assay.sql.query import Query
-from assay.sql.select import Predicate
 
 RULE = LintRule(
     name="at-least",

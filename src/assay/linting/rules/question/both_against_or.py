@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.predicates import Predicate
 from assay.sql.query import Query
-from assay.sql.select import Predicate
 
 RULE = LintRule(
     name="both-against-or",
@@ -39,21 +39,21 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         if one.operator == "in" and len(values) == 2 and _joined(gold.question, values):
             either = query.shown(one.node)
         elif one.operator == "=" and one.disjunction is not None:
-            others = [other for other in query.predicates if _is_alternative(query, one, other)]
-            pairs = [(other, [*values, query.value_of(other.right[0])]) for other in others]
-            other = next((other for other, both in pairs if _joined(gold.question, both)), None)
+            other = next((other for other in query.predicates if _is_meant(gold, query, one, other)), None)
             either = "" if other is None else f"{query.shown(one.node)} OR {query.shown(other.node)}"
         if either:
             yield Found(evidence=f"The question says 'both', and {either} takes either.", place=query.span(one.node))
             return
 
 
-def _is_alternative(query: Query, one: Predicate, other: Predicate) -> bool:
-    """Whether another condition asks for another value of the same column instead."""
+def _is_meant(gold: Gold, query: Query, one: Predicate, other: Predicate) -> bool:
+    """Whether another condition asks for another value of the same column instead, and the question for both."""
     if other is one or other.disjunction is not one.disjunction or other.operator != "=":
         return False
     columns = [query.column_of(side) for side in (one.left, other.left)]
-    return len({None if column is None else query.identity(column) for column in columns}) == 1
+    if len({None if column is None else query.identity(column) for column in columns}) != 1:
+        return False
+    return _joined(gold.question, [query.value_of(side.right[0]) for side in (one, other)])
 
 
 def _joined(question: str, values: list[str | None]) -> bool:

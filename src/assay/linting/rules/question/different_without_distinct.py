@@ -7,7 +7,8 @@ from assay.linting.gold import Found, Gold
 from assay.linting.words import has
 from assay.model.lint import LintRule
 from assay.sql.expressions import argument_of, is_distinct
-from assay.sql.query import Query, StoredColumn
+from assay.sql.query import Query
+from assay.sql.select import StoredColumn
 
 RULE = LintRule(
     name="different-without-distinct",

@@ -1,0 +1,110 @@
+"""What names mean to a proof: where an engine would find something else, or nothing, the query is not covered."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model import DatabaseSchema, Proof, Unproved
+from assay.witness.proof import prove
+
+from .random_databases import schema_of
+
+SCHEMA = """
+CREATE TABLE a (id INTEGER PRIMARY KEY, x TEXT, n INTEGER);
+CREATE TABLE b (id INTEGER PRIMARY KEY, x TEXT, y INTEGER);
+CREATE TABLE g (u INTEGER NOT NULL, v INTEGER NOT NULL, w INTEGER);
+"""
+SQLITE = schema_of(SCHEMA)
+CUBE = """SELECT u + 1, v, SUM(u) FROM g GROUP BY u, v UNION ALL SELECT u + 1, NULL, SUM(u) FROM g GROUP BY u
+UNION ALL SELECT NULL + 1, v, SUM(u) FROM g GROUP BY v UNION ALL SELECT NULL + 1, NULL, SUM(u) FROM g"""
+
+
+def proof(one: str, other: str, dialect: str = "sqlite", schema: DatabaseSchema = SQLITE) -> Proof | Unproved:
+    """What is proved of two queries."""
+    return prove(one, other, schema, dialect=dialect, ordered="ORDER BY" in one)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "one", "other"),
+    [
+        ("sqlite", "SELECT * FROM a JOIN b USING (id)", "SELECT a.id, a.x, n, b.x, y FROM a JOIN b ON a.id = b.id"),
+        ("sqlite", "SELECT x FROM a LEFT JOIN b USING (id, x)", "SELECT a.x FROM a"),
+        ("sqlite", "SELECT * FROM a NATURAL JOIN b", "SELECT a.*, y FROM a, b WHERE a.id = b.id AND a.x = b.x"),
+        ("sqlite", "SELECT id AS x FROM a ORDER BY (x)", "SELECT id FROM a ORDER BY id"),
+        ("sqlite", "SELECT id AS x FROM a ORDER BY lower(x), 1", "SELECT id FROM a ORDER BY lower(a.x), id"),
+        ("sqlite", "SELECT n + 1 AS q FROM a WHERE q > 2", "SELECT n + 1 FROM a WHERE n + 1 > 2"),
+        ("sqlite", 'SELECT `id` FROM a WHERE x = "other"', "SELECT id FROM a WHERE x = 'other'"),
+        ("sqlite", "WITH v(q) AS (VALUES (1), (2)) SELECT q FROM v", "WITH w(z) AS (VALUES (1), (2)) SELECT z FROM w"),
+        (
+            "sqlite",
+            "SELECT n FROM (SELECT n FROM a) AS t JOIN (VALUES (1)) AS v ON n = column1",
+            "SELECT n FROM a WHERE n = 1",
+        ),
+        ("duckdb", "SELECT col0 FROM (VALUES (1)) AS v", "SELECT 1"),
+        ("duckdb", "SELECT q FROM g AS t(q, r, s) WHERE r > 1", "SELECT u FROM g WHERE v > 1"),
+        ("duckdb", "SELECT u AS k, SUM(w) FROM g GROUP BY ROLLUP (k)", "SELECT u, SUM(w) FROM g GROUP BY ROLLUP (u)"),
+        ("duckdb", "SELECT u + 1, v, SUM(u) FROM g GROUP BY CUBE (u, v)", CUBE),
+        (
+            "duckdb",
+            "SELECT u, RANK() OVER w FROM g WINDOW w AS (PARTITION BY v ORDER BY u)",
+            "SELECT u, RANK() OVER (PARTITION BY v ORDER BY u) FROM g",
+        ),
+    ],
+)
+def test_names_are_read_as_the_engine_reads_them(dialect: str, one: str, other: str) -> None:
+    found = proof(one, other, dialect)
+    assert isinstance(found, Proof), found
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query", "reason"),
+    [
+        ("sqlite", "SELECT x FROM a, b", "the ambiguous column x"),
+        ("sqlite", "SELECT x FROM a JOIN b USING (id)", "the ambiguous column x"),
+        ("sqlite", "SELECT t.x FROM a AS t JOIN b AS t", "two tables called t"),
+        ("sqlite", "SELECT q.x FROM (SELECT a.x, b.x FROM a, b) AS q", "the ambiguous column x"),
+        ("sqlite", "SELECT id AS q, q + 1 FROM a", "the column q, which is not in the schema"),
+        ("sqlite", "SELECT id FROM a WHERE x = [other]", "the column"),
+        ("sqlite", "SELECT rowid FROM a", "the number of a row"),
+        ("sqlite", "SELECT a.y FROM a, b", "the column a.y"),
+        ("sqlite", "WITH r AS (SELECT * FROM s), s AS (SELECT * FROM r) SELECT * FROM r", ""),
+        ("sqlite", "WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT * FROM r) SELECT * FROM r", "a recursive WITH"),
+        ("sqlite", "WITH c AS (SELECT x FROM a LIMIT 1) SELECT * FROM c, c AS d", "is used twice"),
+        ("sqlite", "SELECT +n FROM a", "a plus sign"),
+        ("sqlite", "SELECT id FROM a WHERE n = 1 IN (2)", "a chain of comparisons"),
+        ("postgres", "SELECT n + 1 AS q FROM a WHERE q > 2", "the column q"),
+        ("duckdb", "SELECT id AS x FROM a ORDER BY lower(x)", "the name x, which is a column and an alias"),
+        ("duckdb", "SELECT lower(x) AS x, COUNT(*) FROM a GROUP BY x", "the name x, which is a column and an alias"),
+        ("duckdb", "SELECT u, v FROM g GROUP BY u", "which DuckDB refuses"),
+        ("duckdb", "SELECT b.y FROM a SEMI JOIN b ON a.id = b.id", "the column b.y"),
+        ("duckdb", "SELECT GROUPING(u) FROM g GROUP BY u", "the function grouping"),
+        ("mysql", "SELECT MAX(n) AS n FROM a GROUP BY x HAVING n > 1", "the name n, which is a column and an alias"),
+    ],
+)
+def test_a_name_that_an_engine_may_read_otherwise_stops_the_proof(dialect: str, query: str, reason: str) -> None:
+    found = proof(query, f"SELECT * FROM ({query}) AS whole", dialect)
+    assert isinstance(found, Unproved)
+    assert reason in found.reason
+
+
+def test_an_alias_comes_before_a_column_of_the_query_around() -> None:
+    inner = "SELECT (SELECT g.u AS x FROM g WHERE x > 1 AND g.u = 2) FROM a"
+    assert isinstance(proof(inner, "SELECT (SELECT g.u FROM g WHERE a.x > 1 AND g.u = 2) FROM a"), Unproved)
+
+
+@pytest.mark.parametrize(
+    ("columns", "folded"),
+    [
+        ("s TEXT DEFAULT ('x, y') COLLATE NOCASE", True),
+        ("s DECIMAL(10, 2) COLLATE NOCASE", True),
+        ("n INTEGER, -- a, b\n s TEXT COLLATE NOCASE", True),
+        ("s TEXT NOT NULL UNIQUE COLLATE RTRIM", True),
+        ("s TEXT, other TEXT COLLATE NOCASE", False),
+        ("s TEXT CHECK (s COLLATE NOCASE <> 'no')", False),
+        ("s TEXT DEFAULT 'collate'", False),
+    ],
+)
+def test_a_collation_is_that_of_its_own_column(columns: str, folded: bool) -> None:
+    schema = schema_of(f"CREATE TABLE t ({columns});")
+    found = proof("SELECT s FROM t WHERE s = 'a'", "SELECT 'a' FROM t WHERE s = 'a'", schema=schema)
+    assert isinstance(found, Unproved if folded else Proof)
