@@ -37,11 +37,16 @@ class _Attempt(Struct, frozen=True):
     """Whether these are all."""
 
 
-def other_rows(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer) -> Iterator[OtherRows]:
+def other_rows(
+    executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer, *, row_order: bool = True
+) -> Iterator[OtherRows]:
     """What the query returns if other rows are read, where that changes the answer on this data: one place after the
-    other, then all combinations, if they are few. ``own``: what the query returned.
+    other, then all combinations, if they are few. ``own``: what the query returned. ``row_order``: whether the tables'
+    rows are read in other orders, too.
     """
     for attempt in _attempts(executor, url, query, own):
+        if attempt.place.kind == "row order" and not row_order:
+            continue
         found: dict[str, Result] = {}
         complete = attempt.complete
         for way, result in _changes(executor, url, attempt, own):
@@ -67,12 +72,13 @@ def _attempts(
     places: list[AnyRow] = []
     options: list[Sequence[RowChoice]] = []
     for place in any_rows(query, executor.dialect(url)):
-        checked = executor.execute(url, place.check())
-        if checked.succeeded and not (checked.result and checked.result.rows):
+        query_of_check = place.check()
+        checked = None if query_of_check is None else executor.execute(url, query_of_check)
+        if checked is not None and checked.succeeded and not (checked.result and checked.result.rows):
             continue  # the rows agree
         places.append(place)
-        columns = own.result.columns
-        options.append(_options(executor, url, place, columns, one_by_one=one_by_one) if checked.succeeded else ())
+        listed = checked is not None and checked.succeeded
+        options.append(_options(executor, url, place, own.result.columns, one_by_one=one_by_one) if listed else ())
     ways: Iterable[str]
     for place, choices in zip(places, options, strict=True):
         if choices:
@@ -97,7 +103,7 @@ def _changes(
         if result is None:
             yield way, None
             continue
-        written = repr(sorted(map(repr, result.rows)))
+        written = repr(result.rows if own.ordered else sorted(map(repr, result.rows)))
         if written in seen:
             continue
         seen.add(written)

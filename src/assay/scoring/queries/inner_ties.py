@@ -76,7 +76,8 @@ def with_any_rows(
     choices: InnerChoices | None, executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer
 ) -> InnerChoices | None:
     """The choices together with those of places where gold reads any row of several; ``own``: what gold returned."""
-    found = list(other_rows(executor, url, query, own))
+    # The choices of a ROW_NUMBER are known: reading the rows in other orders finds no more than they do.
+    found = list(other_rows(executor, url, query, own, row_order=choices is None))
     if not found:
         return choices
     whole = next((one for one in found if one.complete), None)
