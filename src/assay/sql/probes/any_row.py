@@ -85,6 +85,17 @@ class AnyRow(Struct, frozen=True):
         return any(self.node.args.get(part) for part in ("order", "limit", "offset"))
 
     @property
+    def gives_row_per_group(self) -> bool:
+        """Whether the result has a row for each group, and the choice in one group has no say in the row of another."""
+        from sqlglot import exp
+
+        parts = ("order", "limit", "offset", "distinct", "having")
+        is_plain = (
+            self.kind == "bare column" and self.node is self.query.tree and not any(map(self.node.args.get, parts))
+        )
+        return is_plain and self.node.find(exp.Window) is None
+
+    @property
     def again(self) -> str:
         """The query as it is, written from the tree. Where it gives other rows than the text, the ways say nothing."""
         return written(self.query.tree, "sqlite")
