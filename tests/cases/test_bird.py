@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
 from assay.cases import join, load_cases, load_predictions, recognise
-from assay.errors import CaseFileError
+from assay.cases.fields import POSITION
+from assay.cases.joining.wording import BY_POSITION
+from assay.errors import CaseFileError, InputError
 from assay.model import FieldNames
 
 MARK = "\t----- bird -----\t"
@@ -69,7 +72,9 @@ def test_predictions_go_by_position_and_not_by_question_id(formats, write):
     assert recognise(path, formats).name == "bird"
     loaded = load_predictions(path, formats=formats)
     assert loaded.by_position
-    joined = join(cases, loaded)
+    with pytest.raises(InputError, match=r"question_id.*@position"):  # one database: either may be meant
+        join(cases, loaded)
+    joined = join(cases, load_predictions(path, formats=formats, fields=FieldNames(id=POSITION)))
     assert [(p.case_id, p.query) for p in joined.predictions] == [
         ("1", "SELECT 'a'"),
         ("0", "SELECT\n 'b'"),
@@ -78,6 +83,37 @@ def test_predictions_go_by_position_and_not_by_question_id(formats, write):
     assert joined.predictions[2].failure.kind == "unanswered"
     assert "the number 0" in joined.predictions[2].failure.message
     assert joined.unmatched == ()
+
+
+@pytest.mark.parametrize("databases", ["by position", "by id", "one", "some"])
+@pytest.mark.parametrize("seed", range(3))
+def test_keys_that_are_positions_and_ids_are_not_guessed(databases, seed, formats, write):
+    """Only databases that fit the positions alone decide for them."""
+    ids = random.Random(seed).sample(range(8), 8)
+    name = dict.fromkeys(range(8), "shop") if databases == "one" else {n: f"db{n}" for n in range(8)}
+    cases = load_cases(
+        write("dev.json", json.dumps([entry(id_) | {"db_id": name[place]} for place, id_ in enumerate(ids)])),
+        formats=formats,
+    )
+    content = {}
+    for key in range(8):
+        place = ids.index(key) if databases == "by id" else key
+        mark = "" if databases == "some" and key % 2 else f"{MARK}{name[place]}"
+        content[str(key)] = f"SELECT {key}{mark}"
+    loaded = load_predictions(write("predict.json", json.dumps(content)), formats=formats)
+    if databases in ("by position", "some"):
+        assert [one.query for one in join(cases, loaded).predictions] == [f"SELECT {n}" for n in range(8)]
+        return
+    with pytest.raises(InputError, match="--prediction-id-column question_id") as raised:
+        join(cases, loaded)
+    assert (BY_POSITION in str(raised.value)) == (databases != "by id")
+
+
+def test_keys_in_the_order_of_ids_need_no_choice(formats, write):
+    cases = load_cases(write("dev.json", json.dumps([entry(n) for n in range(4)])), formats=formats)
+    path = write("predict.json", json.dumps({str(n): f"SELECT {n}" for n in range(4)} | {"0": f"SELECT 0{MARK}shop"}))
+    joined = join(cases, load_predictions(path, formats=formats))
+    assert [one.query for one in joined.predictions] == [f"SELECT {n}" for n in range(4)]
 
 
 def test_predictions_keyed_by_question_id_where_named(formats, write):

@@ -6,7 +6,7 @@ import pytest
 
 from assay.sql.ddl import read_ddl
 from assay.sql.query import Unreadable
-from assay.sql.witness_facts import PairFacts, read_pair
+from assay.sql.witness_facts import PairFacts, read, read_pair
 
 SCHEMA = read_ddl(
     """CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT, size INT);
@@ -43,6 +43,29 @@ def _read(query: str, other: str = "SELECT 1") -> PairFacts:
 def test_columns_that_are_compared_share_a_class(query: str, together: set[tuple[str, str]]) -> None:
     """Through joins, subqueries, set operations, views and expressions."""
     assert not together or any(together <= group for group in _read(query).classes)
+
+
+@pytest.mark.parametrize(
+    "joined",
+    ["size + {}", "size - {}", "size + ({})", "coalesce(size, {})", "CASE WHEN size > 1 THEN size ELSE {} END"],
+)
+def test_a_term_of_a_long_expression_is_looked_up_a_few_times(joined: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the columns of the whole expression share a class."""
+    looked_up: list[object] = []
+    keys_of = read._Reader.keys_of
+    monkeypatch.setattr(read._Reader, "keys_of", lambda self, node: looked_up.append(node) or keys_of(self, node))
+    counts = []
+    for terms in (5, 20):
+        term = "aid"
+        for _ in range(terms):
+            term = joined.format(term)
+        looked_up.clear()
+        found = _read(f"SELECT 1 FROM a JOIN b ON 1 WHERE name = {term}")
+        assert any({("a", "size"), ("a", "name"), ("b", "aid")} <= group for group in found.classes)
+        counts.append(len(looked_up))
+    assert counts[1] <= 5 * counts[0]
+    flat = " + ".join(["size"] * 700 + ["aid"])
+    assert any({("a", "size"), ("b", "aid")} <= group for group in _read(f"SELECT {flat} FROM a, b").classes)
 
 
 def test_foreign_keys_tie_columns() -> None:

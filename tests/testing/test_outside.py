@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class Leaky:
         return "1"
 
     def execute(self, query: str) -> Execution:
-        if query.lstrip().upper().startswith("INSTALL"):
+        if query.lstrip().upper().startswith("INSTALL") and "127.0.0.1" not in query:
             return outcomes.failed(query, "error", "error", "not in a test")
         try:
             cursor = self._connection.execute(query)
@@ -75,6 +76,67 @@ def test_a_plug_in_that_lets_queries_out_is_found(name: str, tmp_path: Path) -> 
     check = next(check for check in CHECKS if check.name == name)
     with pytest.raises(AssertionError, match=OUTSIDE[name]):
         conform(_adapter(Leaky, tmp_path), check)
+
+
+@pytest.mark.parametrize(
+    ("refused", "still"),
+    [
+        # What the author of a plug-in searches queries for, and the spelling that gets through.
+        (r"read_|copy|glob|from\s+'", 'SELECT * FROM "'),
+        (r"read_|copy|glob|from\s+['\"]", "JOIN '"),
+        (r"read_|copy|glob|sniff|(from|join|table|summarize|describe)[\s(]*['\"]", ", '"),
+        (r"read_|copy|glob|sniff|csv['\"]\s|(from|join|table|summarize|describe)[\s(]*['\"]", "query_table"),
+        (r"['\"][^'\"]*\.csv|from\s+['\"]", "secret.json"),
+    ],
+)
+def test_a_plug_in_that_searches_the_text_is_found(refused: str, still: str) -> None:
+    class Searching(Leaky):
+        def execute(self, query: str) -> Execution:
+            if re.search(refused, query, re.IGNORECASE):
+                return outcomes.failed(query, "refused", "refused", "refused")
+            return super().execute(query)
+
+    engine = Searching()
+    try:
+        queries = [one.query for one in trespasses(engine, ("reading",))]
+    finally:
+        engine.close()
+    assert any(still in query for query in queries), queries
+    assert not any(re.search(refused, query, re.IGNORECASE) for query in queries)
+
+
+def test_each_query_is_judged_by_its_own_file() -> None:
+    class Writing(Leaky):
+        """Holds one file open that any query may write to, and knows no other way to write."""
+
+        def execute(self, query: str) -> Execution:
+            match = re.fullmatch(r"ATTACH '(.*new)' AS assay_new", query)
+            if match is not None:
+                self.held = Path(match[1])
+            if hasattr(self, "held"):
+                self.held.with_suffix(".wal").write_text("more", encoding="utf-8")
+            return outcomes.failed(query, "error", "error", "no such function")
+
+    engine = Writing()
+    try:
+        assert [one.query.split()[0] for one in trespasses(engine)] == ["ATTACH"]
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize(("query", "flagged"), [("LOAD parquet", False), ("LOAD '", True), ("CREATE EXTENSION", True)])
+def test_only_code_from_outside_is_an_extension(query: str, flagged: bool) -> None:
+    class Loading(Leaky):
+        def execute(self, text: str) -> Execution:
+            if text.startswith(query):
+                return Execution(query=text, status="empty", result=Result(columns=(), rows=()))
+            return outcomes.failed(text, "error", "error", "unknown")
+
+    engine = Loading()
+    try:
+        assert bool(trespasses(engine, ("extensions",))) is flagged
+    finally:
+        engine.close()
 
 
 def test_a_connection_to_a_port_is_seen() -> None:

@@ -18,7 +18,7 @@ from assay.model import ComparisonOptions, Result
 from assay.scoring.queries import luck
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.scoring.queries.luck import Luck
-from assay.sql.probes.any_row import any_rows
+from assay.sql.probes.any_row import AnyRow, any_rows
 from assay.sql.probes.row_choices import RowChoice, reading, readings
 
 Rows = list[tuple[object, ...]]
@@ -47,6 +47,25 @@ CHOOSING = [
     "SELECT COUNT(*) FROM t WHERE a = (SELECT a FROM t ORDER BY g)",
     "SELECT g FROM t EXCEPT SELECT (SELECT g FROM t WHERE x = 5)",
 ]
+ORDERED = [
+    "SELECT GROUP_CONCAT(a) FROM t",
+    "SELECT g, GROUP_CONCAT(DISTINCT a) FROM t GROUP BY g",
+    "SELECT g, COUNT(*) FILTER (WHERE x > 5), GROUP_CONCAT(a, '-') FROM t GROUP BY g",
+    "SELECT JSON_GROUP_ARRAY(a) FROM t",
+    "SELECT JSON_GROUP_OBJECT(a, x) FROM t",
+    "SELECT COUNT(*) FROM t WHERE (SELECT GROUP_CONCAT(a, '') FROM t) LIKE 'p%'",
+    "WITH u AS (SELECT a, x FROM t) SELECT GROUP_CONCAT(u.a || t.g) FROM u JOIN t ON t.x = u.x",
+    "SELECT FIRST_VALUE(a) OVER (ORDER BY g) FROM t",
+    "SELECT g, LAST_VALUE(a) OVER (PARTITION BY g) FROM t",
+    "SELECT NTH_VALUE(a, 2) OVER (ORDER BY g) FROM t",
+    "SELECT LAG(a) OVER (PARTITION BY g ORDER BY g) FROM t",
+    "SELECT g, LEAD(a) OVER (ORDER BY x) FROM t",
+    "SELECT a, ROW_NUMBER() OVER (ORDER BY g) FROM t",
+    "SELECT a, NTILE(2) OVER (ORDER BY g) FROM t",
+    "SELECT a, SUM(x) OVER (ORDER BY g ROWS UNBOUNDED PRECEDING) FROM t",
+    "SELECT a, COUNT(*) OVER w FROM t WINDOW w AS (ORDER BY g ROWS 1 PRECEDING)",
+]
+"""A function shows the order of rows."""
 SCALARS = ["(SELECT x FROM t WHERE g = 1)", "((SELECT MAX(x, 4) FROM t))"]
 ENCLOSING = [
     "SELECT {}",
@@ -93,6 +112,14 @@ SURE = [
     "SELECT COUNT(*) FROM t WHERE x IN (SELECT x FROM t WHERE g = 1)",
     "SELECT (SELECT COUNT(*) FROM t AS u WHERE u.g = t.g) FROM t",
     "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT a FROM t WHERE g = 1)",
+    "SELECT GROUP_CONCAT(a) FROM (SELECT a FROM t ORDER BY a)",
+    "WITH u AS (SELECT a FROM t ORDER BY a LIMIT 9) SELECT JSON_GROUP_ARRAY(a) FROM u",
+    "SELECT g, GROUP_CONCAT(g) FROM t GROUP BY g",
+    "SELECT LENGTH(GROUP_CONCAT(a)) FROM t",
+    "SELECT FIRST_VALUE(x) OVER (ORDER BY x) FROM t",
+    "SELECT a, LAG(g) OVER (PARTITION BY g ORDER BY x) IS NULL AND g < 0 FROM t",
+    "SELECT a, SUM(x) OVER (ORDER BY g) FROM t",
+    "SELECT a, RANK() OVER (ORDER BY g), COUNT(*) OVER () FROM t",
 ]
 
 
@@ -122,7 +149,7 @@ def _written(rows: Rows, columns: int) -> str:
     )
 
 
-@pytest.mark.parametrize("query", [*CHOOSING, *AROUND, *SURE])
+@pytest.mark.parametrize("query", [*CHOOSING, *ORDERED, *AROUND, *SURE])
 def test_whatever_the_order_of_stored_rows_changes_is_flagged(
     query: str, make_sqlite: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -150,6 +177,33 @@ def test_whatever_the_order_of_stored_rows_changes_is_flagged(
             assert not changes
             assert not {"ambiguous_gold", "storage_order"} & (as_gold.flags | as_prediction.flags)
     assert changing or query in SURE
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT g FROM t GROUP BY g ORDER BY v",
+        "SELECT g FROM t GROUP BY g ORDER BY v DESC, g",
+        "SELECT g FROM t GROUP BY g ORDER BY v * 10 + COUNT(*)",
+        "SELECT g FROM t GROUP BY g ORDER BY (SELECT u.v FROM t AS u WHERE u.g = t.g)",
+        "WITH c AS (SELECT g, v FROM t) SELECT g FROM c GROUP BY g ORDER BY v",
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_choice_that_only_changes_the_order_of_rows_counts_where_gold_is_ordered(
+    query: str, turned: bool, make_sqlite: Callable[..., Path]
+) -> None:
+    rows = [("x", 1), ("x", 5), ("y", 3), ("y", 2)]
+    values = ", ".join(map(repr, rows[::-1] if turned else rows))
+    url = f"sqlite:///{make_sqlite(f'CREATE TABLE t(g, v); INSERT INTO t VALUES {values}').as_posix()}"
+    for gold in (
+        "SELECT 'x' AS g UNION ALL SELECT 'y' ORDER BY 1",
+        "SELECT 'x' AS g UNION ALL SELECT 'y' ORDER BY 1 DESC",
+    ):
+        assert "storage_order" in check(query, gold, database=url).flags
+        verdict = check(gold, query, database=url)
+        assert (verdict.outcome, "ambiguous_gold" in verdict.flags) == ("correct", True)
+    assert "storage_order" not in check(query, "SELECT 'y' UNION ALL SELECT 'x'", database=url).flags
 
 
 @pytest.mark.parametrize("prediction", ["SELECT 'p', 7", "SELECT 'q', 7"])
@@ -295,3 +349,33 @@ def test_queries_that_read_chosen_rows_are_written_alike_one_by_one_and_together
         for width in (1, 3)
     ]
     assert list(readings(combinations)) == [reading(choices) for choices in combinations]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_results_put_together_are_those_of_executing_every_combination(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    path = tmp_path / "groups.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (g, a, b, n)")
+        rows = [
+            (g, chance.choice("xyz"), chance.choice([1, None]), chance.randint(0, 3)) for g in range(4) for _ in "12"
+        ]
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    url = f"sqlite:///{path.as_posix()}"
+    golds = [
+        "SELECT g, a FROM t GROUP BY g",
+        "SELECT a, COUNT(*) FROM t GROUP BY g",
+        "SELECT a, b, MAX(n) FROM t GROUP BY g",
+        "SELECT g, UPPER(a) || b FROM t WHERE n > 0 GROUP BY g",
+        "SELECT * FROM t GROUP BY g",
+    ]
+    predictions = [*golds, "SELECT g, MIN(a) FROM t GROUP BY g", "SELECT g, MAX(a), MAX(b), MAX(n) FROM t GROUP BY g"]
+    pairs = [(predicted, gold) for gold in golds for predicted in predictions]
+    together = [check(predicted, gold, database=url) for predicted, gold in pairs]
+    monkeypatch.setattr(AnyRow, "gives_row_per_group", property(lambda _: False))
+    executed = [check(predicted, gold, database=url) for predicted, gold in pairs]
+    assert [(one.outcome, one.ambiguity, one.flags) for one in together] == [
+        (one.outcome, one.ambiguity, one.flags) for one in executed
+    ]

@@ -107,8 +107,8 @@ def load_predictions(
     chosen = _format(path, formats, format, fields)
     with _nested_within_reason(path):
         loaded = chosen.predictions(path, fields)
-    if loaded.by_position and fields.id == POSITION and not loaded.stated:
-        loaded = replace(loaded, stated=True)
+    if loaded.by_position and fields.id == POSITION:
+        loaded = replace(loaded, stated=True, chosen=True)
     if not loaded.predictions:
         raise CaseFileError("holds no prediction", path=str(path))
     _no_id_twice(path, loaded.predictions, "case_id")

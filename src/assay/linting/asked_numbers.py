@@ -10,7 +10,7 @@ from itertools import product
 
 from assay.linting.gold import Gold
 from assay.linting.spoken_numbers import spoken
-from assay.linting.words import as_number, words
+from assay.linting.words import as_number, times, words
 from assay.sql.predicates import Predicate
 from assay.sql.query import Query
 
@@ -85,6 +85,28 @@ class UsedNumbers:
         found |= set(equal.values())
         return frozenset(float(number) for number in found if 1 < number <= _SMALL)
 
+    @cached_property
+    def times(self) -> tuple[str, ...]:
+        """Times in the query's texts: ``'1:29.488'``, ``'2020-01-05 10:30'``."""
+        return tuple(time for value in self._query.literals for time in times(value))
+
+    def has_time(self, asked: str) -> bool:
+        """Whether one of the query's times can be the one that the question says: less exact, on a clock of twelve
+        hours, or the bound next to it.
+        """
+        hour, _, rest = asked.partition(":")
+        wanted = {f"{number}:{rest}".lstrip("0:") for number in (int(hour), int(hour) + 12, int(hour) - 12)}
+        for used in self.times:
+            bare = used.lstrip("0:")
+            if any(bare.startswith(time) or time.startswith(bare) for time in wanted):
+                return True
+            # '10:29' is the last minute before 10:30, '11:59:59' is the last second before 12:00.
+            longer, shorter = sorted((_parts(used), _parts(asked)), key=len, reverse=True)
+            scale = 60 ** (len(longer) - len(shorter))
+            if abs(_in_last_unit(longer) - _in_last_unit(shorter) * scale) in (0, 1):
+                return True
+        return False
+
     def spans(self, value: float, asked: Sequence[float]) -> bool:
         """Whether a number lies within a range whose ends the question says as well: 9, 10, 11 of BETWEEN 9 AND 11."""
         return any(low < value < high and {low, high} <= set(asked) for low, high in self._ranges())
@@ -118,6 +140,17 @@ def _identifiers(text: str) -> set[str]:
     """The words of a text that look like columns' names: with a digit, a capital letter within, or in backquotes."""
     found = re.findall(r"`([^`]+)`|\b([A-Za-z]+\d\w*|[a-z]+[A-Z]\w*|\w+_\w+)\b", text)
     return {word for pair in found for name in pair for word in words(name)}
+
+
+def _parts(time: str) -> list[float]:
+    return [float(part) for part in time.split(":")]
+
+
+def _in_last_unit(parts: Sequence[float]) -> float:
+    total = 0.0
+    for part in parts:
+        total = total * 60 + part
+    return total
 
 
 def computed_of(value: float, others: Sequence[float]) -> Iterator[float]:

@@ -71,6 +71,15 @@ def numbers(text: str) -> tuple[tuple[str, float], ...]:
     return tuple(found)
 
 
+_TIME = re.compile(r"(?<![\w:.+-])\d{1,2}(?::\d{2}){1,2}(?:\.\d+)?(?![\w:]|\.\d)")
+
+
+@lru_cache(maxsize=4096)
+def times(text: str) -> tuple[str, ...]:
+    """The times of day and durations that a text says: ``10:30``, ``1:29.488``, also beside a date."""
+    return tuple(_TIME.findall(text))
+
+
 @lru_cache(maxsize=4096)
 def said_numbers(text: str) -> frozenset[float]:
     """All numbers that a text can be taken to say, in digits anywhere or in words."""

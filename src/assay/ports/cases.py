@@ -52,6 +52,8 @@ class LoadedPredictions(Struct, frozen=True, kw_only=True):
     predictions: Sequence[Prediction]
     by_position: bool = False
     stated: bool = False
+    chosen: bool = False
+    """The user asks for positions."""
     columns: tuple[ColumnUse, ...] = ()
     """What was taken for what."""
     beside: tuple[Column, ...] = ()

@@ -67,10 +67,14 @@ def types_of(bound: exp.Expr, names: SchemaNames | None, dialect: str) -> dict[i
 
 @lru_cache(maxsize=8)
 def _rules_of_types(dialect: str) -> dict[Any, Any]:
-    """The type of each function. sqlglot's own rules, but for two that integer divisions would be misjudged by."""
+    """The type of each expression. sqlglot's own rules, but for some that integer divisions would be misjudged by."""
     from sqlglot import Dialect, exp
 
     rules: dict[Any, Any] = dict(Dialect.get_or_raise(dialect).EXPRESSION_METADATA)
+    # A truth value that is computed with is a whole number. To sqlglot, whatever it is added to or multiplied by is a
+    # truth value as well, and so is 100.0 * SUM(age > 40).
+    truths = (exp.Boolean, exp.Connector, exp.Not, exp.Predicate)
+    rules.update({kind: {"returns": exp.DataType.Type.INT} for kind in rules if issubclass(kind, truths)})
     rules.pop(exp.Extract, None)  # may have a fraction, as PostgreSQL's seconds
     if dialect == "tsql":
         rules[exp.Avg] = rules[exp.Max]  # of whole numbers, a whole number

@@ -10,7 +10,7 @@ from assay.cases.fields import POSITION, listed
 from assay.cases.joining.candidates import candidates_of, ids_in, loose_id, same_name
 from assay.cases.joining.contradictions import as_name, as_question
 from assay.cases.joining.repeated import column_named, database_echo_of, echo_of
-from assay.cases.joining.wording import MOST_IDS, as_rows, did_you_mean, shown_ids, some
+from assay.cases.joining.wording import BY_POSITION, MOST_IDS, as_rows, did_you_mean, shown_ids, some
 from assay.errors import InputError
 from assay.kept import parts_of
 from assay.model import ColumnUse, JoinedBy
@@ -73,7 +73,9 @@ def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int 
 
 
 def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> Way:
-    """Join by position, as the format or the user says. Raises where the numbers could also be the cases' ids."""
+    """Join by position, as the format or the user says. Raises if the numbers could also be the cases' ids, unless the
+    user says so or the databases that predictions repeat fit only their positions.
+    """
     if not _names_positions(loaded):
         _check_count(questions, loaded, wanted)
         return _positions(questions, loaded)
@@ -94,6 +96,8 @@ def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wante
                 )
                 + ". Name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
             )
+    if whole and not loaded.chosen and not questions.by_position and ids.keys() >= set(numbers):
+        _check_both_ways(questions, loaded, [int(number) for number in numbers], [ids[number] for number in numbers])
     if first == 0 and "0" not in numbers and len(questions.cases) > 1:
         raise InputError(
             f"the predictions are keyed by positions, {listed(numbers[:MOST_IDS])} …, and none is 0: they may count "
@@ -101,6 +105,38 @@ def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wante
             "name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
         )
     return _positions(questions, loaded)
+
+
+def _check_both_ways(
+    questions: LoadedCases, loaded: LoadedPredictions, positions: Sequence[int], by_id: Sequence[int]
+) -> None:
+    """Raise if keys are all the positions and all the ids, and databases do not tell which are meant."""
+    other = next((row for row, (place, case) in enumerate(zip(positions, by_id, strict=True)) if place != case), None)
+    if other is None:
+        return
+    echo = database_echo_of(questions, loaded)
+    if echo is not None:
+        own = [as_name(case.database) for case in parts_of(questions.cases, "database")]
+        fit_positions, fit_ids = (
+            all(
+                not (said := as_name(value)) or said == own[place]
+                for value, place in zip(echo.values, places, strict=True)
+            )
+            for places in (positions, by_id)
+        )
+        if not (fit_positions and fit_ids):
+            return  # where the positions do not fit, comparing what predictions repeat says so
+    key, first, second = (
+        loaded.predictions[other].case_id,
+        questions.cases[positions[other]],
+        questions.cases[by_id[other]],
+    )
+    raise InputError(
+        f"the predictions' keys are the cases' positions and also their ids, in another order: {key} is the position "
+        f"of the case {first.id!r} and the id of the case {second.id!r}. If the keys are ids, say "
+        f"--prediction-id-column {id_column(questions.columns) or 'question_id'}; if they are positions, as in BIRD's "
+        f"own scripts, say {BY_POSITION}"
+    )
 
 
 def _names_positions(loaded: LoadedPredictions) -> bool:

@@ -10,6 +10,8 @@ from assay.reports.text.plain import one_line, plural
 from assay.shell import install_command
 
 _MOST_TABLES = 12
+_MOST_QUERIES = 5
+"""At most this many queries that get out are shown."""
 _GIB = 2**30
 _RIGHTS = {
     "file": "the file is opened read-only",
@@ -92,7 +94,9 @@ def _reached(one: Reached) -> Iterator[tuple[str, str]]:
     if not one.rights:
         yield "rights", _RIGHTS["file" if one.read_only_file else "known" if one.rights_known else "unknown"]
     if one.outside is not None:
-        yield from (("WRONG", f"a query gets out: {told}") for told in one.outside)
+        yield from (("WRONG", f"a query gets out: {told}") for told in one.outside[:_MOST_QUERIES])
+        if len(one.outside) > _MOST_QUERIES:
+            yield "WRONG", f"{len(one.outside) - _MOST_QUERIES} more queries get out"
         if not one.outside:
             yield "outside", "no query that was tried reaches files, the network or extensions"
     if one.tables is None:

@@ -76,14 +76,17 @@ def with_any_rows(
     choices: InnerChoices | None, executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer
 ) -> InnerChoices | None:
     """The choices together with those of places where gold reads any row of several; ``own``: what gold returned."""
-    found = list(other_rows(executor, url, query, own))
+    # The choices of a ROW_NUMBER are known: reading the rows in other orders finds no more than they do.
+    found = list(other_rows(executor, url, query, own, row_order=choices is None))
     if not found:
         return choices
     whole = next((one for one in found if one.complete), None)
-    queries = whole.queries if whole is not None else tuple(text for one in found for text in one.queries)
+    taken = found if whole is None else [whole]
+    queries = tuple(text for one in taken for text in one.queries)
+    results = tuple(result for one in taken if not one.queries for result in one.results)
     if choices is None:
-        return InnerChoices(queries=queries, complete=whole is not None, any_row=True)
-    return replace(choices, queries=(*choices.queries, *queries), complete=False)
+        return InnerChoices(queries=queries, results=results, complete=whole is not None, any_row=True)
+    return replace(choices, queries=(*choices.queries, *queries), results=(*choices.results, *results), complete=False)
 
 
 class _Site(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,5 @@
-"""Find where SQLite reads any one row of several: a scalar subquery, and a bare column of an aggregated query.
+"""Find where SQLite reads any one row of several: a scalar subquery, a bare column of an aggregated query, and a
+function that shows the order of the rows it reads.
 
 `x = (SELECT …)` reads the first row that the subquery happens to return. A column that is neither grouped by nor
 aggregated comes from any row of its group; beside MIN or MAX, from any row that holds the extreme. Nothing but the
@@ -10,6 +11,8 @@ HAVING reads them from the row of its choice::
 
     SELECT city, name, COUNT(*) FROM t GROUP BY city
     SELECT city, name, COUNT(*) FROM t GROUP BY city HAVING MIN(QUOTE(name)) IS NULL OR COUNT(*) >= 0
+
+A function that shows the order of its rows, such as GROUP_CONCAT, is a place of its own kind: see `row_order`.
 
 All of these are written from the tree, which may lose what was special in a text: see `AnyRow.again`.
 """
@@ -25,6 +28,7 @@ from msgspec import Struct
 
 from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places, read_for_probes
+from assay.sql.probes.row_order import reordered, shows_row_order
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query
 from assay.sql.shape import may_be_cut
@@ -41,7 +45,7 @@ _MOST_LEADING = 3
 """At most this many bare columns are tried as the first to choose a row by."""
 _MOST_CHARACTERS = 20_000
 _WORTH_PARSING = re.compile(
-    r"\bgroup\s+by\b|\bhaving\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|json\w*_group_\w+)\b",
+    r"\bgroup\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _ONE_AGGREGATE = re.compile(
@@ -50,7 +54,7 @@ _ONE_AGGREGATE = re.compile(
 """One aggregate of one SELECT: nothing stands beside it."""
 _CLAUSES_AFTER = re.compile(r"\b(?:group|having|order|select)\b", re.IGNORECASE)
 
-AnyRowKind = Literal["scalar subquery", "bare column"]
+AnyRowKind = Literal["scalar subquery", "bare column", "row order"]
 
 
 class AnyRow(Struct, frozen=True):
@@ -60,9 +64,9 @@ class AnyRow(Struct, frozen=True):
     query: Query
     """The whole query."""
     node: exp.Query
-    """The subquery, or the query with the bare columns."""
+    """The subquery, or the query with the bare columns, or the whole query where the order of all rows counts."""
     terms: tuple[exp.Expr, ...] = ()
-    """The expressions over bare columns."""
+    """The expressions over bare columns, or the function that shows the order of rows."""
 
     @property
     def _keys(self) -> tuple[exp.Expr, ...]:
@@ -81,14 +85,29 @@ class AnyRow(Struct, frozen=True):
         return any(self.node.args.get(part) for part in ("order", "limit", "offset"))
 
     @property
+    def gives_row_per_group(self) -> bool:
+        """Whether the result has a row for each group, and the choice in one group has no say in the row of another."""
+        from sqlglot import exp
+
+        parts = ("order", "limit", "offset", "distinct", "having")
+        is_plain = (
+            self.kind == "bare column" and self.node is self.query.tree and not any(map(self.node.args.get, parts))
+        )
+        return is_plain and self.node.find(exp.Window) is None
+
+    @property
     def again(self) -> str:
         """The query as it is, written from the tree. Where it gives other rows than the text, the ways say nothing."""
         return written(self.query.tree, "sqlite")
 
-    def check(self) -> str:
-        """A query with a row if rows differ here. It cannot run where the place refers to a query around it."""
+    def check(self) -> str | None:
+        """A query with a row if rows differ here; None if only the ways can tell. It cannot run if the place refers to
+        a query around it.
+        """
         from sqlglot import exp
 
+        if self.kind == "row order":
+            return None
         copy = alone(self.node)
         if self.kind == "scalar subquery":
             return written(from_subquery(copy, "assay_rows").limit(1, copy=False).offset(1, copy=False), "sqlite")
@@ -154,7 +173,6 @@ class AnyRow(Struct, frozen=True):
 
     def values(self) -> str | None:
         """A query for the literals of what may be read here, `MOST_LISTED` at most; None where a star hides it."""
-
         term = self._term
         if term is None:
             return None
@@ -177,6 +195,8 @@ class AnyRow(Struct, frozen=True):
     def _term(self) -> exp.Expr | None:
         from sqlglot import exp
 
+        if self.kind == "row order":
+            return None
         if self.kind == "bare column":
             return next((term for term in self.terms if not term.is_star), None)
         node = self.node
@@ -189,6 +209,9 @@ class AnyRow(Struct, frozen=True):
         """
         from sqlglot import exp
 
+        if self.kind == "row order":
+            yield from reordered(self.query)
+            return
         towards = [
             exp.NEQ(this=_quoted(self._term), expression=exp.Literal.string(literal))
             for literal in literals
@@ -300,6 +323,8 @@ def _found(query: Query) -> Iterator[AnyRow]:
             yield AnyRow("bare column", query, node, tuple(terms))
         if is_scalar(node) and not gives_one_row(node):
             yield AnyRow("scalar subquery", query, node)
+    if (shown := shows_row_order(query)) is not None:
+        yield AnyRow("row order", query, query.tree, (shown,))
 
 
 def _listed(query: exp.Query) -> exp.Select:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from assay.sql.probes.bare_terms import bare_terms
+from assay.sql.probes.row_order import collects, is_safe_window, name_of
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.shape import cutting, outermost
 from assay.sql.witness_facts.model import Doubt
@@ -15,19 +16,14 @@ if TYPE_CHECKING:
 
     from assay.sql.query import Query
 
-_COLLECTING = frozenset(
-    {"group_concat", "string_agg", "listagg", "array_agg", "json_group_array", "json_group_object", "json_agg"}
-    | {"json_arrayagg", "json_objectagg", "list", "first", "last", "arg_max", "arg_min", "max_by", "min_by", "mode"}
-)
 _ANY = frozenset({"any_value", "arbitrary"})
-_SAFE_WINDOWS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 
 
 def takes_any(tree: exp.Query) -> bool:
     """Whether an aggregate may return any of its values."""
     from sqlglot import exp
 
-    return any(_name(node) in _ANY or isinstance(node, exp.AnyValue) for node in tree.find_all(exp.Func))
+    return any(name_of(node) in _ANY or isinstance(node, exp.AnyValue) for node in tree.find_all(exp.Func))
 
 
 def doubts_of(query: Query, views: Collection[str] = ()) -> frozenset[Doubt]:
@@ -40,10 +36,10 @@ def doubts_of(query: Query, views: Collection[str] = ()) -> frozenset[Doubt]:
     for node in tree.find_all(exp.Limit, exp.Fetch, exp.Offset):
         found.add("limit" if any(node.parent is one for one in outer) else "inner_limit")
     for function in tree.find_all(exp.Func):
-        if _name(function) in _COLLECTING or isinstance(function, exp.GroupConcat | exp.ArrayAgg):
+        if collects(function):
             found.add("collected")
     for window in tree.find_all(exp.Window):
-        if not _is_safe(window):
+        if not is_safe_window(window):
             found.add("tied_window" if _shows_ties(window, tree, views) else "window")
     if any(map(bare_terms, query.selects)):
         found.add("bare_column")
@@ -54,37 +50,6 @@ def doubts_of(query: Query, views: Collection[str] = ()) -> frozenset[Doubt]:
         if is_scalar(inner) and not gives_one_row(inner):
             found.add("scalar_subquery")
     return frozenset(found)
-
-
-def _name(node: exp.Func) -> str:
-    from sqlglot import exp
-
-    return node.name.lower() if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) else node.key
-
-
-def _is_safe(window: exp.Window) -> bool:
-    """Whether rows that tie in a window's order get the same value: ranks, and aggregates over whole ties.
-
-    A frame of RANGE or GROUPS, which is the default, begins and ends with whole ties.
-    """
-    from sqlglot import exp
-
-    function = window.this
-    name = _name(function) if isinstance(function, exp.Func) else ""
-    if name in _SAFE_WINDOWS or isinstance(function, exp.Rank | exp.DenseRank):
-        return True
-    inner = function.this if isinstance(function, exp.Filter) else function
-    if not isinstance(inner, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max):
-        return False
-    return not _has_row_frame(window)
-
-
-def _has_row_frame(window: exp.Window) -> bool:
-    """Whether a window counts rows, or may do so: one that is named elsewhere is not looked up."""
-    spec = window.args.get("spec")
-    if window.args.get("alias") is not None:
-        return True
-    return spec is not None and str(spec.args.get("kind") or "").upper() not in ("RANGE", "GROUPS")
 
 
 def _shows_ties(window: exp.Window, tree: exp.Query, views: Collection[str]) -> bool:

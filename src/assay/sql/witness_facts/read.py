@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
-from assay.sql.column_clauses import table_clauses
+from assay.sql.create_table import table_clauses
 from assay.sql.query import Query, Unreadable, read_query, read_tree
 from assay.sql.schema_names import SchemaNames, names_of
 from assay.sql.select import Select
@@ -181,6 +181,16 @@ class _Found(Struct):
         return []
 
 
+def _around(node: exp.Expr) -> exp.Expr | None:
+    """What a node is a part of, parentheses left out."""
+    from sqlglot import exp
+
+    above = node.parent
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    return above
+
+
 class _Reader:
     """Reads one tree."""
 
@@ -251,21 +261,21 @@ class _Reader:
         """The columns whose values an expression passes on, at least sometimes."""
         from sqlglot import exp
 
-        match node:
-            case exp.Column():
-                yield from self.keys_of(node)
-            case exp.Subquery() | exp.SetOperation() | exp.Select():
-                query = node.unnest() if isinstance(node, exp.Subquery) else node
-                for output in query.selects[:1] if isinstance(query, exp.Query) else ():
-                    yield from self.carried(output)
-            case exp.Alias() | exp.Paren() | exp.Cast() | exp.Max() | exp.Min() | exp.Lower() | exp.Upper():
-                yield from self.carried(node.this)
-            case exp.Trim() | exp.Ordered() | exp.Distinct() | exp.All() | exp.Any() | exp.Window():
-                if isinstance(node.this, exp.Expr):
-                    yield from self.carried(node.this)
-            case exp.Coalesce() | exp.Case() | exp.If() | exp.Add() | exp.Sub():
-                for child in node.iter_expressions():
-                    yield from self.carried(child)
+        waiting = [node]  # a sum of a thousand terms is a thousand levels deep
+        while waiting:
+            match part := waiting.pop():
+                case exp.Column():
+                    yield from self.keys_of(part)
+                case exp.Subquery() | exp.SetOperation() | exp.Select():
+                    query = part.unnest() if isinstance(part, exp.Subquery) else part
+                    waiting += query.selects[:1] if isinstance(query, exp.Query) else ()
+                case exp.Alias() | exp.Paren() | exp.Cast() | exp.Max() | exp.Min() | exp.Lower() | exp.Upper():
+                    waiting.append(part.this)
+                case exp.Trim() | exp.Ordered() | exp.Distinct() | exp.All() | exp.Any() | exp.Window():
+                    if isinstance(part.this, exp.Expr):
+                        waiting.append(part.this)
+                case exp.Coalesce() | exp.Case() | exp.If() | exp.Add() | exp.Sub():
+                    waiting += reversed(list(part.iter_expressions()))
 
     def read_equated(self) -> None:
         from sqlglot import exp
@@ -281,6 +291,8 @@ class _Reader:
                     self._equate(node.this, node.args["low"], node.args["high"])
                 case exp.Join():
                     self._equate_join(node)
+                case exp.Add() | exp.Sub() if isinstance(_around(node), exp.Add | exp.Sub):
+                    pass  # the whole sum equates its terms
                 case exp.Predicate() | exp.Add() | exp.Sub():
                     self._equate(node.this, node.expression)
 

@@ -6,6 +6,7 @@ from assay.linting.gold import Found, Gold
 from assay.linting.rules.query import bare_column
 from assay.model.lint import LintRule
 from assay.sql.probes.any_row import AnyRow, any_rows
+from assay.sql.shape import read_shape
 
 RULE = LintRule(
     name="any-row",
@@ -20,6 +21,11 @@ RULE = LintRule(
     good="SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert WHERE year = 2014)",
 )
 _SHOWN = 80
+_READS = {
+    "scalar subquery": "the subquery {} has several rows to choose from",
+    "bare column": "{} is read from a group with several rows to choose from",
+    "row order": "{} depends on the order in which rows are stored",
+}
 
 
 def check(gold: Gold) -> Iterator[Found]:
@@ -35,28 +41,28 @@ def check(gold: Gold) -> Iterator[Found]:
         if other is not None:
             text = " ".join(place.text.split())
             shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-            what = (
-                f"the subquery {shown} has" if place.kind == "scalar subquery" else f"{shown} is read from a group with"
-            )
+            what = _READS[place.kind].format(shown)
             own, others = (f"{len(one):,} row{'s' * (len(one) != 1)}" for one in (rows, other))
             result = f"gives {others} in place of {own}" if len(rows) != len(other) else "gives another result"
-            yield Found(evidence=f"{what} several rows to choose from, and another one {result}.")
+            yield Found(evidence=f"{what}, and another one {result}.")
 
 
 def _other_result(gold: Gold, place: AnyRow, rows: Sequence[tuple[object, ...]]) -> Sequence[tuple[object, ...]] | None:
     """What the query returns if another row is read; None if that changes nothing."""
     assert gold.database is not None
-    if gold.database.rows(place.check()) == ():
+    query = place.check()
+    if query is not None and gold.database.rows(query) == ():
         return None
     columns = gold.execution.columns if gold.execution is not None else ()
-    own = _bag(rows)
+    in_order = read_shape(gold.text, gold.dialect).ordered and place.kind == "bare column"
+
+    def told(rows: Sequence[tuple[object, ...]]) -> list[str]:
+        return list(map(repr, rows)) if in_order else sorted(map(repr, rows))
+
+    own = told(rows)
     for way in place.ways(columns):
         other = gold.database.rows(way)
-        if other is not None and _bag(other) != own:
+        if other is not None and told(other) != own:
             again = gold.database.rows(place.again)
-            return other if again is not None and _bag(again) == own else None
+            return other if again is not None and told(again) == own else None
     return None
-
-
-def _bag(rows: Sequence[tuple[object, ...]]) -> list[str]:
-    return sorted(map(repr, rows))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.linting.asked_numbers import UsedNumbers, computed_of
 from assay.linting.gold import Found, Gold
-from assay.linting.words import as_number, numbers
+from assay.linting.words import as_number, numbers, times
 from assay.model.lint import LintRule
 from assay.sql.query import Query
 
@@ -13,7 +13,7 @@ RULE = LintRule(
     name="question-number",
     severity="warning",
     needs="question",
-    finds="a number or year in the question that the gold does not use",
+    finds="a number, year or time in the question that the gold does not use",
     why="Either a condition is missing, or the gold uses another number than the question.",
     remedy="Add the condition, or correct the number, in the query or in the question.",
     bad="Q: singers older than 40\nSELECT name FROM singer WHERE age > 50",
@@ -44,10 +44,13 @@ _FACTORS = (1.0, 1e-2, 1e2, 1e-3, 1e3, 1e6)
 def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     # A comma is a decimal point in many languages, and separates numbers in others: nothing is said of those.
     question = _COMMA.sub(" ", _NOT_ASKED.sub(" ", gold.question))
-    asked = numbers(question)
-    if not asked:
+    asked, asked_times = numbers(question), times(question)
+    if not asked and not asked_times:
         return
     used = UsedNumbers(gold, query)
+    for time in asked_times:
+        if used.times and not used.has_time(time):
+            yield Found(evidence=f"The question says {time}, and the query says {', '.join(used.times[:3])}.")
     factors = [
         *_FACTORS,
         *(_OF_UNITS if _UNITS.search(question) else ()),
