@@ -96,7 +96,7 @@ def test_a_name_in_the_context_clause_is_no_part_of_the_query() -> None:
 def test_ties_are_probed_without_the_context_clause() -> None:
     probe = next(tie_probes("SELECT a FROM t ORDER BY b DESC, a LIMIT 3 CONTEXT('i18n' = 'us')", "denodo"), None)
     assert probe is not None
-    ranked = "SELECT a, DENSE_RANK() OVER (ORDER BY b DESC, (a)) AS assay_rank FROM t ORDER BY b DESC, a"
+    ranked = "SELECT a, DENSE_RANK() OVER (ORDER BY b DESC, a) AS assay_rank FROM t ORDER BY b DESC, a"
     assert probe.query == ranked
     unlimited = next(tie_probes("SELECT a FROM t ORDER BY b CONTEXT('i18n' = 'us') TRACE", "denodo"), None)
     assert unlimited is not None
