@@ -30,6 +30,7 @@ def proof(one: str, other: str, dialect: str = "sqlite", schema: DatabaseSchema 
         ("sqlite", "SELECT * FROM a JOIN b USING (id)", "SELECT a.id, a.x, n, b.x, y FROM a JOIN b ON a.id = b.id"),
         ("sqlite", "SELECT x FROM a LEFT JOIN b USING (id, x)", "SELECT a.x FROM a"),
         ("sqlite", "SELECT * FROM a NATURAL JOIN b", "SELECT a.*, y FROM a, b WHERE a.id = b.id AND a.x = b.x"),
+        ("sqlite", "SELECT n FROM (a JOIN b ON a.id = b.id)", "SELECT n FROM a JOIN b ON a.id = b.id"),
         ("sqlite", "SELECT id AS x FROM a ORDER BY (x)", "SELECT id FROM a ORDER BY id"),
         ("sqlite", "SELECT id AS x FROM a ORDER BY lower(x), 1", "SELECT id FROM a ORDER BY lower(a.x), id"),
         ("sqlite", "SELECT n + 1 AS q FROM a WHERE q > 2", "SELECT n + 1 FROM a WHERE n + 1 > 2"),

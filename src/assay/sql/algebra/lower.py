@@ -337,10 +337,13 @@ class _Lowering(LowersFrom):
 
 
 def _place_of(node: exp.Expr) -> tuple[exp.Expr | None, str]:
-    """The query that a node stands in, and in which part: ``where``, ``order``, …"""
-    while node.parent is not None and not isinstance(node.parent, exp.Query):
-        node = node.parent
-    return node.parent, node.arg_key or ""
+    """The SELECT that a node stands in, or the query in whose ORDER BY, and the part: ``where``, ``order``, …"""
+    around = node.parent
+    while around is not None and not isinstance(around, exp.Select):
+        if isinstance(around, exp.Query) and node.arg_key == "order":
+            break
+        node, around = around, around.parent
+    return around, node.arg_key or ""
 
 
 def _no_sign(text: str) -> None:
