@@ -51,6 +51,7 @@ def proof(one: str, other: str, dialect: str = "sqlite", schema: DatabaseSchema 
             "(SELECT n AS k, id AS n FROM a) ORDER BY k + n",
             "SELECT k, n FROM (SELECT n AS k, id AS n FROM a) AS t ORDER BY k + n",
         ),
+        ("postgres", "SELECT n AS x, id FROM a ORDER BY lower(x), id", "SELECT n, id FROM a ORDER BY lower(a.x), id"),
         ("duckdb", "SELECT col0 FROM (VALUES (1)) AS v", "SELECT 1"),
         ("duckdb", "SELECT q FROM g AS t(q, r, s) WHERE r > 1", "SELECT u FROM g WHERE v > 1"),
         ("duckdb", "SELECT u AS k, SUM(w) FROM g GROUP BY ROLLUP (k)", "SELECT u, SUM(w) FROM g GROUP BY ROLLUP (u)"),
