@@ -9,6 +9,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import assay
 from assay.model import Case, Failure, Prediction
@@ -114,3 +116,31 @@ def failure(message: str, code: str | None = None) -> Failure:
 )
 def test_each_kind_of_failure_is_counted(failures: dict[Failure, int], said: str) -> None:
     assert causes(failures) == said
+
+
+@given(
+    st.text("ab ", max_size=90),
+    st.lists(st.text("xy z", min_size=1, max_size=120), min_size=2, max_size=6, unique=True),
+)
+def test_kinds_of_failures_that_begin_alike_stay_distinct(beginning: str, ends: list[str]) -> None:
+    messages = {" ".join(f"{beginning} {end}".split()) for end in ends}
+    said = causes({failure(message): 1 for message in messages})
+    if len(messages) > 1:
+        shown = said.split(" (1)")[:-1]
+        assert len(set(shown)) == len(messages)
+        assert all(len(text) < 100 for text in shown)
+
+
+def test_the_part_that_messages_share_is_cut() -> None:
+    shared = "the Data Catalog's response cannot be read: " + "a long beginning " * 5
+    said = causes({failure(f"{shared}it is empty"): 2, failure(f"{shared}it is a web page"): 1})
+    assert said == "…empty (2), …a web page (1)"
+
+
+def test_rejected_questions_are_counted_by_kind_beside_those_to_be_done_again(database: str) -> None:
+    kinds = ["query", "ask_failed", "rejected", "rejected"]
+    cases = [{"id": str(n), "question": kind, "gold_sql": GOOD} for n, kind in enumerate(kinds)]
+    run = assay.evaluate(cases, Failing(), metrics=["match"], workers=1, concurrency=1, databases=database)
+    text = assay.registry.render("md", run.record).decode()
+    assert "1 case to be done again, by the same command: m." in text
+    assert "2 cases were rejected by the system, and the same command asks again: m." in text

@@ -204,7 +204,10 @@ def names_in(tables: dict[str, dict[str, str]], dialect: str) -> SchemaNames:
                 TableSchema(
                     name=table,
                     ddl="",
-                    columns=tuple(ColumnSchema(name=name, type=kind) for name, kind in columns.items()),
+                    columns=tuple(
+                        ColumnSchema(name=name, type=kind or ("" if dialect == "sqlite" else "TEXT"))
+                        for name, kind in columns.items()
+                    ),
                     primary_key=("id",) if table == "a" else (),
                 )
                 for table, columns in tables.items()

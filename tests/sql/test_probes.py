@@ -10,6 +10,7 @@ import pytest
 from sqlglot import exp
 
 from assay.sql import nothing_probe, tie_probes, visible_keys
+from assay.sql.probes.any_row import any_rows
 from assay.sql.probes.edits import Edit, alone, read_for_probes
 from assay.sql.probes.inner_limit import inner_limits
 from assay.sql.probes.row_number import row_numbers, tie_breaks
@@ -111,3 +112,25 @@ def test_what_cannot_be_read_has_no_probes(text: str) -> None:
     assert row_numbers(text, "sqlite") is None
     assert nothing_probe(text, "sqlite") is None
     assert visible_keys(text, "sqlite") is None
+
+
+CHAINS = {"- ": "a", "NOT ": "a", "~ ": "a", "a + ": "a", "a AND ": "a", "a - b + ": "a", "+ ": "a"}
+
+
+@pytest.mark.parametrize("link", CHAINS)
+def test_no_depth_of_an_expression_breaks_a_probe(link: str) -> None:
+    chain = link * 400 + CHAINS[link]
+    inner = f"SELECT b FROM (SELECT b, ROW_NUMBER() OVER (ORDER BY {chain}) AS n FROM u LIMIT 3) AS q"
+    for text in (f"SELECT a FROM t ORDER BY {chain}", f"SELECT b, COUNT(*), {chain} FROM t WHERE b = ({inner})"):
+        list(tie_probes(text, "sqlite", 1))
+        visible_keys(text, "sqlite")
+        nothing_probe(text, "sqlite")
+        for limit in inner_limits(text, "sqlite"):
+            assert limit.alone
+            assert all(limit.extremes(1))
+        for place in tie_breaks(text, "sqlite"):
+            assert next(place.ways(("b",)))
+        row_numbers(text, "sqlite")
+        for read in any_rows(text, "sqlite"):
+            assert read.check()
+            assert next(read.ways())

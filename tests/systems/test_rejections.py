@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assay.errors import SystemUnusable
+from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Failure, Prediction
 from assay.ports import System
 from assay.registry import open_system
@@ -79,11 +79,12 @@ OUTCOMES = ["query", "unanswered none", "ask_failed 500", "rejected 422", "rejec
 def test_asking_ends_where_the_first_questions_are_rejected_and_loses_no_answer_elsewhere(
     outcomes: list[str], has_answered: bool
 ) -> None:
-    system, got = Scripted(outcomes), list[Prediction]()
+    system, got = Scripted([*outcomes, "query"]), list[Prediction]()
+    earlier = cases(len(outcomes) + 1)[-1] if has_answered else None
     end = None if has_answered else asked_in_vain(outcomes)
 
     def ask() -> None:
-        ask_all(system, cases(len(outcomes)), concurrency=1, on_answer=got.append, has_answered=has_answered)
+        ask_all(system, cases(len(outcomes)), concurrency=1, on_answer=got.append, answered=earlier)
 
     if end is None:
         ask()
@@ -95,6 +96,71 @@ def test_asking_ends_where_the_first_questions_are_rejected_and_loses_no_answer_
         assert not [one for one in got if one.failure is None or one.failure.kind == "rejected"]
 
 
+class Breaking:
+    """A system that rejects the questions with these ids, and every question after its first ``good`` requests."""
+
+    name = "breaking"
+
+    def __init__(self, *, good: int, rejects: frozenset[str] = frozenset(), kind: str = "rejected") -> None:
+        self.good, self.rejects, self.kind = good, rejects, kind
+        self.asked: list[str] = []
+
+    def describe(self) -> str:
+        return self.name
+
+    def answer(self, case: Case) -> Prediction:
+        self.asked.append(case.id)
+        if len(self.asked) <= self.good and case.id not in self.rejects:
+            return Prediction(case_id=case.id, query="SELECT 1")
+        failure = Failure(stage="ask", kind=self.kind, blame="system", message=f"no {case.id}")  # type: ignore[arg-type]
+        return Prediction(case_id=case.id, failure=failure)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+@given(st.integers(1, 12), st.integers(0, 12), st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_a_system_that_breaks_for_good_is_lost_and_no_question_counts_as_rejected(
+    good: int, more: int, concurrency: int
+) -> None:
+    system, got = Breaking(good=good), list[Prediction]()
+    asked = cases(good + more)
+    if not more:
+        ask_all(system, asked, concurrency=concurrency, on_answer=got.append)
+    else:
+        with pytest.raises(SystemLost, match=r"failed, and so does one that was answered before: no \d"):
+            ask_all(system, asked, concurrency=concurrency, on_answer=got.append)
+        assert len(system.asked) <= good + 3 + 2 * concurrency + 1
+    assert not [prediction for prediction in got if prediction.failure is not None]
+    assert len(got) == good
+
+
+@given(st.sets(st.integers(1, 59).map(str), max_size=40), st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+@example(set(map(str, range(1, 60))), 1)
+def test_rejections_of_single_questions_are_kept_at_the_price_of_few_control_questions(
+    rejects: set[str], concurrency: int
+) -> None:
+    system, got = Breaking(good=10**6, rejects=frozenset(rejects)), list[Prediction]()
+    ask_all(system, cases(60), concurrency=concurrency, on_answer=got.append)
+    assert {prediction.case_id for prediction in got if prediction.failure is not None} == rejects
+    assert sorted(int(prediction.case_id) for prediction in got) == list(range(60))
+    assert len(system.asked) - 60 <= 8
+
+
+def test_a_resumed_run_asks_a_question_of_the_folder_again_before_it_counts_rejections() -> None:
+    earlier = Case(id="earlier", question="?")
+    lost, got = Breaking(good=0), list[Prediction]()
+    with pytest.raises(SystemLost, match=r"the last \d questions"):
+        ask_all(lost, cases(20), concurrency=1, on_answer=got.append, answered=earlier)
+    assert "earlier" in lost.asked
+    assert got == []
+    choosy = Breaking(good=99, rejects=frozenset(map(str, range(20))))
+    ask_all(choosy, cases(20), concurrency=1, on_answer=got.append, answered=earlier)
+    assert len(got) == 20
+
+
 @pytest.mark.parametrize("concurrency", [2, 8])
 def test_with_several_at_once_few_questions_are_spent(concurrency: int) -> None:
     system = Scripted(["rejected 422"] * 100)
@@ -104,20 +170,25 @@ def test_with_several_at_once_few_questions_are_spent(concurrency: int) -> None:
 
 
 @contextmanager
-def server(status: int, body: object, headers: dict[str, str] | None = None) -> Iterator[tuple[str, list[str]]]:
-    """A server that gives one response to everything."""
+def server(
+    status: int, body: object, headers: dict[str, str] | None = None, *, good: int = 0
+) -> Iterator[tuple[str, list[str]]]:
+    """A server that gives one response to everything after so many good ones."""
     seen: list[str] = []
+    fine = {"sql": "SELECT 1", "sql_query": "SELECT 1", "choices": [{"message": {"content": "SELECT 1"}}]}
+    first = json.dumps(fine).encode()
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             seen.append(self.path)
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(content)), **(headers or {})}.items():
+            code, sent = (200, first) if len(seen) <= good else (status, content)
+            self.send_response(code)
+            for name, value in {"Content-Length": str(len(sent)), **(headers or {})}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(content)
+            self.wfile.write(sent)
 
         def log_message(self, *_: Any) -> None:
             """Print nothing."""
@@ -235,6 +306,36 @@ def test_what_can_never_succeed_ends_the_run_and_names_the_option(
     assert advice in str(raised.value)
     assert "again" not in str(raised.value)
     assert got == []
+
+
+LATER: list[tuple[int, object]] = [
+    *((status, {"detail": "x"}) for status in (302, 400, 401, 403, 404, 405, 410, 413, 415, 418, 422, 501)),
+    *((status, b"") for status in (302, 404, 405, 422, 501)),
+    (404, {"detail": "Not Found"}),
+    (401, {"detail": "Unauthorized"}),
+    (400, {"detail": {"error": "no such view"}}),
+    (200, {"foo": 1}),
+    (200, b"<html>Sign in</html>"),
+    (200, b""),
+    (200, [1]),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("status", "body"), LATER, ids=lambda value: str(value)[:30])
+def test_a_server_that_breaks_for_good_after_its_first_answers_ends_the_run(
+    quick: Quick, kind: str, status: int, body: object
+) -> None:
+    parameters = (("model", "m"),) if kind == "chat" else ()
+    got: list[Prediction] = []
+    with server(status, body, {"Location": "/x"} if status == 302 else None, good=8) as (url, seen):
+        system: Any = open_system(f"{kind}:{url}", quick(parameters=parameters))
+        asked = Promptless(system.with_databases(lambda _: None)) if kind == "chat" else system
+        with pytest.raises(SystemLost):
+            ask_all(asked, cases(40), concurrency=2, on_answer=got.append)
+        system.close()
+        assert len(seen) <= 8 + 3 + 2 * 2 + 1
+    assert [prediction.query for prediction in got] == ["SELECT 1"] * 8
 
 
 class Promptless:

@@ -18,7 +18,7 @@ from assay.model import ComparisonOptions, Result
 from assay.scoring.queries import luck
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.scoring.queries.luck import Luck
-from assay.sql.probes.any_row import any_rows
+from assay.sql.probes.any_row import AnyRow, any_rows
 from assay.sql.probes.row_choices import RowChoice, reading, readings
 
 Rows = list[tuple[object, ...]]
@@ -349,3 +349,33 @@ def test_queries_that_read_chosen_rows_are_written_alike_one_by_one_and_together
         for width in (1, 3)
     ]
     assert list(readings(combinations)) == [reading(choices) for choices in combinations]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_results_put_together_are_those_of_executing_every_combination(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    path = tmp_path / "groups.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (g, a, b, n)")
+        rows = [
+            (g, chance.choice("xyz"), chance.choice([1, None]), chance.randint(0, 3)) for g in range(4) for _ in "12"
+        ]
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    url = f"sqlite:///{path.as_posix()}"
+    golds = [
+        "SELECT g, a FROM t GROUP BY g",
+        "SELECT a, COUNT(*) FROM t GROUP BY g",
+        "SELECT a, b, MAX(n) FROM t GROUP BY g",
+        "SELECT g, UPPER(a) || b FROM t WHERE n > 0 GROUP BY g",
+        "SELECT * FROM t GROUP BY g",
+    ]
+    predictions = [*golds, "SELECT g, MIN(a) FROM t GROUP BY g", "SELECT g, MAX(a), MAX(b), MAX(n) FROM t GROUP BY g"]
+    pairs = [(predicted, gold) for gold in golds for predicted in predictions]
+    together = [check(predicted, gold, database=url) for predicted, gold in pairs]
+    monkeypatch.setattr(AnyRow, "gives_row_per_group", property(lambda _: False))
+    executed = [check(predicted, gold, database=url) for predicted, gold in pairs]
+    assert [(one.outcome, one.ambiguity, one.flags) for one in together] == [
+        (one.outcome, one.ambiguity, one.flags) for one in executed
+    ]

@@ -40,6 +40,16 @@ def proof(one: str, other: str, dialect: str = "sqlite", schema: DatabaseSchema 
             "SELECT n FROM (SELECT n FROM a) AS t JOIN (VALUES (1)) AS v ON n = column1",
             "SELECT n FROM a WHERE n = 1",
         ),
+        (
+            "sqlite",
+            "SELECT x FROM a UNION SELECT x FROM b ORDER BY x",
+            "SELECT x FROM b UNION SELECT x FROM a ORDER BY 1",
+        ),
+        (
+            "duckdb",
+            "(SELECT n AS k, id AS n FROM a) ORDER BY k + n",
+            "SELECT k, n FROM (SELECT n AS k, id AS n FROM a) AS t ORDER BY k + n",
+        ),
         ("duckdb", "SELECT col0 FROM (VALUES (1)) AS v", "SELECT 1"),
         ("duckdb", "SELECT q FROM g AS t(q, r, s) WHERE r > 1", "SELECT u FROM g WHERE v > 1"),
         ("duckdb", "SELECT u AS k, SUM(w) FROM g GROUP BY ROLLUP (k)", "SELECT u, SUM(w) FROM g GROUP BY ROLLUP (u)"),

@@ -54,7 +54,7 @@ READINGS: Mapping[str, tuple[CauseKind, ...]] = {
     "connective": ("logical_operator_mismatch", "value_mismatch"),
     "condition_missing": ("explicit_condition_missing", "table_missing"),
     "having_missing": ("clause_missing", "explicit_condition_missing"),
-    "subquery_condition_missing": ("explicit_condition_missing", "subquery_missing"),
+    "subquery_condition_missing": ("subquery_missing", "explicit_condition_missing"),
     "condition_extra": ("explicit_condition_redundancy", "value_mismatch"),
     "condition_changed": ("explicit_condition_mismatch", "value_mismatch", "attribute_mismatch"),
     "condition_replaced": (

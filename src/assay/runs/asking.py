@@ -110,7 +110,7 @@ class LiveAnswers:
             self.held = {self._places[key]: one for key, one in known.items() if not has_no_answer(one.failure)}
             self._found = dict(self.held)
             self._asker = Asker(
-                system, self._questions(), concurrency=concurrency, room=self._room, has_answered=bool(self.held)
+                system, self._questions(), concurrency=concurrency, room=self._room, answered=self._answered()
             )
         except BaseException:
             self._close()
@@ -250,6 +250,12 @@ class LiveAnswers:
                     if any(held is None for _, held in turns):
                         asked.append(Talk(turns=turns, repeat=repeat))
         return asked
+
+    def _answered(self) -> Case | None:
+        """A question that has an answer in the folder, as it was asked; preferably one that begins a conversation."""
+        cases = [self._cases[place // self._repeats] for place in self.held]
+        case = min(cases, key=lambda case: len(case.history), default=None)
+        return None if case is None else replace(case, turns=case.turns[:1])
 
     def _keep(self, prediction: Prediction) -> tuple[int, Prediction]:
         """Keep an answer that has arrived: its place, and the answer as it is kept."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from assay.sql.quiet import keep_quiet
 
 if TYPE_CHECKING:
-    from assay.sql.checks import check_conditions
     from assay.sql.comments import without_comments
+    from assay.sql.create_table import check_conditions
     from assay.sql.mysql import read_mysql
     from assay.sql.plain import is_plain
     from assay.sql.probes.any_row import leaves_choice, takes_any_row
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "checks": "check_conditions",
+    "create_table": "check_conditions",
     "comments": "without_comments",
     "mysql": "read_mysql",
     "plain": "is_plain",

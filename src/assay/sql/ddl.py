@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
+from assay.sql.create_table import NO_CLAUSES, TableClauses, table_clauses
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
@@ -22,11 +24,8 @@ _COPIED_ROWS = re.compile(
 )
 _CLIENT_COMMAND = re.compile(r"^[ \t]*\\\w.*$", re.MULTILINE)
 _OPENS_SCHEMA = frozenset({"create", "alter"})
-_WITHOUT_ROWID = re.compile(r"(?:,\s*|\b)without\s+rowid\b(\s*,)?", re.IGNORECASE)
-_AFTER_TYPE = frozenset(
-    {"constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "generated", "as"}
-    | {"on", "autoincrement"}
-)
+_UNPARSED_OPTIONS = frozenset({"without", "rowid", "strict", ","})
+"""What may follow SQLite's CREATE TABLE, and sqlglot does not know."""
 _NEVER_NULL_TYPES = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL"})
 
 
@@ -59,6 +58,24 @@ def read_ddl(text: str, dialect: str) -> DdlReading:
         schema=DatabaseSchema(dialect=dialect, tables=tuple(table.schema() for table in found.tables.values())),
         unread=tuple(found.unread),
     )
+
+
+def with_declared(schema: DatabaseSchema) -> DatabaseSchema:
+    """The schema with the constraints of each table's own statement, where whoever read it left these out."""
+    tables = []
+    for table in schema.tables:
+        told = table.unique or table.checks or any(column.not_null for column in table.columns)
+        read = () if told or table.kind == "view" else read_ddl(table.ddl, schema.dialect).schema.tables
+        own = read[0] if len(read) == 1 else None
+        if own is not None:
+            never_null = {column.name.lower() for column in own.columns if column.not_null}
+            columns = tuple(
+                replace(column, not_null=True) if column.name.lower() in never_null else column
+                for column in table.columns
+            )
+            table = replace(table, columns=columns, unique=own.unique, checks=own.checks)  # noqa: PLW2901
+        tables.append(table)
+    return replace(schema, tables=tuple(tables))
 
 
 class _Column(Struct):
@@ -134,10 +151,8 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
     if any(token.text.lower() == "trigger" for token in tokens[:5]):
         found.unread.append(f"{_shown(text)} is left out: no trigger is made")
         return
-    plain = text
-    if found.dialect == "sqlite" and (last := text.rfind(")")) >= 0:
-        plain = text[:last] + _WITHOUT_ROWID.sub("", text[last:])
-    rowless = plain != text
+    clauses = table_clauses(text, found.dialect) if found.dialect == "sqlite" else NO_CLAUSES
+    plain = text[: clauses.end] if clauses.options and clauses.options <= _UNPARSED_OPTIONS else text
     try:
         tree = parse_one(plain, read=found.dialect)
     except (SqlglotError, RecursionError, ValueError) as error:
@@ -147,7 +162,7 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
         return
     match tree:
         case exp.Create(kind="TABLE") | exp.Create(kind="VIEW"):
-            _create(tree, text, tokens, found, rowless=rowless)
+            _create(tree, text, clauses, found)
         case exp.Create(kind="INDEX"):
             _index(tree, text, found)
         case exp.Create(kind="TYPE") if isinstance(tree.expression, exp.DataType):
@@ -166,7 +181,7 @@ def _concerns_tables(tokens: Sequence[Token]) -> bool:
     return "table" in words and (makes or not words.isdisjoint(("add", "drop", "rename", "modify", "change")))
 
 
-def _create(tree: exp.Create, text: str, tokens: Sequence[Token], found: _Found, *, rowless: bool) -> None:
+def _create(tree: exp.Create, text: str, clauses: TableClauses, found: _Found) -> None:
     from sqlglot import exp
 
     declared = tree.this
@@ -186,7 +201,7 @@ def _create(tree: exp.Create, text: str, tokens: Sequence[Token], found: _Found,
         found.unread.append(f"{_shown(text)} does not say which columns the table has")
         return
     else:
-        types = _raw_types(text, tokens) if found.dialect == "sqlite" else {}
+        types = {name: column.type for name, column in clauses.columns.items()}
         for part in declared.expressions:
             if isinstance(part, exp.ColumnDef):
                 _column(part, table, found, types)
@@ -194,7 +209,7 @@ def _create(tree: exp.Create, text: str, tokens: Sequence[Token], found: _Found,
                 table.columns.append(_Column(name=part.name, type=""))  # SQLite: a column without a type
             else:
                 _constraint(part, table, found, text)
-    _finish(table, found.dialect, rowless=rowless)
+    _finish(table, found.dialect, never_null_keys=not clauses.options.isdisjoint(("rowid", "strict")))
     found.tables[table.namespace, table.name.lower()] = table
 
 
@@ -302,13 +317,16 @@ def _plain_names(nodes: Sequence[exp.Expr]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _finish(table: _Table, dialect: str, *, rowless: bool) -> None:
-    """The columns of a primary key hold no NULL, except by a quirk of SQLite's that keys of one INTEGER lack."""
+def _finish(table: _Table, dialect: str, *, never_null_keys: bool) -> None:
+    """The columns of a primary key hold no NULL, except by a quirk of SQLite's.
+
+    Keys of one INTEGER lack it, and so do tables WITHOUT ROWID and STRICT ones (``never_null_keys``).
+    """
     key = {name.lower() for name in table.primary_key}
     for column in table.columns:
         if column.name.lower() in key:
             by_number = len(key) == 1 and column.type.upper() == "INTEGER"
-            column.not_null = column.not_null or dialect != "sqlite" or rowless or by_number
+            column.not_null = column.not_null or dialect != "sqlite" or never_null_keys or by_number
 
 
 def _index(tree: exp.Create, text: str, found: _Found) -> None:
@@ -353,40 +371,7 @@ def _alter(tree: exp.Alter, text: str, found: _Found) -> None:
                 pass  # OWNER TO, and the like
             case _:
                 found.unread.append(f"{_shown(text)} is not understood: it is left out")
-    _finish(table, found.dialect, rowless=False)
-
-
-def _raw_types(text: str, tokens: Sequence[Token]) -> dict[str, str]:
-    """The columns' types as they are written, which decide in SQLite how values are stored; by the lower-case name."""
-    start = tokens[0].start
-    types: dict[str, str] = {}
-    depth = 0
-    name: str | None = None
-    words: list[Token] = []
-    ended = False
-    for token in tokens:
-        if depth == 1 and (token.text == "," or (token.text == ")" and token.token_type.name == "R_PAREN")):
-            if name is not None:
-                types[name] = text[words[0].start - start : words[-1].end + 1 - start] if words else ""
-            name, words, ended = None, [], False
-        kind = token.token_type.name
-        if kind == "L_PAREN":
-            depth += 1
-        elif kind == "R_PAREN":
-            depth -= 1
-        if depth == 0 or (depth == 1 and (token.text == "," or (kind == "L_PAREN" and not words))):
-            continue
-        if name is None:
-            name = token.text.lower()
-        elif depth == 1 and kind not in ("IDENTIFIER", "STRING") and _ends_type(token.text):
-            ended = True
-        elif not ended:
-            words.append(token)
-    return types
-
-
-def _ends_type(word: str) -> bool:
-    return word.lower().partition(" ")[0] in _AFTER_TYPE  # "PRIMARY KEY" is one token
+    _finish(table, found.dialect, never_null_keys=False)
 
 
 def _namespace(node: exp.Table) -> str | None:

@@ -209,6 +209,10 @@ class Query:
         return found
 
     def _find(self, column: exp.Column) -> Meaning:
+        """Look a name up: as an output where those come first, then in each SELECT from the column's own outwards.
+
+        In each, the columns of its sources come first, then the aliases of its outputs where its clause sees these.
+        """
         from sqlglot import exp
 
         name, qualifier = column.name.lower(), column.table.lower()
@@ -218,7 +222,9 @@ class Query:
         select = self.select_of(column)
         own = select
         if select is not None and not qualifier and self._takes_alias_first(column, select):
-            output = select.output_called(name, by_column=self.dialect != "sqlite")
+            output = select.output_called(name)
+            if output is None and self.dialect != "sqlite":
+                output = select.output_called(name, by_column=True)
             if output is not None:
                 return Meaning(select=select, output=output)
         is_known, nearest, row = True, UNKNOWN, UNKNOWN
@@ -230,13 +236,14 @@ class Query:
                     nearest = Meaning(select=select, source=source)
                 if qualifier in ("", alias) and (self._has(source, name) or (qualifier and not source.is_known)):
                     return Meaning(select=select, source=source)
+            names_row = self.dialect in _NAMES_ROWS and name in select.sources and select.is_known
+            if row is UNKNOWN and not qualifier and names_row:
+                row = Meaning(select=select, source=select.sources[name], is_row=True)
+                if self.dialect == "duckdb":  # where it comes before aliases and the columns of the queries around
+                    return row
             output = None if qualifier else self._alias_seen(select, column)
             if output is not None:
                 return Meaning(select=select, output=output)
-            if row is UNKNOWN and not qualifier and self.dialect in _NAMES_ROWS and name in select.sources:
-                row = Meaning(select=select, source=select.sources[name], is_row=True)
-                if self.dialect == "duckdb":  # where it comes before the columns of the queries around
-                    return row
             is_known = is_known and select.is_known
             select = select.outer
         if row is not UNKNOWN:

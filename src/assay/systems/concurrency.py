@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.errors import SystemUnusable, UsageError
+from assay.errors import SystemLost, SystemUnusable, UsageError
 from assay.model import Case, Failure, Prediction
 from assay.model.blame import has_no_answer
 from assay.model.measures import with_read_measures
@@ -18,9 +18,13 @@ from assay.ports import System
 from assay.systems.predictions import failed, spoken
 
 _MOST_ALIKE = 3
-"""Rejections alike after which the system counts as unusable."""
+"""Rejections alike after which a system without any answer counts as unusable."""
 _MOST_REJECTIONS = 10
 """Rejections of any kind after which it does: the first questions may be those that no answer is given to."""
+_IN_A_ROW = 3
+"""Rejections in a row after which a system that has answered is asked a control question."""
+_MOST_IN_A_ROW = 24
+"""How many they become: each control question that is answered doubles them."""
 _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
@@ -30,20 +34,31 @@ def ask_all(
     *,
     concurrency: int,
     on_answer: Callable[[Prediction], None],
-    has_answered: bool = False,
+    answered: Case | None = None,
 ) -> None:
     """Ask every case once, ``concurrency`` at a time; each answer goes to ``on_answer`` as it arrives.
 
     See `Asker.run`, which this calls.
     """
-    Asker(system, cases, concurrency=concurrency, has_answered=has_answered).run(on_answer)
+    Asker(system, cases, concurrency=concurrency, answered=answered).run(on_answer)
 
 
 class _Answer(Struct, frozen=True, kw_only=True):
     """An answer that arrived. Its thread asks on once it is handed over: a killed process then loses few answers."""
 
     prediction: Prediction
+    case: Case
+    """The question as it was asked."""
+    begun: int
+    """How many predictions `Rejections` had seen when the question was sent."""
     handed_over: Event
+
+
+class _Control(Struct, frozen=True, kw_only=True):
+    """What the system now returns for the control question."""
+
+    prediction: Prediction
+    begun: int
 
 
 class Talk(Struct, frozen=True, kw_only=True):
@@ -86,48 +101,90 @@ class Sayings:
 
 
 class Rejections:
-    """Holds back the rejections of a system that has not answered a question yet.
+    """Holds back rejections until it is known whether they are about the question or about every question.
 
-    Three alike mean that it rejects every question. So do ten different ones, and fewer where they are all there is.
+    A system that has not answered any question is unusable if it rejects the first ones: three alike, ten different
+    ones, or fewer if they are all there is.
+
+    A system that has answered may reject a question, and it may also break for good: its path, its credentials or its
+    form of answer changes. The texts of the two do not differ reliably, so a control question decides: after some
+    rejections in a row, and for rejections at the end, a question that was answered is asked again. If it has an
+    answer, the rejections are about their questions; if it fails now, the system is lost, and its rejections are
+    asked again by the next run. The answer to any question that was sent after a rejection releases it, too.
+
+        answer, 422, 422, answer                the two questions are rejected
+        answer, 422, 422, 422, control: answer  the three questions are rejected
+        answer, 404, 404, 404, control: 404     the system is lost; three questions have no answer
     """
 
-    def __init__(self, *, is_over: bool = False) -> None:
-        self._held: list[Prediction] = []
-        self.is_over = is_over
-        """Whether the system has answered a question."""
+    def __init__(self, *, answered: Case | None = None) -> None:
+        self._held: list[tuple[int, Prediction]] = []
+        """Rejections with their numbers among all predictions."""
+        self.seen = 0
+        """How many predictions there were so far."""
         self._others = False
+        self.control: Case | None = answered
+        """A question that the system has answered, as it was asked; None before the first answer."""
+        self._in_a_row = _IN_A_ROW
 
-    def sift(self, prediction: Prediction) -> tuple[Prediction, ...]:
-        """The predictions to go on with. Raises SystemUnusable."""
+    def sift(self, prediction: Prediction, case: Case, *, begun: int) -> tuple[Prediction, ...]:
+        """The predictions to continue with. ``begun`` is `seen` when the question was sent. Raises SystemUnusable."""
+        self.seen += 1
         failure = prediction.failure
-        if self.is_over or not has_no_answer(failure):
-            self.is_over = True
-            return (*self._released(), prediction)
-        if failure is None or failure.kind != "rejected":
+        if failure is None or not has_no_answer(failure):
+            self.control = replace(case, turns=case.turns[:1])
+            return (*self._released(begun), prediction)
+        if failure.kind != "rejected":
             self._others = True
             return (prediction,)
-        self._held.append(prediction)
-        alike = sum(one.failure == failure for one in self._held)
-        if alike >= _MOST_ALIKE or len(self._held) >= _MOST_REJECTIONS:
-            raise self._unusable()
+        self._held.append((self.seen, prediction))
+        if self.control is None:
+            alike = sum(held.failure == failure for _, held in self._held)
+            if alike >= _MOST_ALIKE or len(self._held) >= _MOST_REJECTIONS:
+                raise self._unusable()
         return ()
 
-    def rest(self) -> tuple[Prediction, ...]:
-        """Those that are still held when all are asked. Raises SystemUnusable where every question was rejected."""
-        if self._held and not self._others:
-            raise self._unusable()
-        return self._released()
+    def needs_control(self, *, at_end: bool = False) -> bool:
+        """Whether the control question decides on what is held."""
+        return self.control is not None and len(self._held) >= (1 if at_end else self._in_a_row)
 
-    def _released(self) -> tuple[Prediction, ...]:
-        held, self._held = tuple(self._held), []
-        return held
+    def controlled(self, prediction: Prediction, *, begun: int) -> tuple[Prediction, ...]:
+        """The predictions to continue with, by the answer to the control question. Raises SystemLost."""
+        if self._held and has_no_answer(prediction.failure):
+            raise self._lost()
+        self._in_a_row = min(2 * self._in_a_row, _MOST_IN_A_ROW)
+        return self._released(begun)
+
+    def rest(self) -> tuple[Prediction, ...]:
+        """Those that are still held when all are asked. Raises SystemUnusable if every question was rejected."""
+        if self._held and self.control is None and not self._others:
+            raise self._unusable()
+        return self._released(self.seen)
+
+    def _released(self, begun: int) -> tuple[Prediction, ...]:
+        """Those that arrived before a question with an answer was sent."""
+        released = tuple(held for number, held in self._held if number <= begun)
+        self._held = [(number, held) for number, held in self._held if number > begun]
+        return released
 
     def _unusable(self) -> SystemUnusable:
-        messages = Counter(one.failure.message for one in self._released() if one.failure is not None)
-        ((message, _),) = messages.most_common(1)
-        number = messages.total()
+        number, message = self._most_common()
         what = "the first question" if number == 1 else f"the first {number} questions"
         return SystemUnusable(f"{what} failed, and so would any other: {message}")
+
+    def _lost(self) -> SystemLost:
+        number, message = self._most_common()
+        what = "the last question" if number == 1 else f"the last {number} questions"
+        return SystemLost(
+            f"{what} failed, and so does one that was answered before: {message}. Answers are kept: once the system "
+            "answers, the same command goes on from there"
+        )
+
+    def _most_common(self) -> tuple[int, str]:
+        """The number of rejections, and the most common message."""
+        messages = Counter(held.failure.message for held in self._released(self.seen) if held.failure is not None)
+        ((message, _),) = messages.most_common(1)
+        return messages.total(), message
 
 
 class _End:
@@ -147,9 +204,9 @@ class Asker:
 
     The turns of a `Talk` are asked one after the other, each with what the system answered before.
 
-    Where the system rejects the first questions (the failure `rejected`), it is not set up to answer any: rejections
-    are held back until it answers a question, and end the asking if it does not. ``has_answered`` says that it has
-    answered before. Raises UsageError for a concurrency below 1.
+    Rejections (the failure `rejected`) are held back until `Rejections` knows what they are about, and end the asking
+    if they are about every question. ``answered`` is a question that the system has answered in an earlier run. Raises
+    UsageError for a concurrency below 1.
     """
 
     def __init__(
@@ -159,7 +216,7 @@ class Asker:
         *,
         concurrency: int,
         room: Event | None = None,
-        has_answered: bool = False,
+        answered: Case | None = None,
     ) -> None:
         if concurrency < 1:
             raise UsageError(f"concurrency={concurrency} asks nothing: give 1 or more")
@@ -170,8 +227,10 @@ class Asker:
         self._lock = Lock()
         self._stopped = False
         self._asking = 0
-        self._arrived: SimpleQueue[_Answer | SystemUnusable | _End | None] = SimpleQueue()
-        self._rejections = Rejections(is_over=has_answered)
+        self._arrived: SimpleQueue[_Answer | _Control | SystemUnusable | _End | None] = SimpleQueue()
+        self._rejections = Rejections(answered=answered)
+        self._is_controlling = False
+        self._handed_over: list[Event] = []
 
     @property
     def in_flight(self) -> int:
@@ -207,9 +266,10 @@ class Asker:
                     self._hand_over_rest(on_answer)
                     return
                 else:
-                    for prediction in self._rejections.sift(arrived.prediction):
+                    for prediction in self._sifted(arrived):
                         on_answer(prediction)
-                    arrived.handed_over.set()
+                self._ask_control(at_end=not self._running)
+                self._go_on()
             for prediction in () if self._stopped else self._rejections.rest():
                 on_answer(prediction)
         except (SystemUnusable, KeyboardInterrupt):
@@ -227,6 +287,42 @@ class Asker:
         self._stopped = True
         self._arrived.put(_END)
 
+    def _sifted(self, arrived: _Answer | _Control) -> Iterator[Prediction]:
+        """The predictions to continue with after this arrival. Raises SystemUnusable."""
+        if isinstance(arrived, _Control):
+            self._is_controlling = False
+            yield from self._rejections.controlled(arrived.prediction, begun=arrived.begun)
+        else:
+            yield from self._rejections.sift(arrived.prediction, arrived.case, begun=arrived.begun)
+            self._handed_over.append(arrived.handed_over)
+
+    def _go_on(self) -> None:
+        """Let the threads whose answers were handed over ask on, unless a control question is being asked."""
+        if not self._is_controlling:
+            for event in self._handed_over:
+                event.set()
+            self._handed_over.clear()
+
+    def _ask_control(self, *, at_end: bool) -> None:
+        """Ask the control question in a thread of its own, if it decides on rejections that are held back."""
+        case = self._rejections.control
+        if case is None or self._is_controlling or self._stopped or not self._rejections.needs_control(at_end=at_end):
+            return
+
+        begun = self._rejections.seen
+
+        def ask() -> None:
+            try:
+                self._arrived.put(_Control(prediction=self._asked(case), begun=begun))
+            except SystemUnusable as error:
+                self._arrived.put(error)
+            finally:
+                self._arrived.put(None)
+
+        self._is_controlling = True
+        self._running += 1
+        Thread(target=ask, name="assay-ask-control", daemon=True).start()
+
     def _work(self) -> None:
         """Ask until no case is left or asking is stopped. Puts None among the arrivals at the end."""
         try:
@@ -234,15 +330,16 @@ class Asker:
                 if isinstance(case, Talk):
                     self._hold(case)
                 else:
-                    self._hand_over(self._ask(case))
+                    begun = self._rejections.seen
+                    self._hand_over(self._ask(case), case, begun)
         except SystemUnusable as error:
             self._stopped = True
             self._arrived.put(error)
         finally:
             self._arrived.put(None)
 
-    def _hand_over(self, prediction: Prediction) -> None:
-        answer = _Answer(prediction=prediction, handed_over=Event())
+    def _hand_over(self, prediction: Prediction, case: Case, begun: int) -> None:
+        answer = _Answer(prediction=prediction, case=case, begun=begun, handed_over=Event())
         self._arrived.put(answer)
         while not (answer.handed_over.wait(_POLL_S) or self._stopped):
             pass
@@ -255,9 +352,9 @@ class Asker:
                 return
             prediction = held
             if prediction is None:
-                asked = said.before(case)
+                begun, asked = self._rejections.seen, said.before(case)
                 prediction = replace(asked if isinstance(asked, Prediction) else self._ask(asked), repeat=talk.repeat)
-                self._hand_over(prediction)
+                self._hand_over(prediction, said.told(case), begun)
             said.note(case, prediction)
 
     def _may_go_on(self) -> bool:
@@ -294,7 +391,7 @@ class Asker:
         prediction = with_read_measures(prediction)
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
-    def _next_arrival(self, *, until_stopped: bool) -> _Answer | SystemUnusable | _End | _Nothing | None:
+    def _next_arrival(self, *, until_stopped: bool) -> _Answer | _Control | SystemUnusable | _End | _Nothing | None:
         """Wait for the next answer; None means that one thread has ended."""
         while True:
             try:
@@ -307,8 +404,8 @@ class Asker:
         """Ask nothing more, and hand over the answers that have arrived."""
         self._stopped = True
         for prediction in self._arrived_by_now():
-            # Rejections that are held back are not answers: the same command asks these questions again.
-            if self._rejections.is_over or prediction.failure is None or prediction.failure.kind != "rejected":
+            # Rejections are not answers: the same command asks these questions again.
+            if prediction.failure is None or prediction.failure.kind != "rejected":
                 on_answer(prediction)
 
     def _arrived_by_now(self) -> Iterator[Prediction]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
-from assay.errors import SystemLost, SystemUnusable
+from assay.errors import SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.complaint import complaint_of
@@ -18,7 +18,7 @@ from assay.systems.http.fields import FieldFault, field_faults
 from assay.systems.http.refusals import Conventions, RequestRefused
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_text
-from assay.systems.predictions import QuestionFailed, UnknownForm, answered
+from assay.systems.predictions import UnknownForm, answered
 from assay.systems.query import clean_query
 
 TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
@@ -28,7 +28,6 @@ ANSWER = "answer"
 
 _NO_TABLE = 404
 _NOT_UNDERSTOOD = 422
-_MOST_OTHERS = 3
 _OF_A_QUESTION = (401, 403, _NO_TABLE)
 # An evaluation reads only the query: prose, plots and disclaimers would only cost LLM calls.
 _QUIET = {"plot": False, "disclaimer": False, "verbose": False}
@@ -54,8 +53,6 @@ class DenodoSystem:
     def __init__(self, exchange: Exchange, fields: dict[str, Any], texts: Mapping[str, str] | None = None) -> None:
         self._exchange = exchange
         self._fields = _Fields(fields, texts or {})
-        self._others = 0
-        """Responses in a row without ``sql_query``. Threads may lose a count, which only delays the end of the run."""
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> DenodoSystem:
@@ -124,7 +121,6 @@ class DenodoSystem:
     def _read(self, case: Case, said: dict[str, Any]) -> Prediction:
         if "sql_query" not in said:
             self._raise_for_other_answer(said)
-        self._others = 0
         given = said["sql_query"]
         if given is not None and not isinstance(given, str):
             what = f"the response has {json_kind(given)} in place of the text of 'sql_query': {shown_json(given)}"
@@ -150,15 +146,7 @@ class DenodoSystem:
         quoted = f", and says: {reason}" if reason else ""
         what = f"the response has no 'sql_query': its fields are {names}{quoted}"
         if self._exchange.has_answered:
-            self._others += 1
-            if self._others >= _MOST_OTHERS:
-                raise SystemLost(
-                    self._exchange.scrub(
-                        f"{self._exchange.address.shown} answered before, and now gives {self._others} responses in "
-                        f"a row that are not answers: {what}; once it answers again, the same command goes on"
-                    )
-                )
-            raise QuestionFailed(what, code="no sql_query")
+            raise UnknownForm(what, code="no sql_query")
         raise SystemUnusable(self._exchange.scrub(f"{self._exchange.address.shown}: {what}; {_ADDRESS}"))
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.engines import outcomes
 from assay.engines.sqlite.guard import Guard
 from assay.model import DatabaseSchema, Execution, Limits, Result, Row, TableSchema, quoted
-from assay.sql.column_clauses import NO_CLAUSES, TableClauses, table_clauses
+from assay.sql.create_table import NO_CLAUSES, TableClauses, table_clauses
 from assay.sql.schema_names import type_family
 
 MOST_ROWS = 5_000

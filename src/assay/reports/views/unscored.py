@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -27,9 +28,28 @@ def causes(failures: Mapping[Failure, int]) -> str:
         labels[failure.code or failure.message] += count
     if len(labels) == 1:
         return one_line(messages.most_common(1)[0][0], limit=_REASON)
-    shown = [f"{one_line(label, limit=_LABEL)} ({count:,})" for label, count in labels.most_common(_MOST_CAUSES)]
+    texts = _told_apart(labels)
+    shown = [f"{texts[label]} ({count:,})" for label, count in labels.most_common(_MOST_CAUSES)]
     others = labels.total() - sum(count for _, count in labels.most_common(_MOST_CAUSES))
     return ", ".join([*shown, *([f"others ({others:,})"] if others else [])])
+
+
+def _told_apart(labels: Iterable[str]) -> dict[str, str]:
+    """A short text for each label. Labels that differ only after their first words are cut at the front."""
+    texts: dict[str, str] = {}
+    by_text: dict[str, list[str]] = {}
+    for label in labels:
+        by_text.setdefault(one_line(label, limit=_LABEL), []).append(label)
+    for text, alike in by_text.items():
+        pairs = zip(min(alike), max(alike), strict=False)
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) if len(alike) > 1 else 0
+        start = alike[0].rfind(" ", 0, common) + 1  # whole words
+        if start:
+            rests = _told_apart([label[start:] for label in alike])
+            texts |= {label: f"…{rests[label[start:]]}" for label in alike}
+        else:
+            texts |= dict.fromkeys(alike, text)
+    return texts
 
 
 class UnscoredCounts:
@@ -41,6 +61,8 @@ class UnscoredCounts:
         """The failures that are not the last word."""
         self.undone = self.lost = 0
         """Answers with such a failure, and those of them that are unscored."""
+        self.rejected: Counter[Failure] = Counter()
+        """The failures of questions that the system rejected. They are the last word of this run."""
         self.moved = 0
         """Answers whose query was in the text for a person."""
         self.scored = False
@@ -63,6 +85,8 @@ class UnscoredCounts:
     def _take_failure(self, case_id: str, failure: Failure, *, unscored: bool) -> None:
         if is_final(failure):
             self.scored = self.scored or not (unscored or has_no_answer(failure))
+            if failure.kind == "rejected":
+                self.rejected[failure] += 1
         else:
             self.failures[failure] += 1
             self.undone += 1
@@ -116,6 +140,12 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
         yield f"{in_no_rate}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}."
     if counts.undone:
         yield f"{plural(counts.undone, noun)} to be done again, by the same command: {causes(counts.failures)}."
+    if counts.rejected:
+        were = "was" if counts.rejected.total() == 1 else "were"
+        yield (
+            f"{plural(counts.rejected.total(), noun)} {were} rejected by the system, and the same command asks again: "
+            f"{causes(counts.rejected)}."
+        )
     if counts.moved:
         queries = "query was" if counts.moved == 1 else "queries were"
         yield f"{counts.moved:,} {queries} taken from the response's text (answer): sql_query was empty."

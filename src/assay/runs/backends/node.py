@@ -99,7 +99,7 @@ class Node:
         batch = [_placed(task, place) for task in tasks]
         with self._change:
             self._batches.append((shared, batch))
-        self._pool.soon(_nothing)
+        self._pool.soon(lambda: None)  # the pool then asks for the next batch
 
     def wind_up(self) -> list[int]:
         """Begin no further task of those given so far. Returns the ids of the tasks that are not done therefore."""
@@ -189,10 +189,6 @@ class Node:
             if not self._closed:
                 self._error = self._error or error
             self._change.notify_all()
-
-
-def _nothing() -> None:
-    """Called by the pool, which then asks for the next batch."""
 
 
 def pack_batch(tasks: Sequence[Task], now: float, *, shared: bool = False) -> bytes:

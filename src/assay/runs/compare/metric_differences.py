@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest, PenaltyScore
+from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest
 from assay.runs.aggregate.run_rates import RUN_RATES
 from assay.runs.difficulties import named, partition, spelled_once
 from assay.runs.store.compared_cases import CaseRecord, RunRecords
@@ -67,28 +67,26 @@ def paired_columns(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) ->
     ]
     if baseline.aggregates.reliability is not None and candidate.aggregates.reliability is not None:
         score = candidate.aggregates.reliability.leading(candidate.settings.penalties)
-        columns += _of_declining(score, pairs, repeated=repeated)
-    return columns
 
+        def worth(case: CaseRecord) -> float | None:
+            return None if case.share is None or case.bad is None else case.share - score.penalty * case.bad
 
-def _of_declining(score: PenaltyScore, pairs: Pairs, *, repeated: bool) -> Iterator[PairedColumn]:
-    """Coverage, and the reliability score at the candidate's penalty, of two runs in which something was declined."""
-    import numpy
-
-    def column(name: str, value: Callable[[CaseRecord], float | None]) -> PairedColumn:
-        return PairedColumn(
-            info=RUN_RATES[name],
-            binary=name == "coverage" and not repeated,
-            repeated=repeated,
-            baseline=numpy.array([value(old) for old, _ in pairs], dtype=numpy.float64),
-            candidate=numpy.array([value(new) for _, new in pairs], dtype=numpy.float64),
+        # In both runs something was declined.
+        values: tuple[tuple[str, Callable[[CaseRecord], float | None]], ...] = (
+            ("coverage", lambda case: case.answered),
+            ("reliability", worth),
         )
-
-    def worth(case: CaseRecord) -> float | None:
-        return None if case.share is None or case.bad is None else case.share - score.penalty * case.bad
-
-    yield column("coverage", lambda case: case.answered)
-    yield column("reliability", worth)
+        columns += [
+            PairedColumn(
+                info=RUN_RATES[name],
+                binary=name == "coverage" and not repeated,
+                repeated=repeated,
+                baseline=numpy.array([value(old) for old, _ in pairs], dtype=numpy.float64),
+                candidate=numpy.array([value(new) for _, new in pairs], dtype=numpy.float64),
+            )
+            for name, value in values
+        ]
+    return columns
 
 
 def compare_metrics(columns: Sequence[PairedColumn], pairs: Pairs, settings: DiffSettings) -> tuple[MetricDiff, ...]:
@@ -225,23 +223,14 @@ def _power(
     if discordant is None and variance is None:
         return None, None
     effect = (design_effect(differences, clusters) if clusters is not None else None) or 1.0
-    detectable = detectable_difference(
-        n,
-        variance=variance,
-        discordant=discordant,
-        alpha=settings.alpha,
-        power=settings.power,
-        design_effect=effect,
-    )
-    needed = cases_needed(
-        float(differences.mean()),
-        variance=variance,
-        discordant=discordant,
-        alpha=settings.alpha,
-        power=settings.power,
-        design_effect=effect,
-    )
-    return detectable, needed
+    how: dict[str, Any] = {
+        "variance": variance,
+        "discordant": discordant,
+        "alpha": settings.alpha,
+        "power": settings.power,
+        "design_effect": effect,
+    }
+    return detectable_difference(n, **how), cases_needed(float(differences.mean()), **how)
 
 
 def adjusted(diffs: Sequence[MetricDiff]) -> tuple[MetricDiff, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 
@@ -205,7 +205,12 @@ def _must_pass(run: Run, selector: str) -> GateResult:
     right = len(answers) - len(case_ids)
     parts = [f"{right:,} of {_cases(len(answers))} right"]
     parts += [f"{wrong:,} wrong"] if wrong else []
-    parts += [f"{len(unscored):,} unscored ({_why(unscored)})"] if unscored else []
+    if unscored:
+        reasons = Counter(" ".join(case.reason.split()) for case in unscored)
+        reason, count = reasons.most_common(1)[0]
+        said = reason if len(reason) <= _REASON_LENGTH else reason[: _REASON_LENGTH - 1] + "…"
+        why = said if count == len(unscored) else f"such as: {said}"
+        parts.append(f"{len(unscored):,} unscored ({why})")
     return GateResult(
         gate=f"must-pass {selector}",
         passed=not case_ids,
@@ -214,14 +219,6 @@ def _must_pass(run: Run, selector: str) -> GateResult:
         missed_by=f"{len(case_ids):,} of {_cases(len(answers))}" if case_ids else None,
         case_ids=tuple(case_ids),
     )
-
-
-def _why(unscored: Sequence[CaseSummary]) -> str:
-    """The most frequent reason why cases are unscored, or the reason of the only one."""
-    reasons = Counter(" ".join(case.reason.split()) for case in unscored)
-    reason, count = reasons.most_common(1)[0]
-    said = reason if len(reason) <= _REASON_LENGTH else reason[: _REASON_LENGTH - 1] + "…"
-    return said if count == len(unscored) else f"such as: {said}"
 
 
 def _case_values(run: Run, metric: str) -> Mapping[str, float | None]:

@@ -87,11 +87,6 @@ class RunRecords(Struct, frozen=True, kw_only=True):
         """Names, in the order of `CaseRecord.values`."""
         return self.settings.metrics
 
-    def values(self, metric: str) -> list[float | None]:
-        """One metric's value for each case."""
-        place = self.metrics.index(metric)
-        return [case.values[place] for case in self.cases]
-
 
 def read_records(
     runs: Sequence[Run | Path], *, metric: str | None = None, spared: Callable[[Path, AssayError], None] | None = None

@@ -20,14 +20,14 @@ def within_size(prediction: Prediction) -> Prediction:
     if _is_long(query):
         prediction = replace(prediction, query=None, raw=query, failure=_too_long("query", query))
     if prediction.turns:
-        prediction = replace(prediction, turns=tuple(map(_turn_within_size, prediction.turns)))
+        turns = (
+            replace(turn, failure=_too_long("answer", turn.raw))
+            if turn.selection is None and _is_long(turn.raw)
+            else turn
+            for turn in prediction.turns
+        )
+        prediction = replace(prediction, turns=tuple(_cut(turn, "raw", "text") for turn in turns))
     return _cut(prediction, "raw", "explanation")
-
-
-def _turn_within_size(turn: TurnAnswer) -> TurnAnswer:
-    if turn.selection is None and _is_long(turn.raw):
-        turn = replace(turn, failure=_too_long("answer", turn.raw))
-    return _cut(turn, "raw", "text")
 
 
 def _is_long(text: str | None) -> bool:

@@ -7,9 +7,10 @@ from itertools import product
 from math import prod
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.comparison import Answer, compare
-from assay.model import ComparisonOptions, DatabaseUrl, Result
+from assay.model import ComparisonOptions, DatabaseUrl, Result, Row
 from assay.ports import QueryExecutor
 from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
 from assay.sql.probes.row_choices import MOST_COMBINED, RowChoice, are_apart, readings
@@ -21,7 +22,7 @@ class OtherRows(Struct, frozen=True, kw_only=True):
     """What other rows would make of a query at one place, or at several together."""
 
     queries: tuple[str, ...]
-    """The query with other rows read, one text per different result."""
+    """The query with other rows read, one text per different result; none if the results were put together."""
     results: tuple[Result, ...]
     complete: bool
     """Whether these are all the other results that the query may give."""
@@ -35,6 +36,8 @@ class _Attempt(Struct, frozen=True):
     """Texts of the query with other rows read."""
     complete: bool
     """Whether these are all."""
+    choices: Sequence[RowChoice] = ()
+    """What is read in each of these ways, if there is one place."""
 
 
 def other_rows(
@@ -46,6 +49,11 @@ def other_rows(
     """
     for attempt in _attempts(executor, url, query, own):
         if attempt.place.kind == "row order" and not row_order:
+            continue
+        together = _put_together(executor, url, attempt, own) if attempt.complete and attempt.choices else None
+        if together is not None:
+            if together:
+                yield OtherRows(queries=(), results=tuple(together), complete=True)
             continue
         found: dict[str, Result] = {}
         complete = attempt.complete
@@ -85,9 +93,51 @@ def _attempts(
             ways = readings([choice] for choice in choices)
         else:
             ways = place.ways(own.result.columns, _literals(executor, url, place))
-        yield _Attempt(place, ways, complete=len(places) == 1 and bool(choices))
+        yield _Attempt(place, ways, len(places) == 1 and bool(choices), choices)
     if len(places) > 1 and 1 <= prod(map(len, options)) <= MOST_COMBINED and are_apart(places):
         yield _Attempt(places[0], readings(product(*options)), complete=True)
+
+
+def _put_together(executor: QueryExecutor, url: DatabaseUrl, attempt: _Attempt, own: Answer) -> Sequence[Result] | None:
+    """The other results, from one execution for each row that a group may read.
+
+    None if groups do not give one row each, independently of one another: then every combination is executed.
+    """
+    if not attempt.place.gives_row_per_group or own.ordered:
+        return None
+    first = attempt.choices[0].labels
+    single = [
+        choice for choice in attempt.choices if sum(a != b for a, b in zip(choice.labels, first, strict=True)) <= 1
+    ]
+    results = [executor.execute(url, way).result for way in readings([choice] for choice in single)]
+    base = results[0]
+    if base is None:
+        return None
+    rows = {repr(row): row for row in base.rows}
+    if len(rows) < len(base.rows):
+        return None  # equal rows do not tell whose group they are
+    variants: dict[int, dict[str, Row]] = {}
+    """By group: its row in the first result, and the rows that its other choices give."""
+    for choice, result in zip(single[1:], results[1:], strict=True):
+        other = {} if result is None else {repr(row): row for row in result.rows}
+        if result is None or len(other) < len(result.rows):
+            return None
+        removed, added = rows.keys() - other.keys(), other.keys() - rows.keys()
+        group = next(place for place, label in enumerate(choice.labels) if label != first[place])
+        if not removed and not added:
+            continue
+        known = variants.setdefault(group, {text: rows[text] for text in removed})
+        if len(removed) != 1 or len(added) != 1 or next(iter(known)) not in removed:
+            return None
+        known |= {text: other[text] for text in added}
+    if not variants:
+        return ()
+    if not _is_believed(executor, url, attempt.place, own):
+        return ()
+    varying = {next(iter(known)) for known in variants.values()}
+    fixed = [row for text, row in rows.items() if text not in varying]
+    combined = [replace(base, rows=(*fixed, *chosen)) for chosen in product(*[v.values() for v in variants.values()])]
+    return [result for result in combined if not compare(result, own, _CHECK, described=False).equal]
 
 
 def _changes(

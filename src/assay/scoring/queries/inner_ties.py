@@ -81,10 +81,12 @@ def with_any_rows(
     if not found:
         return choices
     whole = next((one for one in found if one.complete), None)
-    queries = whole.queries if whole is not None else tuple(text for one in found for text in one.queries)
+    taken = found if whole is None else [whole]
+    queries = tuple(text for one in taken for text in one.queries)
+    results = tuple(result for one in taken if not one.queries for result in one.results)
     if choices is None:
-        return InnerChoices(queries=queries, complete=whole is not None, any_row=True)
-    return replace(choices, queries=(*choices.queries, *queries), complete=False)
+        return InnerChoices(queries=queries, results=results, complete=whole is not None, any_row=True)
+    return replace(choices, queries=(*choices.queries, *queries), results=(*choices.results, *results), complete=False)
 
 
 class _Site(Struct, frozen=True, kw_only=True):

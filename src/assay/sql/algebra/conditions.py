@@ -24,6 +24,7 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
     has_aggregate,
+    is_call,
 )
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
@@ -85,7 +86,7 @@ def conjunction(terms: tuple[Term, ...], world: World) -> tuple[Term, ...]:
     found: list[Term] = []
     for term in terms:
         held = holds(term, world)
-        found += held.args if isinstance(held, Call) and held.op == "and" else (held,)
+        found += held.args if is_call(held, "and") else (held,)
     kept = tuple(dict.fromkeys(term for term in found if term != TRUE))
     return (FALSE,) if FALSE in kept else kept
 
@@ -141,7 +142,7 @@ def comparison(op: str, left: Term, right: Term, *, wanted: bool = True) -> Term
 def _strictly(term: Term, world: World) -> Term:
     """At least 2 is more than 1. Side condition: the value is whole, as a count always is, and an integer column where
     the engine keeps other numbers out of it."""
-    if not isinstance(term, Call) or term.op != "le":
+    if not is_call(term, "le"):
         return term
     low, high = term.args
     if isinstance(low, Const) and low.kind == "integer" and _is_whole(high, world):

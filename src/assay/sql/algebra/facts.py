@@ -23,6 +23,7 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
+    is_call,
     optional,
     over,
 )
@@ -131,9 +132,9 @@ class Facts:
 
         Side condition: equal values of theirs are one value: of one type, not folded by a collation.
         """
-        if isinstance(term, Call) and term.op == "isnull":
+        if is_call(term, "isnull"):
             return term.args[0], NULL
-        if isinstance(term, Call) and term.op in ("eq", "same") and self.world.same_values(*term.args):
+        if is_call(term, "eq", "same") and self.world.same_values(*term.args):
             return term.args[0], term.args[1]
         return None
 
@@ -229,13 +230,13 @@ class Facts:
         for atom in self._atoms:
             if atom == FALSE:
                 return True
-            if isinstance(atom, Call) and atom.op in ("lt", "ne") and atom.args[0] == atom.args[1]:
+            if is_call(atom, "lt", "ne") and atom.args[0] == atom.args[1]:
                 return True
-            if isinstance(atom, Call) and atom.op == "lt" and self._reaches(atom.args[1], atom.args[0], strict=False):
+            if is_call(atom, "lt") and self._reaches(atom.args[1], atom.args[0], strict=False):
                 return True
-            if isinstance(atom, Call) and atom.op == "isnull" and self._is_present(atom.args[0]):
+            if is_call(atom, "isnull") and self._is_present(atom.args[0]):
                 return True
-            if isinstance(atom, Call) and atom.op == "notnull" and atom.args[0] == NULL:
+            if is_call(atom, "notnull") and atom.args[0] == NULL:
                 return True
         return NULL in self._known_present
 
@@ -247,14 +248,14 @@ class Facts:
         if not self._splits:
             return False
         for known in self.terms:
-            if isinstance(known, Call) and known.op == "or" and len(known.args) <= 8:
+            if is_call(known, "or") and len(known.args) <= 8:
                 rest = [one for one in self.terms if one != known]
                 if all(self._without(rest, part).implies_plainly(term) for part in known.args):
                     return True
         return False
 
     def _without(self, rest: list[Term], part: Term) -> Facts:
-        more = part.args if isinstance(part, Call) and part.op == "and" else (part,)
+        more = part.args if is_call(part, "and") else (part,)
         return self._with((*rest, *more), self._splits - 1)
 
     def implies_plainly(self, term: Term) -> bool:
@@ -302,7 +303,7 @@ class Facts:
         family = self._family(start)
         if not family or self._family(goal) != family:
             return False
-        edges = [atom for atom in self._atoms if isinstance(atom, Call) and atom.op in ("lt", "le", "eq")]
+        edges = [atom for atom in self._atoms if is_call(atom, "lt", "le", "eq")]
         values = {one for atom in edges for one in atom.args if isinstance(one, Const)}
         values |= {one for one in (start, goal) if isinstance(one, Const)}
         todo, seen = [(start, False)], set()
@@ -342,7 +343,7 @@ class Facts:
     def _absent(self, wanted: Block) -> bool:
         """NOT EXISTS follows from that of a block which has a row wherever this one has."""
         for one in self.terms:
-            if isinstance(one, Call) and one.op == "not" and isinstance(one.args[0], Sub):
+            if is_call(one, "not") and isinstance(one.args[0], Sub):
                 query = one.args[0].query
                 if isinstance(query, Block) and self.matcher.implied(query, [wanted], self):
                     return True
@@ -365,7 +366,7 @@ Rule: TypeAlias = Callable[[Block, Seen], Block]
 def _null_spelt_out(case: Call) -> Call:
     """CASE WHEN x IS NULL THEN y ELSE x END is COALESCE(x, y)."""
     condition, yes, no = case.args
-    if isinstance(condition, Call) and condition.op in ("isnull", "notnull"):
+    if is_call(condition, "isnull", "notnull"):
         kept, other = (no, yes) if condition.op == "isnull" else (yes, no)
         if kept == condition.args[0]:
             return Call("coalesce", (kept, other))

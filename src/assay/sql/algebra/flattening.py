@@ -21,6 +21,7 @@ from assay.sql.algebra.model import (
     Term,
     columns_of,
     has_aggregate,
+    is_window,
     parts_of,
     substituted,
     terms_of,
@@ -160,7 +161,7 @@ def filter_below_windows(block: Block, facts: Seen) -> Block:
         return block
     shared: set[Term] | None = None
     for part in (part for term in inner.outputs for part in parts_of(term)):
-        if isinstance(part, Call) and part.op.startswith("window:"):
+        if is_window(part):
             _, _, values, parts, _ = part.op.split(":")
             keys = set(part.args[int(values) : int(values) + int(parts)])
             shared = keys if shared is None else shared & keys

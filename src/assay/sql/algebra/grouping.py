@@ -19,6 +19,8 @@ from assay.sql.algebra.model import (
     Term,
     columns_of,
     has_aggregate,
+    is_call,
+    is_window,
     names,
     outside_subqueries,
     over_late,
@@ -97,7 +99,7 @@ def groups_to_distinct(block: Block, facts: Seen) -> Block:
         return block
     if not (facts.as_set or block.distinct):
         closure = Closure(block, facts, block.outputs)
-        if not all(closure.determines(term) for term in block.group):
+        if not closure.determines(*block.group):
             return block
     return replace(block, group=None, where=(*block.where, *block.having), having=(), distinct=True)
 
@@ -118,7 +120,7 @@ def groups_to_existence(block: Block, facts: Facts) -> Block:
         return block
     back = Closure(block, facts, keys)
     moving = {source.id for source in rest}
-    if names(moving, *block.late_terms) or not all(back.determines(term) for term in block.group):
+    if names(moving, *block.late_terms) or not back.determines(*block.group):
         return block
     inside = tuple(term for term in block.where if names(moving, term))
     found = Sub("exists", Block(sources=rest, where=inside, outputs=(ONE,)))
@@ -169,9 +171,7 @@ def drop_null_test(block: Block, _: Seen) -> Block:
     if not found or any(isinstance(part, Sub) for term in block.late_terms for part in parts_of(term)):
         return block
     where = tuple(
-        term
-        for term in block.where
-        if not (isinstance(term, Call) and term.op == "notnull" and all(one.args == term.args for one in found))
+        term for term in block.where if not (is_call(term, "notnull") and all(one.args == term.args for one in found))
     )
     return replace(block, where=where)
 
@@ -185,7 +185,7 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
         return block
 
     def shorter(term: Term) -> Term | None:
-        if not isinstance(term, Call) or not term.op.startswith("window:"):
+        if not is_window(term):
             return term if isinstance(term, Agg) else None
         _, name, values, parts, flags = term.op.split(":")
         name = name.removesuffix(SO_FAR)  # no rows tie there
@@ -196,7 +196,7 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
         for place in range(count - 1, -1, -1):
             before = (*term.args[int(values) : first], *(keys[one] for one in kept if one < place))
             closure = Closure(block, facts, before)
-            grouped = block.group is not None and all(closure.determines(one) for one in block.group)
+            grouped = block.group is not None and closure.determines(*block.group)
             if grouped or (block.group is None and closure.determines(keys[place])):
                 kept.remove(place)
         told = "".join(flags[place] for place in kept)
@@ -213,7 +213,7 @@ def drop_sure_having(block: Block, _: Seen) -> Block:
         return block
 
     def says_nothing(term: Term) -> bool:
-        if not isinstance(term, Call) or term.op != "lt":
+        if not is_call(term, "lt"):
             return False
         least, count = term.args
         if not isinstance(least, Const) or least.kind != "integer":
@@ -230,15 +230,13 @@ def check_windows(block: Block, facts: Seen) -> Block:
     """Refuse a window function that tells rows apart which its keys leave tied."""
     for term in (*block.outputs, *(key.term for key in block.order)):
         for part in parts_of(term):
-            if not isinstance(part, Call) or not part.op.startswith("window:"):
+            if not is_window(part):
                 continue
             _, name, values, *_ = part.op.split(":")
             if name.partition("@")[0] not in UNTIED and "@rows" not in name:
                 continue
             closure = Closure(block, facts, part.args[int(values) :])
-            total = (
-                closure.determines_rows if block.group is None else all(closure.determines(one) for one in block.group)
-            )
+            total = closure.determines_rows if block.group is None else closure.determines(*block.group)
             if not total:
                 raise NotCovered(f"{name.partition('@')[0].upper()} over rows that tie")
     return block
@@ -255,7 +253,7 @@ def drop_distinct(block: Block, facts: Seen) -> Block:
     closure = Closure(block, facts, block.outputs)
     if block.group is None:
         return replace(block, distinct=False) if closure.determines_rows else block
-    determined = all(closure.determines(term) for term in block.group)
+    determined = closure.determines(*block.group)
     return replace(block, distinct=False) if determined else block
 
 
@@ -266,7 +264,7 @@ def drop_cut_of_one(block: Block, facts: Facts) -> Block:
     single = block.group == () or (block.group is None and Closure(block, facts, ()).determines_rows)
     if block.group:
         closure = Closure(block, facts, ())
-        single = all(closure.determines(term) for term in block.group)
+        single = closure.determines(*block.group)
     return replace(block, limit=None, order=()) if single else block
 
 

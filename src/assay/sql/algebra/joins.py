@@ -17,7 +17,9 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
+    but,
     columns_of,
+    is_call,
     names,
     optional,
     substituted,
@@ -121,12 +123,12 @@ def left_to_absence(block: Block, facts: Facts) -> Block:
         inside = Facts(facts.world, facts.matcher, left.on, padded=optional(left.lefts))
         ids = {source.id for source in left.sources}
         for term in block.where:
-            if not isinstance(term, Call) or term.op != "isnull":
+            if not is_call(term, "isnull"):
                 continue
             tested = term.args[0]
             if isinstance(tested, Col) and tested.source in ids and inside.present(tested):
                 absent = Block(sources=left.sources, lefts=left.lefts, where=left.on, outputs=(ONE,))
-                where = tuple(one for one in block.where if one != term)
+                where = but(block.where, term)
                 missing = {col: NULL for source in absent.all_sources for col in facts.world.cols(source)}
                 rest = substituted(replace(block, lefts=_without(block, left), where=where), missing)
                 return replace(rest, where=(*rest.where, Call("not", (Sub("exists", absent),))))
@@ -188,19 +190,14 @@ def join_existing(block: Block, facts: Seen) -> Block:
     The same for a comparison with a subquery that has at most one row: without a row it is not true.
     """
     for term in block.where:
-        rest = tuple(one for one in block.where if one != term)
+        rest = but(block.where, term)
         if isinstance(term, Sub) and isinstance(term.query, Block):
             inner = term.query
             if inner.group is not None or inner.cuts or block.windowed:
                 continue
             if facts.joined_as_set or _finds_one(inner, facts):
-                return replace(
-                    block,
-                    sources=(*block.sources, *inner.sources),
-                    lefts=(*block.lefts, *inner.lefts),
-                    where=(*rest, *inner.where),
-                )
-        if isinstance(term, Call) and term.op in ("eq", "ne", "lt", "le"):
+                return block.joined(inner, rest)
+        if is_call(term, "eq", "ne", "lt", "le"):
             for place, side in enumerate(term.args):
                 if not isinstance(side, Sub) or side.kind != "scalar" or not isinstance(side.query, Block):
                     continue
@@ -208,12 +205,7 @@ def join_existing(block: Block, facts: Seen) -> Block:
                 if not inner.plain or not _finds_one(inner, facts):
                     continue
                 args = (*term.args[:place], inner.outputs[0], *term.args[place + 1 :])
-                return replace(
-                    block,
-                    sources=(*block.sources, *inner.sources),
-                    lefts=(*block.lefts, *inner.lefts),
-                    where=(*rest, *inner.where, Call(term.op, args)),
-                )
+                return block.joined(inner, (*rest, Call(term.op, args)))
     return block
 
 
@@ -235,16 +227,10 @@ def join_existing_group(block: Block, facts: Seen) -> Block:
     if not isinstance(inner, Block) or not inner.group:
         return block
     closure = Closure(inner, facts.inside(inner), ())
-    if not facts.joined_as_set and not all(closure.determines(term) for term in inner.group):
+    if not facts.joined_as_set and not closure.determines(*inner.group):
         return block
-    return replace(
-        block,
-        sources=(*block.sources, *inner.sources),
-        lefts=inner.lefts,
-        where=(*(term for term in block.where if term != found[0]), *inner.where),
-        group=(*keys, *inner.group),
-        having=inner.having,
-    )
+    joined = block.joined(inner, but(block.where, found[0]))
+    return replace(joined, group=(*keys, *inner.group), having=inner.having)
 
 
 def existence_of_own_group(block: Block, facts: Facts) -> Block:
@@ -274,7 +260,7 @@ def existence_of_own_group(block: Block, facts: Facts) -> Block:
             or not facts.world.same_values(*links[0].args)
         ):
             continue
-        rest = tuple(one for one in block.where if one != term)
+        rest = but(block.where, term)
         mine = Block(sources=block.sources, lefts=block.lefts, where=rest, outputs=(key,))
         free = replace(inner, where=tuple(one for one in inner.where if one not in links))
         if names({source.id for source in block.sources}, free):

@@ -35,8 +35,11 @@ class Closure:
         self._rows: set[int] = set()
         self._grow()
 
-    def determines(self, term: Term) -> bool:
-        """Whether the term has one value where the start has."""
+    def determines(self, *terms: Term) -> bool:
+        """Whether each of the terms has one value where the start has."""
+        return all(self._determines(term) for term in terms)
+
+    def _determines(self, term: Term) -> bool:
         known = self._facts.canonical(term)
         return known in self._known or self._by_parts(known) or self._by_parts(term)
 
@@ -81,9 +84,7 @@ class Closure:
             return source.query is not None and self._query_row_known(source, source.query)
         for key in table.keys:
             cols = [Col(source.id, name) for name in key]
-            if all(self.determines(col) for col in cols) and all(
-                col.name in table.not_null or facts.present(col) for col in cols
-            ):
+            if self.determines(*cols) and all(col.name in table.not_null or facts.present(col) for col in cols):
                 return True
         return False
 
@@ -99,7 +100,7 @@ class Closure:
         if left.ids <= self._rows:
             return
         outside = {col for term in left.on for col in columns_of(term) if col.source in self._own - left.ids}
-        if all(self.determines(col) for col in outside) and at_most_one(left, self._facts):
+        if self.determines(*outside) and at_most_one(left, self._facts):
             self._rows |= left.ids
 
     def _convert(self) -> None:
@@ -147,10 +148,8 @@ def unique_on(query: Query, places: list[int], world: World, matcher: Matcher) -
         return True
     closure = Closure(query, block_facts(world, matcher, query), [query.outputs[place] for place in places])
     if query.group is not None:
-        return all(closure.determines(term) for term in query.group) or (
-            query.distinct and all(closure.determines(term) for term in query.outputs)
-        )
-    return closure.determines_rows or (query.distinct and all(closure.determines(term) for term in query.outputs))
+        return closure.determines(*query.group) or (query.distinct and closure.determines(*query.outputs))
+    return closure.determines_rows or (query.distinct and closure.determines(*query.outputs))
 
 
 def free_aggregates(term: Term) -> list[Term]:

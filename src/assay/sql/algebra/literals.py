@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assay.sql.algebra.model import NULL, Call, Col, Combined, Const, Term
+from assay.sql.algebra.model import NULL, Call, Col, Combined, Const, Term, is_call
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import NUMBERS, World
 
@@ -120,7 +120,7 @@ def _same_column(one: Term, other: Term, world: World) -> bool:
 
 def equated(term: Term) -> tuple[Term, Term] | None:
     """The two sides of a condition that is an equality, whatever the engine makes of the values before."""
-    if isinstance(term, Call) and term.op == "is" and isinstance(term.args[0], Call):
+    if is_call(term, "is") and isinstance(term.args[0], Call):
         term = term.args[0]
     if isinstance(term, Call) and term.op.partition(":")[0] == "eq":
         return term.args[0], term.args[1]

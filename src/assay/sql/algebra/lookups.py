@@ -21,6 +21,7 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
     columns_of,
+    is_call,
     names,
     outside_subqueries,
     over_late,
@@ -68,7 +69,7 @@ def left_groups_to_scalars(block: Block, facts: Facts) -> Block:
     closure, back = Closure(block, facts, block.group), Closure(block, facts, keys)
     if not all(closure.has_row(source) for source in block.sources):
         return block
-    if any(closure.has_row(source) for source in left.sources) or not all(back.determines(one) for one in block.group):
+    if any(closure.has_row(source) for source in left.sources) or not back.determines(*block.group):
         return block
     new: dict[Term, Term] = {}
     for term in block.late_terms:
@@ -135,7 +136,7 @@ def grouped_left_to_scalar(block: Block, facts: Facts) -> Block:
 
 def _looked_up_aggregate(term: Term, outputs: dict[Term, Term]) -> Agg | None:
     """The aggregate that a term gives where there is a group, and where there is none: NULL, or 0 of COUNT."""
-    counted = isinstance(term, Call) and term.op == "coalesce" and term.args[1:] == (Const("integer", "0"),)
+    counted = is_call(term, "coalesce") and term.args[1:] == (Const("integer", "0"),)
     found = outputs.get(term.args[0] if counted and isinstance(term, Call) else term)
     return found if isinstance(found, Agg) and (found.op == "count") == counted else None
 
@@ -151,7 +152,7 @@ def _looked_up(left: LeftJoin, facts: Facts) -> tuple[Source, Block, tuple[Term,
     asked: list[Term] = []
     links: list[Term] = []
     for term in left.on:
-        if not isinstance(term, Call) or term.op != "eq" or not facts.world.same_values(*term.args):
+        if not is_call(term, "eq") or not facts.world.same_values(*term.args):
             return None
         mine, theirs = sorted(term.args, key=lambda arg: isinstance(arg, Col) and arg.source == source.id)
         if not isinstance(theirs, Col) or theirs.source != source.id or names({source.id}, mine):

@@ -96,6 +96,8 @@ class _Lowering(LowersFrom):
         self.bound = query
         self._levels: dict[int, Level] = {}
         """By the SELECT's number in the query."""
+        self._around: dict[int, dict[str, Term]] = {}
+        """By the id of a set operation, or of a query in parentheses: the columns that its ORDER BY may name."""
         if world.dialect == "sqlite" and "+" in query.text:
             _no_sign(query.text)
         _bounded(query.tree)
@@ -170,9 +172,8 @@ class _Lowering(LowersFrom):
             return query, names
         source = self.world.source(query=query)
         outputs = tuple(self.world.cols(source))
-        named: dict[str, Term] = {}
-        for name, output in zip(names, outputs, strict=True):
-            named.setdefault(name, output)
+        named = dict(reversed(list(zip(names, outputs, strict=True))))  # of several with one name, the first
+        self._around[id(node)] = named
         return self._ended(Block(sources=(source,), outputs=outputs), node, named), names
 
     def _select(
@@ -292,26 +293,29 @@ class _Lowering(LowersFrom):
         name = node.name.lower()
         if node.args.get("db") or node.args.get("catalog") or isinstance(node.this, exp.Star):
             raise NotCovered("a column of another schema")
+        around, part = _place_of(node)
         meaning = self.bound.meaning(node)
         level = None if meaning.select is None else self._levels.get(meaning.select.index)
         if meaning.is_text and self.bound.text[node.this.meta.get("start", 0)] == '"':
             return Const("text", node.name)
         found: Term | None = None
-        if level is not None and node.table:
+        if not isinstance(around, exp.Select):
+            found = None if node.table else self._around.get(id(around), {}).get(name)
+        elif level is not None and node.table:
             found = only(name, [entry for entry in level.entries if entry.source is meaning.source], shown=False)
         elif level is not None:
-            found = self._unqualified(node, level, meaning)
+            found = self._unqualified(node, part, level, meaning)
         if found is not None:
             return found
         if name in ("rowid", "oid", "_rowid_"):
             raise NotCovered("the number of a row")
         raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
 
-    def _unqualified(self, node: exp.Column, level: Level, meaning: Meaning) -> Term | None:
+    def _unqualified(self, node: exp.Column, part: str, level: Level, meaning: Meaning) -> Term | None:
         """A column, or an output by its alias. Refuses the name of several columns, and one that engines read either
         way.
         """
-        name, dialect, part = node.name.lower(), self.world.dialect, _part_of_select(node)
+        name, dialect = node.name.lower(), self.world.dialect
         own, column = self.bound.select_of(node), only(name, level.entries)
         alias = None if own is None else own.output_called(name)
         is_of_outer = alias is not None and own is not level.select
@@ -333,11 +337,11 @@ class _Lowering(LowersFrom):
         return bool(used := columns_of(value)) and not used & own
 
 
-def _part_of_select(node: exp.Expr) -> str:
-    """The part of its SELECT that a node stands in: ``where``, ``order``, …"""
+def _place_of(node: exp.Expr) -> tuple[exp.Expr | None, str]:
+    """The query that a node stands in, and in which part: ``where``, ``order``, …"""
     while node.parent is not None and not isinstance(node.parent, exp.Query):
         node = node.parent
-    return node.arg_key or ""
+    return node.parent, node.arg_key or ""
 
 
 def _no_sign(text: str) -> None:

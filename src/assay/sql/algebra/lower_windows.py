@@ -8,7 +8,21 @@ from itertools import combinations
 from msgspec.structs import replace
 from sqlglot import exp
 
-from assay.sql.algebra.model import NULL, ONE, Agg, Block, Call, Col, Const, Term, over, over_late, substituted
+from assay.sql.algebra.model import (
+    NULL,
+    ONE,
+    Agg,
+    Block,
+    Call,
+    Col,
+    Const,
+    Term,
+    is_call,
+    is_window,
+    over,
+    over_late,
+    substituted,
+)
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 
@@ -122,7 +136,7 @@ def qualified(block: Block, conditions: tuple[Term, ...], world: World) -> Block
 
 
 def _leaves(term: Term) -> Iterator[Term]:
-    if isinstance(term, Agg | Col) or (isinstance(term, Call) and term.op.startswith("window:")):
+    if isinstance(term, Agg | Col) or is_window(term):
         yield term
     elif isinstance(term, Call):
         for arg in term.args:
@@ -179,7 +193,7 @@ def of_set(block: Block, every: set[Term]) -> Block:
     own = set(block.group or ())
 
     def seen(term: Term) -> Term:
-        if isinstance(term, Call) and term.op == "grouping":
+        if is_call(term, "grouping"):
             return Const("integer", str(int("".join("10"[arg in own] for arg in term.args), 2)))
         if term in every - own:
             return NULL

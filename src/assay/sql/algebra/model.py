@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from operator import is_
-from typing import Any, Literal, TypeAlias, TypeVar, Union, cast
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, Union, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -120,7 +120,7 @@ class Block(Struct, frozen=True, kw_only=True):
     def windowed(self) -> bool:
         """Whether an output looks at other rows than its own."""
         terms = (*self.outputs, *(key.term for key in self.order))
-        return any(isinstance(part, Call) and part.op.startswith("window:") for one in terms for part in parts_of(one))
+        return any(is_window(part) for one in terms for part in parts_of(one))
 
     @property
     def all_sources(self) -> tuple[Source, ...]:
@@ -137,6 +137,11 @@ class Block(Struct, frozen=True, kw_only=True):
     def late_terms(self) -> tuple[Term, ...]:
         """The terms that are computed of each row or group that is given out: outputs, HAVING and ORDER BY."""
         return (*self.outputs, *self.having, *(key.term for key in self.order))
+
+    def joined(self, other: Block, where: tuple[Term, ...]) -> Block:
+        """The block over the other's joined rows too, with other conditions of its own."""
+        sources, lefts = (*self.sources, *other.sources), (*self.lefts, *other.lefts)
+        return replace(self, sources=sources, lefts=lefts, where=(*where, *other.where))
 
     def without(self, source: Source) -> Block:
         """The block without one of its sources."""
@@ -242,6 +247,21 @@ def columns_of(node: Struct) -> frozenset[Col]:
 def names(ids: Container[int], *nodes: Struct) -> bool:
     """Whether terms or queries name a column of the sources of these numbers."""
     return any(isinstance(one, Col) and one.source in ids for node in nodes for one in walk(node))
+
+
+def is_call(term: Term, *ops: str) -> TypeGuard[Call]:
+    """Whether a term is a call of one of these operators."""
+    return isinstance(term, Call) and term.op in ops
+
+
+def is_window(term: Term) -> TypeGuard[Call]:
+    """Whether a term is a window function."""
+    return isinstance(term, Call) and term.op.startswith("window:")
+
+
+def but(terms: Iterable[Term], left_out: Term) -> tuple[Term, ...]:
+    """The terms without one."""
+    return tuple(term for term in terms if term != left_out)
 
 
 def has_aggregate(term: Term) -> bool:

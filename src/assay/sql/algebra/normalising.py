@@ -68,9 +68,12 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
+    but,
+    is_call,
     optional,
     outside_subqueries,
     over,
+    over_late,
     parts_of,
     substituted,
 )
@@ -195,13 +198,10 @@ class Normaliser:
         return over(term, lambda part: self._term(part, outer))
 
     def _block(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
-        rows_count = block.windowed or (block.group is None and not as_set and not block.distinct)
-        rows_count = (
-            rows_count or (block.group is not None and counts_rows(block)) or (block.cuts and not block.distinct)
-        )
+        joined_as_set = _joined_as_set(block, as_set=as_set)
         block = replace(
             block,
-            sources=tuple(self._source(source, as_set=not rows_count, outer=outer) for source in block.sources),
+            sources=tuple(self._source(source, as_set=joined_as_set, outer=outer) for source in block.sources),
             having=conjunction(block.having, self.world),
         )
         block = self._with_subqueries(block, outer)
@@ -244,23 +244,19 @@ class Normaliser:
         """The block with its conditions brought to what must be true, and its subqueries to their normal form."""
         where = conjunction(block.where, self.world)
         seen = self._facts(replace(block, where=where), outer)
-        having = conjunction(block.having, self.world)
+        block = over_late(block, lambda term: self._term(term, seen))
         return replace(
             block,
             where=conjunction(tuple(self._condition(term, where, block, outer) for term in where), self.world),
             lefts=tuple(self._left(left, None) for left in block.lefts),
             group=None if block.group is None else tuple(self._term(term, seen) for term in block.group),
-            having=tuple(self._term(term, seen) for term in having),
-            outputs=tuple(self._term(term, seen) for term in block.outputs),
-            order=tuple(replace(key, term=self._term(key.term, seen)) for key in block.order),
         )
 
     def _condition(self, term: Term, where: tuple[Term, ...], block: Block, outer: Facts | None) -> Term:
         """A condition's subqueries see what the other conditions say of the rows."""
         if not _has_subquery(term):
             return term
-        others = tuple(one for one in where if one != term)
-        return self._term(term, self._facts(replace(block, where=others), outer))
+        return self._term(term, self._facts(replace(block, where=but(where, term)), outer))
 
     def _facts(self, block: Block, outer: Facts | None) -> Seen:
         terms = (*(outer.terms if outer else ()), *block.where)
@@ -290,15 +286,8 @@ class Normaliser:
     def _seen(self, block: Block, outer: Facts | None, *, as_set: bool) -> Seen:
         seen = self._facts(block, outer)
         seen.as_set = as_set
-        seen.joined_as_set = not block.windowed and self._drops_inside(block, as_set=as_set)
+        seen.joined_as_set = _joined_as_set(block, as_set=as_set)
         return seen
-
-    @staticmethod
-    def _drops_inside(block: Block, *, as_set: bool) -> bool:
-        """Whether it does not count how often a joined row occurs."""
-        if block.group is not None:
-            return not counts_rows(block)
-        return (as_set and not block.cuts) or block.distinct
 
     def _simplified(self, block: Block, outer: Facts | None) -> tuple[Term, ...]:
         """The conditions without tests for NULL that the columns themselves decide."""
@@ -309,12 +298,21 @@ class Normaliser:
         return conjunction(tuple(found), self.world)
 
 
+def _joined_as_set(block: Block, *, as_set: bool) -> bool:
+    """Whether it does not count how often a joined row occurs."""
+    if block.windowed:
+        return False
+    if block.group is not None:
+        return not counts_rows(block)
+    return (as_set and not block.cuts) or block.distinct
+
+
 def _decided(term: Term, facts: Facts) -> Term:
-    if isinstance(term, Call) and term.op in ("and", "or"):
+    if is_call(term, "and", "or"):
         return Call(term.op, tuple(_decided(arg, facts) for arg in term.args))
-    if isinstance(term, Call) and term.op in ("isnull", "notnull") and facts.present(term.args[0]):
+    if is_call(term, "isnull", "notnull") and facts.present(term.args[0]):
         return TRUE if term.op == "notnull" else FALSE
-    if isinstance(term, Call) and term.op == "not":
+    if is_call(term, "not"):
         cases = _of_union(term.args[0].query) if isinstance(term.args[0], Sub) else None
         if cases is not None:
             return Call("and", tuple(Call("not", (case,)) for case in cases.args))

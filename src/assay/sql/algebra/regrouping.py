@@ -20,8 +20,10 @@ from assay.sql.algebra.model import (
     Const,
     Sub,
     Term,
+    but,
     columns_of,
     has_aggregate,
+    is_call,
     names,
     outside_subqueries,
     over_late,
@@ -58,7 +60,7 @@ def extremes_to_where(block: Block, facts: Facts) -> Block:
             early = Call(term.op, (limit, inner) if above else (inner, limit))
     if early is None:
         return block
-    return replace(block, where=(*block.where, early), having=tuple(one for one in block.having if one != term))
+    return replace(block, where=(*block.where, early), having=but(block.having, term))
 
 
 def count_of_present(block: Block, facts: Seen) -> Block:
@@ -79,7 +81,7 @@ def count_of_present(block: Block, facts: Seen) -> Block:
 
 def _present(term: Term, world: World) -> Term:
     """The condition for a term not to be NULL; of CASE with one case, that case."""
-    if isinstance(term, Call) and term.op == "case" and len(term.args) == 3:
+    if is_call(term, "case") and len(term.args) == 3:
         condition, value, other = term.args
         if other == NULL and isinstance(value, Const) and value != NULL:
             return holds(condition, world)
@@ -146,7 +148,7 @@ def existence_of_own_row(block: Block, facts: Seen) -> Block:
 
 
 def _of_own_row(term: Term, block: Block, world: World) -> Term:
-    denied = isinstance(term, Call) and term.op == "not"
+    denied = is_call(term, "not")
     found = term.args[0] if denied and isinstance(term, Call) else term
     if not isinstance(found, Sub) or found.kind != "exists" or not isinstance(found.query, Block):
         return term
@@ -173,7 +175,7 @@ def _asked_of(own: int, there: int, inside: Block, world: World) -> tuple[Term, 
     shared: dict[Term, Term] = {}
     asked: list[Term] = []
     for term in inside.where:
-        if isinstance(term, Call) and term.op in ("eq", "same") and all(isinstance(arg, Col) for arg in term.args):
+        if is_call(term, "eq", "same") and all(isinstance(arg, Col) for arg in term.args):
             ours, theirs = sorted(term.args, key=lambda arg: isinstance(arg, Col) and arg.source == there)
             assert isinstance(ours, Col)
             assert isinstance(theirs, Col)

@@ -21,7 +21,7 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
 )
-from assay.sql.column_clauses import table_clauses
+from assay.sql.create_table import table_clauses
 from assay.sql.schema_names import type_family
 
 NUMBERS = frozenset({"integer", "real", "numeric"})

@@ -393,13 +393,9 @@ def _tables(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]:
             yield Difference(kind="table_extra", clause="FROM", predicted_text=right, elsewhere=right in ours)
     joins = [_joins(query, each=_as_many(gold, predicted)) for query in (gold, predicted)]
     if joins[0] != joins[1]:
-        names = [
-            {column: show() for select in query.all_selects() for column, show in select.compared.items()}
-            for query in (gold, predicted)
-        ]
         shown = [
-            ", ".join(sorted({" = ".join(sorted(own.get(column, column) for column in same)) for same in one - other}))
-            for (one, other), own in zip(_both(joins), names, strict=True)
+            _shown_joins(query, one - other)
+            for query, (one, other) in zip((gold, predicted), _both(joins), strict=True)
         ]
         shared = {table for table in ours if table in theirs}
         within = [_over(one - other, shared) for one, other in _both(joins)]
@@ -418,6 +414,12 @@ def _tables(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]:
         yield Difference(
             kind="join_type", clause="JOIN", gold_text=", ".join(kinds[0]), predicted_text=", ".join(kinds[1])
         )
+
+
+def _shown_joins(query: QueryParts, joins: _Joins) -> str:
+    show = {column: one for select in query.all_selects() for column, one in select.compared.items()}
+    texts = (" = ".join(sorted(show[column]() if column in show else column for column in same)) for same in joins)
+    return ", ".join(sorted(set(texts)))
 
 
 def unshared_tables(gold: QueryParts, predicted: QueryParts) -> tuple[list[str], list[str]]:

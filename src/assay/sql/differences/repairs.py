@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -98,6 +98,8 @@ class _Workshop:
         self._dialect = self._given.bound.dialect
         self._ours = leaves_of(self._gold)
         self._theirs = leaves_of(self._predicted)
+        self._differing = 0
+        """How many clauses differ."""
         self._alike: list[frozenset[str]] = []
         """The clauses that say the same, by the place of the SELECT."""
         self._renamings: list[tuple[Mapping[str, str], Mapping[str, str]]] = []
@@ -130,6 +132,7 @@ class _Workshop:
         withs = [_with_text(tree) for tree in self._trees]
         if withs[0].lower() != withs[1].lower():
             found.append(_Unit(-1, _WITH, _size(*withs)))
+        self._differing = len(found)
         return sorted(found, key=lambda unit: unit.size)
 
     def fits(self, units: Sequence[_Unit]) -> bool:
@@ -157,11 +160,8 @@ class _Workshop:
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
             _take_with(tree, self._gold, self._predicted, anew=_WITH in outer)
         query = written(tree, self._dialect)
-        return RepairedQuery(query=query, is_gold=query == self._golds_text, _told=partial(self._steps, units, leaves))
-
-    @cached_property
-    def _golds_text(self) -> str:
-        return written(self._gold, self._dialect)
+        is_gold = len(units) == self._differing and query == written(self._gold, self._dialect)
+        return RepairedQuery(query=query, is_gold=is_gold, _told=partial(self._steps, units, leaves))
 
     def _steps(self, units: Sequence[_Unit], leaves: Sequence[exp.Expr]) -> tuple[ClauseRepair, ...]:
         steps = []

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from assay.sql.probes.bare_terms import bare_terms, extremes
-from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places
+from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places, read_for_probes
 from assay.sql.probes.row_order import reordered, shows_row_order
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
-from assay.sql.query import Query, Unreadable, read_tree
-from assay.sql.shape import may_be_cut, parse_with_signs
+from assay.sql.query import Query
+from assay.sql.shape import may_be_cut
 from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
@@ -83,6 +83,17 @@ class AnyRow(Struct, frozen=True):
     def is_ordered(self) -> bool:
         """Whether an ORDER BY or LIMIT has a say in which row is read."""
         return any(self.node.args.get(part) for part in ("order", "limit", "offset"))
+
+    @property
+    def gives_row_per_group(self) -> bool:
+        """Whether the result has a row for each group, and the choice in one group has no say in the row of another."""
+        from sqlglot import exp
+
+        parts = ("order", "limit", "offset", "distinct", "having")
+        is_plain = (
+            self.kind == "bare column" and self.node is self.query.tree and not any(map(self.node.args.get, parts))
+        )
+        return is_plain and self.node.find(exp.Window) is None
 
     @property
     def again(self) -> str:
@@ -299,16 +310,8 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
         return ()
     if _ONE_AGGREGATE.fullmatch(query) and len(_CLAUSES_AFTER.findall(query)) == 1:
         return ()
-    parsed = parse_with_signs(query, dialect)
-    if parsed is None:
-        return ()
-    read = read_tree(parsed.tree, query, dialect)
-    if isinstance(read, Unreadable):
-        return ()
-    try:
-        return tuple(_found(read))
-    except (RecursionError, ValueError):
-        return ()
+    read = read_for_probes(query, dialect)
+    return () if read is None else tuple(_found(read))
 
 
 def _found(query: Query) -> Iterator[AnyRow]:

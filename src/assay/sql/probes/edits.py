@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _Node = TypeVar("_Node", bound="exp.Expr")
 
+_MOST_LEVELS = 100
+"""Writing a tree takes a few calls within each other per level. Few texts that can be parsed have more."""
+
 
 class Edit:
     """A copy of a query's tree to change::
@@ -49,8 +52,27 @@ def read_for_probes(text: str, dialect: str) -> Query | None:
     Signs that change nothing are kept, since they change which output a key of ORDER BY stands for.
     """
     parsed = parse_with_signs(text, dialect)
-    query = None if parsed is None else read_tree(parsed.tree, text, dialect)
+    if parsed is None or _is_deep(parsed.tree):
+        return None
+    query = read_tree(parsed.tree, text, dialect)
     return None if isinstance(query, Unreadable) else query
+
+
+def _is_deep(tree: exp.Expr) -> bool:
+    """Whether a tree has too many levels to be written. A chain of one operator is one level."""
+    from sqlglot import exp
+
+    level = [tree]
+    for _ in range(_MOST_LEVELS):
+        if not level:
+            return False
+        below: list[exp.Expr] = []
+        for node in level:  # it grows meanwhile
+            for child in node.iter_expressions():
+                is_chain = isinstance(node, exp.Binary) and type(child) is type(node)
+                (level if is_chain else below).append(child)
+        level = below
+    return True
 
 
 def alone(query: exp.Query) -> exp.Query:

@@ -65,7 +65,8 @@ class OrderKey(Struct, frozen=True, kw_only=True):
         if self.output is not None:
             if not any(output.is_star for output in outputs[: self.output + 1]):
                 key = copied(self.node, bare=True)
-                key.set("this", exp.Paren(this=copied(outputs[self.output].unalias(), bare=True)))
+                output = copied(outputs[self.output].unalias(), bare=True)
+                key.set("this", output if isinstance(output, exp.Column) else exp.Paren(this=output))
                 yield key
             return
         if self.is_unread:

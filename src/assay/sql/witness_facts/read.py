@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
-from assay.sql.column_clauses import table_clauses
+from assay.sql.create_table import table_clauses
 from assay.sql.query import Query, Unreadable, read_query, read_tree
 from assay.sql.schema_names import SchemaNames, names_of
 from assay.sql.select import Select

@@ -170,9 +170,8 @@ class Exchange:
         )
 
     def failure_of(self, error: QuestionFailed) -> Failure:
-        """The failure of a question, without secrets. Asking again may help a server that has answered before."""
-        rejected = error.rejected and not (isinstance(error, UnknownForm) and self.has_answered)
-        return ask_failure(self.scrub(str(error)), reached=error.reached, code=error.code, rejected=rejected)
+        """The failure of a question, without secrets."""
+        return ask_failure(self.scrub(str(error)), reached=error.reached, code=error.code, rejected=error.rejected)
 
     def _post_adapted(self, body: object, adapted: Callable[[Any, RequestRefused], object | None]) -> Reply:
         for _ in range(_MOST_ADAPTATIONS):
@@ -376,7 +375,7 @@ class Exchange:
         of_question = is_of_question(response, content, said) and not self._is_of_all(said) if told is None else told
         if status in (401, 403) and not of_question:
             return self._unusable(self._refused(status, quoted))
-        # A server that has answered questions is at the right address: this is about the one question.
+        # A server that has answered was at the right address: whoever asks finds out if this is about one question.
         if not self.has_answered:
             if response.is_redirect:
                 return SystemUnusable(

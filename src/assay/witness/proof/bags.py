@@ -277,9 +277,7 @@ class BagMatching:
             if bool(one.group) != bool(other.group):
                 return None
             mine, theirs = Closure(one, seen, one.group), Closure(one, seen, other.group)
-            if not all(mine.determines(term) for term in other.group) or not all(
-                theirs.determines(term) for term in one.group
-            ):
+            if not mine.determines(*other.group) or not all(theirs.determines(term) for term in one.group):
                 return None
             seen = self._of_groups(one, seen)
             first, second = seen.extended(one.having), seen.extended(other.having)

@@ -19,8 +19,10 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
+    but,
     columns_of,
     depth,
+    is_call,
     optional,
     parts_of,
     substituted,
@@ -138,15 +140,8 @@ class Matching(BagMatching):
         for term in block.where:
             if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block) and term.query.plain:
                 inner = term.query
-                rest = tuple(one for one in block.where if one != term)
-                return self._opened(
-                    replace(
-                        block,
-                        sources=(*block.sources, *inner.sources),
-                        lefts=(*block.lefts, *inner.lefts),
-                        where=(*rest, *inner.where),
-                    )
-                )
+                rest = but(block.where, term)
+                return self._opened(block.joined(inner, rest))
         seen = block_facts(self.world, self, block)
         dropped = drop_parent(merge_same_row(block, seen), seen)
         return block if dropped == block else self._opened(dropped)
@@ -156,7 +151,7 @@ class Matching(BagMatching):
         if (FALSE in part.where and part.group != ()) or any(self._within(part, whole, facts) for whole in parts):
             return True
         for place, term in enumerate(part.where):
-            if isinstance(term, Call) and term.op == "or" and splits and len(term.args) <= 12:
+            if is_call(term, "or") and splits and len(term.args) <= 12:
                 rest = (*part.where[:place], *part.where[place + 1 :])
                 cases = [self._opened(replace(part, where=(*rest, *_conjuncts(case)))) for case in term.args]
                 return all(self._covered(case, parts, facts, splits - 1) for case in cases)
@@ -206,7 +201,7 @@ class Matching(BagMatching):
 
 
 def _conjuncts(term: Term) -> tuple[Term, ...]:
-    return term.args if isinstance(term, Call) and term.op == "and" else (term,)
+    return term.args if is_call(term, "and") else (term,)
 
 
 __all__ = ["Matching"]

@@ -97,4 +97,4 @@ def _determined(term: Term, before: list[Term], block: Block, seen: Facts) -> bo
     if block.group is None:
         return Closure(block, seen, before).determines(term)
     keys = Closure(block, seen, before)
-    return bool(block.group) and all(keys.determines(one) for one in block.group)
+    return bool(block.group) and keys.determines(*block.group)

@@ -14,7 +14,7 @@ import z3
 from msgspec import Struct, field
 
 from assay.sql.algebra.conditions import holds, is_truth
-from assay.sql.algebra.model import Agg, Block, Call, Col, Const, Sub, Term, parts_of
+from assay.sql.algebra.model import Agg, Block, Call, Col, Const, Sub, Term, is_call, parts_of
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import NUMBERS, World
 
@@ -254,7 +254,7 @@ def _common(kinds: list[str]) -> str:
 
 def _is_whole(term: Term, world: World) -> bool:
     """Whether a term is a sum of whole numbers: of others, an engine's sum is not the real one."""
-    if not isinstance(term, Call) or term.op not in ("add", "sub", "neg"):
+    if not is_call(term, "add", "sub", "neg"):
         return False
     nested = world.dialect != "sqlite"  # there a part of it may be no whole number any more
     return all(

@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from assay.sql.column_clauses import table_clauses
+from assay.sql.create_table import table_clauses
+from assay.sql.ddl import read_ddl
 
 
 @pytest.mark.parametrize(
@@ -40,12 +41,28 @@ def test_clauses_of_duckdb_and_of_whole_tables() -> None:
     """Collations with dots, DuckDB's double parentheses; STRICT beside other options; what is no table."""
     ddl = "CREATE TABLE b(v DECIMAL(10,2), g INTEGER GENERATED ALWAYS AS((v + 1)), h VARCHAR COLLATE nocase.noaccent);"
     found = table_clauses(ddl, "duckdb")
-    assert {name: clauses.text for name, clauses in found.columns.items()} == {
+    assert {name: clauses.text for name, clauses in found.columns.items() if clauses.text} == {
         "g": "GENERATED ALWAYS AS ((v + 1))",
         "h": "COLLATE nocase.noaccent",
+    }
+    assert {name: clauses.type for name, clauses in found.columns.items()} == {
+        "v": "DECIMAL(10,2)",
+        "g": "INTEGER",
+        "h": "VARCHAR",
     }
     assert not found.strict
     assert table_clauses("CREATE TABLE t (a ANY, strict INT) WITHOUT ROWID, STRICT", "sqlite").strict
     assert not table_clauses("CREATE TABLE t (a INT, strict INT)", "sqlite").strict
     assert table_clauses("CREATE TABLE t AS SELECT 'it", "sqlite").columns == {}
     assert table_clauses("", "sqlite").columns == {}
+
+
+@pytest.mark.parametrize("options", ["STRICT", "WITHOUT ROWID", "strict, Without rowid", "WITHOUT ROWID, STRICT"])
+def test_tables_with_options_are_read(options: str) -> None:
+    """Their types as written, their keys, and what their own options say of NULL."""
+    found = read_ddl(f"CREATE TABLE t (k TEXT PRIMARY KEY, v BLOB, CHECK (v <> k)) {options};", "sqlite")
+    assert not found.unread
+    (table,) = found.schema.tables
+    assert [(column.name, column.type) for column in table.columns] == [("k", "TEXT"), ("v", "BLOB")]
+    assert table.columns[0].not_null
+    assert table.checks == ("v <> k",)

@@ -1,0 +1,182 @@
+"""What the text of a CREATE TABLE says as it is written: types, collations, formulas, CHECK conditions, options.
+
+The text is cut into tokens, not parsed: it is written into other statements again, so that each engine must find it as
+it was, and sqlglot's tree loses what SQLite takes (``VIRTUAL``, ``STRICT``, ``CONSTRAINT x AS (a)``, the names of
+functions). What the statement makes, keys and references among it, `assay.sql.ddl` reads from the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from sqlglot import Token
+
+_LONGEST = 200_000
+"""Characters of a statement that are looked at."""
+_CONSTRAINTS = frozenset({"constraint", "primary", "foreign", "unique", "check"})
+"""Reserved words with which a constraint of the whole table begins."""
+_STORAGE = frozenset({"stored", "virtual"})
+_AFTER_TYPE = frozenset(
+    {"constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "generated", "as"}
+    | {"on", "autoincrement"}
+)
+
+
+class ColumnClauses(Struct, frozen=True, kw_only=True):
+    """What a column's definition says that decides which value it holds, and which of its values are equal."""
+
+    type: str = ""
+    """As it is written, which decides in SQLite how values are stored; empty: none."""
+    collation: str = ""
+    """``COLLATE NOCASE``, as it is written; empty: none."""
+    formula: str = ""
+    """``(a + b)``: what the column is computed by; empty: it is given."""
+    storage: str = ""
+    """Of a computed column, ``STORED`` or ``VIRTUAL`` where that is said."""
+
+    @property
+    def text(self) -> str:
+        """What may follow the column's type."""
+        computed = f"GENERATED ALWAYS AS {self.formula}" if self.formula else ""
+        return " ".join(filter(None, (self.collation, computed, self.storage)))
+
+
+class TableClauses(Struct, frozen=True, kw_only=True):
+    """The clauses of a table."""
+
+    columns: Mapping[str, ColumnClauses]
+    """By the columns' names in lower case."""
+    checks: tuple[str, ...] = ()
+    """The CHECK conditions, in order."""
+    options: frozenset[str] = frozenset()
+    """The words that follow the columns, in lower case: ``strict``, ``without``, ``rowid``."""
+    end: int = 0
+    """The place in the text behind the columns' closing parenthesis."""
+
+    @property
+    def strict(self) -> bool:
+        """SQLite's STRICT, under which a column of the type ANY keeps each value as it is given."""
+        return "strict" in self.options
+
+    def without_collations(self) -> TableClauses:
+        """The clauses for an engine that lacks these collations."""
+        return replace(self, columns={name: replace(one, collation="") for name, one in self.columns.items()})
+
+
+NO_CLAUSES = TableClauses(columns={})
+
+
+@lru_cache(maxsize=512)
+def table_clauses(ddl: str, dialect: str) -> TableClauses:
+    """The clauses of a CREATE TABLE statement; none of one that cannot be cut into tokens."""
+    from sqlglot import Dialect
+    from sqlglot.errors import SqlglotError
+
+    if len(ddl) > _LONGEST:
+        return NO_CLAUSES
+    try:
+        tokens = Dialect.get_or_raise(dialect).tokenize(ddl)
+    except (SqlglotError, ValueError):
+        return NO_CLAUSES
+    parts, rest = _parts(tokens)
+    columns: dict[str, ColumnClauses] = {}
+    for part in parts:
+        if _word(part[0]).partition(" ")[0] not in _CONSTRAINTS:
+            columns.setdefault(part[0].text.lower(), _column(ddl, part))
+    return TableClauses(
+        columns=columns,
+        checks=tuple(_checks(ddl, tokens)),
+        options=frozenset(word for token in rest for word in _word(token).split()),
+        end=rest[0].start if rest else len(ddl),
+    )
+
+
+def check_conditions(ddl: str, dialect: str) -> tuple[str, ...]:
+    """The CHECK conditions of a CREATE TABLE statement as they are written, in order."""
+    return table_clauses(ddl, dialect).checks if "check" in ddl.lower() else ()
+
+
+def _checks(ddl: str, tokens: Sequence[Token]) -> Iterator[str]:
+    """CHECK is a reserved word: a column of that name stands in quotes, so that the word is always a constraint's."""
+    end = 0
+    for number, token in enumerate(tokens[:-1]):
+        if number >= end and _word(token) == "check" and tokens[number + 1].token_type.name == "L_PAREN":
+            end = _closing(tokens, number + 1)
+            if end < len(tokens):
+                yield ddl[tokens[number + 1].end + 1 : tokens[end].start].strip()
+
+
+def _parts(tokens: Sequence[Token]) -> tuple[list[Sequence[Token]], Sequence[Token]]:
+    """The comma-separated parts between the statement's outermost parentheses, and what follows these."""
+    first = next((number for number, token in enumerate(tokens) if token.token_type.name == "L_PAREN"), len(tokens))
+    last = _closing(tokens, first)
+    if last == len(tokens):
+        return [], ()
+    parts: list[Sequence[Token]] = []
+    start = number = first + 1
+    while number <= last:
+        kind = tokens[number].token_type.name
+        if kind == "L_PAREN":
+            number = _closing(tokens, number)
+        elif kind == "COMMA" or number == last:
+            parts.append(tokens[start:number])
+            start = number + 1
+        number += 1
+    return [part for part in parts if part], tokens[last + 1 :]
+
+
+def _column(ddl: str, part: Sequence[Token]) -> ColumnClauses:
+    """The clauses of one column, of its tokens from its name on."""
+    found = ColumnClauses()
+    type_end, number = 0, 1
+    in_type = True
+    while number < len(part):
+        word, kind = _word(part[number]), part[number].token_type.name
+        end = _closing(part, number) if kind == "L_PAREN" else number
+        in_type = in_type and word.partition(" ")[0] not in _AFTER_TYPE  # "primary key" is one token
+        if in_type:
+            type_end = end
+        if word == "collate" and number + 1 < len(part):
+            end = _end_of_name(part, number + 1)
+            found = replace(found, collation=_text(ddl, part[number], part[end]))
+        elif word.split(" ")[-1:] == ["as"] and number + 1 < len(part) and part[number + 1].text == "(":
+            end = _closing(part, number + 1)
+            storage = _word(part[end + 1]) if end + 1 < len(part) else ""
+            formula = _text(ddl, part[number + 1], part[end])
+            found = replace(found, formula=formula, storage=storage.upper() if storage in _STORAGE else "")
+        number = end + 1
+    return replace(found, type=_text(ddl, part[1], part[type_end])) if type_end else found
+
+
+def _word(token: Token) -> str:
+    """A word of the language or a name without quotes, in lower case; empty: anything in quotes."""
+    return "" if token.token_type.name in ("IDENTIFIER", "STRING") else token.text.lower()
+
+
+def _end_of_name(part: Sequence[Token], start: int) -> int:
+    """The last token of a name with dots, as DuckDB combines collations: ``nocase.noaccent``."""
+    last = start
+    while last + 2 < len(part) and part[last + 1].text == ".":
+        last += 2
+    return last
+
+
+def _closing(tokens: Sequence[Token], start: int) -> int:
+    """The place of the parenthesis that closes the one at ``start``; behind the last token if there is none."""
+    depth = 0
+    for number in range(start, len(tokens)):
+        kind = tokens[number].token_type.name
+        depth += (kind == "L_PAREN") - (kind == "R_PAREN")
+        if depth == 0:
+            return number
+    return len(tokens)
+
+
+def _text(ddl: str, first: Token, last: Token) -> str:
+    return ddl[first.start : last.end + 1]
