@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from html import escape
 
 import pytest
 from hypothesis import given
@@ -69,6 +70,25 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "a JSON list of one": lambda query: json.dumps([query]),
     "tags": lambda query: f"<sql>{query}</sql>",
     "words and tags": lambda query: f"I read the table.\n<code>\n{query};\n</code>\nIt has rows.",
+    "HTML": lambda query: f"<pre><code>{escape(query)}</code></pre>",
+    "HTML with a language": lambda query: f'<pre><code class="sql">\n{escape(query)};\n</code></pre>',
+    "HTML among words": lambda query: (
+        f'<p>Use this:</p>\n<pre class="x"><code class="language-sql">{escape(query)}</code></pre>\n<p>It reads t.</p>'
+    ),
+    "HTML without code": lambda query: f'Here:\n<pre lang="sql">{escape(query, quote=False)}</pre>',
+    "a final one that is taken back": lambda query: (
+        "Final answer below:\n```sql\nSELECT z FROM y\n```\nWait, that is wrong.\n```sql\n" + f"{query}\n```"
+    ),
+    "another that is taken back": lambda query: (
+        f"The final query:\n```sql\nSELECT z FROM y\n```\nActually, scratch that.\n\n```sql\n{query}\n```"
+    ),
+    "a final one that is not right": lambda query: (
+        f"Final SQL:\n```sql\nSELECT z FROM y\n```\nHmm, this isn't correct: y has no z.\n```sql\n{query}\n```"
+    ),
+    "a mistake": lambda query: f"```sql\nSELECT z FROM y\n```\nSorry, I made a mistake. So:\n```sql\n{query}\n```",
+    "one that is not to be used": lambda query: (
+        f"Do not use this query:\n```sql\nSELECT z FROM y\n```\nRun this:\n```sql\n{query}\n```"
+    ),
     "tags for the answer": lambda query: f"<answer>\n{query}\n</answer>",
     "typographic quotes": lambda query: f"The query is “{query}”, which reads t.",
     "another script": lambda query: f"查询：\n\n{query}\n\n它返回行。",
@@ -188,6 +208,59 @@ def test_no_query_is_made_of_a_part_of_another_statement_a_refusal_or_a_question
     found = read_text(text)
     assert found.query in (None, text)
     assert found.place is None
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Do not run {}.",
+        "Don't use {}.",
+        "Never run `{}`.",
+        "You should not execute this query: {}",
+        "I avoid\n```sql\n{}\n```",
+        "Instead of\n\n{}\n\nI say nothing.",
+    ],
+)
+def test_a_statement_that_is_advised_against_is_not_the_answer(before: str) -> None:
+    assert read_text(before.format("SELECT a FROM t")).query is None
+    followed = f"{before.format('SELECT a FROM t')}\n\nThe query:\n```sql\nSELECT b FROM t\n```"
+    assert read_text(followed).query == "SELECT b FROM t"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "If that is wrong, try:",
+        "That is not wrong, and so is:",
+        "This is right. Or:",
+        "No row is lost. Another way:",
+        "It needs no join, no group.",
+        "It counts t:",
+    ],
+)
+def test_a_final_statement_that_is_not_taken_back_counts(after: str) -> None:
+    text = f"Final query:\n```sql\nSELECT a FROM t\n```\n{after}\n```sql\nSELECT b FROM t\n```"
+    assert read_text(text).query == "SELECT a FROM t"
+
+
+@pytest.mark.parametrize(
+    "text", ["Do not forget the join: {}", "Do not use SELECT *: {}", "It is not wrong to run this: {}", "Why not: {}"]
+)
+def test_advice_about_something_else_keeps_the_statement(text: str) -> None:
+    assert read_text(text.format("SELECT a FROM t")).query == "SELECT a FROM t"
+
+
+@pytest.mark.parametrize("text", ["Here: {}", "The rows are:\n{}", "`{}`", "Answer:\n\n{};\n\nThey are two."])
+def test_values_in_words_are_a_query(text: str) -> None:
+    assert read_text(text.format("VALUES (1), (2)")).query == "VALUES (1), (2)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["INSRT INTO x (a, b)\nVALUES (1, 2)", "Add a row: INSERT INTO x VALUES (1)", "The values: Values (of all) count."],
+)
+def test_values_of_another_statement_are_not_a_query(text: str) -> None:
+    assert read_text(text).query in (None, text)
 
 
 @pytest.mark.parametrize(

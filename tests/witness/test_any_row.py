@@ -137,6 +137,24 @@ def test_what_may_choose_is_read_from_the_text(query: str, doubts: set[str]) -> 
             "SELECT COUNT(*) FROM e",
             "SELECT COUNT(*) FROM e WHERE boss IS NULL",
         ),
+        (
+            "CREATE TABLE c(code TEXT PRIMARY KEY, size INT, boss INT REFERENCES c(code))",
+            "SELECT c.code FROM c JOIN c AS b ON c.boss = b.code",
+            "SELECT code FROM c WHERE boss IS NOT NULL AND code <> boss",
+        ),
+        *(
+            (
+                f"CREATE TABLE c(code {code} PRIMARY KEY, size INT, boss {boss} REFERENCES c(code))",
+                "SELECT size FROM c WHERE boss IS NOT NULL",
+                "SELECT DISTINCT size FROM c WHERE boss IS NOT NULL",
+            )
+            for code, boss in (("TEXT", "INT"), ("INT", "TEXT"), ("VARCHAR(3)", "NUMERIC"), ("INT", "INT"))
+        ),
+        (
+            "CREATE TABLE c(code TEXT PRIMARY KEY, size INT, boss INT REFERENCES c(code))",
+            "SELECT size FROM c WHERE boss = 10",
+            "SELECT size FROM c WHERE boss >= 10",
+        ),
     ],
 )
 def test_a_witness_can_be_made_with_foreign_keys_enforced(ddl: str, first: str, second: str) -> None:

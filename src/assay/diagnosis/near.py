@@ -26,11 +26,10 @@ _OF_VALUES: Mapping[NearMissKind, CauseKind] = {
 }
 """The rows are gold's, and only how their values are computed or written differs."""
 _SAYS_THE_SAME: Mapping[NearMissKind, CauseKind] = {
-    "rounding_only": "conversion_functions",
     "type_only": "conversion_functions",
     "case_or_whitespace_only": "string_functions",
 }
-"""Causes that explain such a near miss themselves: integers that are divided, a cast, an UPPER."""
+"""Causes that explain such a near miss themselves: a cast, an UPPER. Whole numbers that are divided explain any."""
 _OF_COLUMNS: Mapping[NearMissKind, CauseKind] = {
     "superset_columns": "attribute_redundancy",
     "subset_columns": "attribute_missing",
@@ -80,7 +79,8 @@ def agreeing(
     if mended is not None and mended != {"SELECT"}:
         return _by_chance(causes, near) if mended <= _CHOOSE_ROWS else list(causes)
     first = causes[0]
-    return [first if first.kind == _SAYS_THE_SAME.get(near.kind) else _own(kind, near, found, repair, selected)]
+    explains = first.kind == _SAYS_THE_SAME.get(near.kind) or first.symptom == "integer_division"
+    return [first if explains else _own(kind, near, found, repair, selected)]
 
 
 def _by_chance(causes: Sequence[Cause], near: NearMiss) -> list[Cause]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from assay.model import Cell, Row
-from assay.witness.plan import Link, Plan, PlanTable
+from assay.witness.plan import Link, Plan, PlanTable, loosely
 from assay.witness.pools import Pool
 
 _TRIES = 4
@@ -239,7 +239,8 @@ class Maker:
         broken = False
         for place, row in enumerate(database[number]):
             key = _key(row, link.columns)
-            if key is None or key in there:
+            own = _loosely(_key(row, link.others)) if link.to_another else None
+            if key is None or (key in there and (own is None or _loosely(key) != own)):
                 continue
             broken = True
             if not link.declared and self._add_child(database, link, row, link.columns):
@@ -247,8 +248,9 @@ class Maker:
                 continue
             cells = list(row)
             free = [one for one in link.columns if not table.columns[one].never_null]
-            if there and (not free or self._rng.random() < 0.7):
-                chosen = _pick(self._rng, sorted(there, key=repr))
+            others = sorted((one for one in there if own is None or _loosely(one) != own), key=repr)
+            if others and (not free or self._rng.random() < 0.7):
+                chosen = _pick(self._rng, others)
                 for one, cell in zip(link.columns, chosen if isinstance(chosen, tuple) else (chosen,), strict=True):
                     cells[one] = cell
             elif free:
@@ -295,6 +297,11 @@ def _key(row: Sequence[Cell], places: Sequence[int]) -> object:
         return row[places[0]]
     key = tuple([row[place] for place in places])
     return None if None in key else key
+
+
+def _loosely(key: Any) -> object:
+    """A key as foreign keys compare it: a number is its text."""
+    return tuple(map(loosely, key)) if isinstance(key, tuple) else loosely(key)
 
 
 def _pick(rng: Random, values: Sequence[_T]) -> _T:

@@ -40,6 +40,8 @@ class Link(Struct, frozen=True, kw_only=True):
     table: int
     others: tuple[int, ...]
     declared: bool = True
+    to_another: bool = False
+    """No row refers to itself. SQLite refuses one that does if of the two columns only one holds texts."""
 
 
 class PlanTable(Struct, frozen=True, kw_only=True):
@@ -218,8 +220,13 @@ def _link(
     others = [theirs.get(column.lower()) for column in key.referenced or other.primary_key]
     if None in others or len(others) != len(columns):
         return None
+    pairs = [
+        (ours, theirs) for ours, theirs in zip(columns, others, strict=True) if ours is not None and theirs is not None
+    ]
+    families = [(table.columns[ours].family, tables[number].columns[theirs].family) for ours, theirs in pairs]
     return Link(
-        columns=tuple(place for place in columns if place is not None),
+        columns=tuple(ours for ours, _ in pairs),
         table=number,
-        others=tuple(place for place in others if place is not None),
+        others=tuple(theirs for _, theirs in pairs),
+        to_another=other.name == table.schema.name and any((a == "text") != (b == "text") for a, b in families),
     )

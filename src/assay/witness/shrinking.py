@@ -124,7 +124,7 @@ class Shrinker:
 
 
 def links_hold(plan: Plan, database: Sequence[Sequence[Row]]) -> bool:
-    """Whether every row refers to a row that is there."""
+    """Whether every row refers to a row that is there, and to another one where it must."""
     for number, table in enumerate(plan.tables):
         if table.filled and not database[number]:
             return False
@@ -134,7 +134,7 @@ def links_hold(plan: Plan, database: Sequence[Sequence[Row]]) -> bool:
             there = {_key(row, link.others) for row in database[link.table]}
             for row in database[number]:
                 key = _key(row, link.columns)
-                if None not in key and key not in there:
+                if None not in key and (key not in there or (link.to_another and key == _key(row, link.others))):
                     return False
     return True
 

@@ -23,6 +23,28 @@ _NEGATED = re.compile(
     rf"(?:[\w'’]+\s+){{0,4}}?(?:(?P<final>{_FINAL.pattern}|final\b)|{_DRAFT.pattern})",
     re.IGNORECASE,
 )
+_RUN = (
+    r"(?:run(?:ning)?|us(?:e|ing)|execut(?:e|ing)|submit(?:ting)?|send(?:ing)?|tak(?:e|ing)|writ(?:e|ing)|try(?:ing)?)"
+)
+_ADVISED_AGAINST = re.compile(
+    rf"(?:\b(?:do\s+not|don['’]t|never|(?:should|must|would|can)\s+not|(?:should|must|would|ca)n['’]t|cannot|not\s+to)\s+"
+    rf"(?:ever\s+|just\s+|simply\s+)?{_RUN}|\b(?:avoid|instead\s+of|rather\s+than)(?:\s+{_RUN})?)"
+    r"(?:\s+(?:this|that|it|the|a|following|below|wrong|old|SQL|query|statement|one|like|as|something))*[\s:;,`'\"“*]*\Z",
+    re.IGNORECASE,
+)
+"""The end of a sentence before a statement that is not to be used."""
+_TAKEN_BACK = re.compile(
+    r"(?:^|(?<=[.!,—–-]))\W*(?:(?:oh|hmm|oops|wait|actually|sorry|no|but|hold\s+on|hang\s+on|on\s+second\s+thought)\W+)*"
+    r"(?:(?:that|this|it|the\s+above|the\s+(?:query|statement|answer)(?:\s+above)?)"
+    r"(?:['’]s|\s+(?:is|was|looks|seems))\s+(?:\w+\s+)??(?:wrong|incorrect|mistaken|invalid|not\s+(?:right|correct))\b"
+    r"|(?:that|this|it)\s+(?:is|was)n['’]t\s+(?:quite\s+)?(?:right|correct)\b"
+    r"|(?:scratch|ignore|disregard|forget|strike)\s+(?:that|this|it|the\s+above)\b"
+    r"|(?:I\s+(?:made|see)\s+an?\s+(?:mistake|error)|my\s+mistake)\b"
+    r"|(?<=\W)no(?=\s*(?:[.,!:;—–-]|$)))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Words after a statement by which its author takes it back."""
+_NOT_TAKEN_BACK = re.compile(r"\b(?:not|n['’]t|never|nothing)\s+(?:wrong|incorrect|mistaken|invalid)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _COMMENT = re.compile(r"\s*(?:--(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/)", re.DOTALL)
 _MOST_LABEL = 200
@@ -44,6 +66,8 @@ class Candidate(Struct, frozen=True, kw_only=True):
 def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
     """The statement that counts; None if the text contains several different ones and marks none as the final one.
 
+    A statement that is advised against does not count, and one that is taken back before a further one is a draft.
+
     A statement that occurs twice is one. Its author may call it the draft or the final one in a comment beside it, or
     else in the sentence before it; what precedes a code fence holds for each statement in it.
     """
@@ -55,11 +79,13 @@ def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
         if number == 0 or candidate.start != found[number - 1].start:
             before = _sentence_before(text[place : candidate.start])
         place = candidate.end
+        if _ADVISED_AGAINST.search(before):
+            continue
         labels = map(_marks, (_first_comment(candidate.query), candidate.label, before))
         is_draft, is_final = next(filter(any, labels), (False, False))
         key = " ".join(candidate.query.split()).rstrip("; ")
         first.setdefault(key, candidate)
-        if not (is_draft or candidate.draft):
+        if not (is_draft or candidate.draft or _is_taken_back(text, found, number)):
             others.setdefault(key, candidate)
             if is_final:
                 finals.setdefault(key, candidate)
@@ -67,6 +93,16 @@ def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
         if len(group) == 1:
             return next(iter(group.values()))
     return None
+
+
+def _is_taken_back(text: str, found: Sequence[Candidate], number: int) -> bool:
+    """Whether the words between a statement and the next one say that it is wrong."""
+    end = found[number].end
+    following = next((candidate.start for candidate in found[number + 1 :] if candidate.start >= end), None)
+    if following is None:
+        return False
+    words = text[end:following].lstrip("`~;")[:_MOST_LABEL]
+    return _TAKEN_BACK.search(words) is not None and _NOT_TAKEN_BACK.search(words) is None
 
 
 def _marks(label: str) -> tuple[bool, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 
 from assay.model.decision import holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
@@ -55,11 +56,12 @@ FENCE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _TAG = re.compile(
-    rf"[<\[](?P<tag>(?:final_?)?(?:code|query|answer|(?:{_LANGUAGE})(?:_?query)?))[>\]]"
-    r"(?P<body>.*?)(?P<end>[<\[]/(?P=tag)[>\]]|\Z)",
+    rf"(?:(?P<angle><)|\[)(?P<tag>pre(?!\b[^<>]*>\s*<code)|(?:final_?)?(?:code|query|answer|(?:{_LANGUAGE})(?:_?query)?))"
+    r"(?(angle)(?:\s[^<>\n]{0,200})?)[>\]](?P<body>.*?)(?P<end>[<\[]/(?P=tag)[>\]]|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 # A comment after the last semicolon is removed with it, unless a quote shows that it may be part of a text.
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,7}|#x[\da-f]{1,6});", re.IGNORECASE)
 _END = re.compile(r"(?:\s*;)+\s*(?:--[^\n'\"]*)?\Z")
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THINKING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
@@ -128,16 +130,20 @@ def fenced(text: str) -> Iterator[Candidate]:
     found = False
     for fence in FENCE.finditer(text):
         language = (fence["language"] or fence["beside"] or "").lower()
-        for candidate in _within(fence, is_sql=language in _SQL_LANGUAGES) if language not in _OTHER_LANGUAGES else ():
+        for candidate in (
+            _within(fence, fence["body"], is_sql=language in _SQL_LANGUAGES) if language not in _OTHER_LANGUAGES else ()
+        ):
             found = True
             yield candidate
     if not found:
         for tag in _TAG.finditer(text):
-            yield from _within(tag, is_sql=False)
+            is_html = tag["angle"] is not None and tag["tag"].lower() in ("code", "pre")
+            body = _ENTITY.sub(lambda entity: unescape(entity[0]), tag["body"]) if is_html else tag["body"]
+            yield from _within(tag, body, is_sql=False)
 
 
-def _within(fence: re.Match[str], *, is_sql: bool) -> Iterator[Candidate]:
-    for piece in pieces_of(fence["body"]):
+def _within(fence: re.Match[str], body: str, *, is_sql: bool) -> Iterator[Candidate]:
+    for piece in pieces_of(body):
         query = clean_query(piece)
         if query is not None and (is_sql or is_null_word(query) or _begins_like_sql(query)):
             label = piece.rpartition(";")[2] if ";" in piece else ""

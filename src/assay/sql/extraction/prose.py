@@ -15,9 +15,10 @@ _SENTENCE = re.compile(
 )
 """The beginning of a sentence or a heading. SQL that no parser can read must not be taken for one."""
 
-_AT_LINE_START = re.compile(rf"^[ \t>*-]*(?P<query>\(*(?:{WITH}|SELECT\b))", re.MULTILINE | re.IGNORECASE)
+_VALUES = r"(?-i:VALUES)\s*\((?!\s*SELECT\b)"
+_AT_LINE_START = re.compile(rf"^[ \t>*-]*(?P<query>\(*(?:{WITH}|SELECT\b|{_VALUES}))", re.MULTILINE | re.IGNORECASE)
 _AFTER_A_MARK = re.compile(
-    rf"(?:[:`\"'“‘„«「『.!?：。！？；，]|\*\*)[ \t\u3000*]*(?P<query>\(*(?:{WITH}|SELECT\b))",
+    rf"(?:[:`\"'“‘„«「『.!?：。！？；，]|\*\*)[ \t\u3000*]*(?P<query>\(*(?:{WITH}|SELECT\b|{_VALUES}))",
     re.IGNORECASE,
 )
 _WITHIN_A_LINE = re.compile(r"(?P<before>\w*)[ \t]+(?P<query>SELECT\b)")
@@ -87,6 +88,8 @@ def statements_in(text: str) -> list[Candidate]:
             if (word[:1].isupper() and word[1:2].islower()) is not title_case or (found and start < found[-1].end):
                 continue
             before = text[found[-1].end if found else 0 : start]
+            if word.startswith("VALUES") and _SQL_WORD.search(text[:start]):
+                continue
             if _belongs_to_other_sql(before, alone=bool(found), marked=starts[start]):
                 continue
             candidate = _statement_at(text, start, parser, marked=starts[start])

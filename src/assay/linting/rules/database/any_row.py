@@ -12,11 +12,13 @@ RULE = LintRule(
     name="any-row",
     severity="warning",
     needs="database",
-    finds="a value that is read from any row of several, where another row gives another result",
-    why="SQLite reads the first row that a subquery happens to return, and a bare column from any row of its group. "
-    "The order in which rows are stored decides the gold result, and most databases refuse the query.",
-    remedy="Compare with IN or an aggregate, group by the column too, or say with ORDER BY and LIMIT which row is "
-    "meant.",
+    finds="a value that is read from any row of several, or shows the order of stored rows, where another row or order "
+    "gives another result",
+    why="SQLite reads the first row that a subquery happens to return, a bare column from any row of its group, and "
+    "the values of GROUP_CONCAT and of windows over ties in the order of the rows. How rows are stored decides the "
+    "gold result.",
+    remedy="Compare with IN or an aggregate, group by the column too, say with ORDER BY and LIMIT which row is meant, "
+    "or order the rows in a subquery or by a unique column.",
     bad="SELECT name FROM singer WHERE id = (SELECT singer_id FROM concert WHERE year = 2014)",
     good="SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert WHERE year = 2014)",
 )
