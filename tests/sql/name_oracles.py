@@ -17,8 +17,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
-from assay.sql.query import UNKNOWN, Query, read_query
+from assay.sql.query import Query, read_query
 from assay.sql.schema_names import SchemaNames
+from assay.sql.select import UNKNOWN
 from assay.sql.trees import nodes_of
 
 Pairs = set[tuple[str, str]]

@@ -1,0 +1,438 @@
+"""Which column of which table, or which selected expression, each name of a query means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.sql.expressions import inside
+from assay.sql.schema_names import SchemaNames
+from assay.sql.select import UNKNOWN, Meaning, Select, Source, StoredColumn
+from assay.sql.shape import outermost
+from assay.sql.sources import Ctes, named_outputs
+from assay.sql.trees import nodes_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_MOST_HOPS = 30
+"""Subqueries and CTEs that a column is followed through."""
+_TEXT_IN_DOUBLE_QUOTES = frozenset({"sqlite"})
+"""Dialects in which a name in double quotes that is no column is a text."""
+_SYSTEM_COLUMNS: Mapping[str, frozenset[str]] = {
+    "sqlite": frozenset({"rowid", "oid", "_rowid_"}),
+    "duckdb": frozenset({"rowid"}),
+    "postgres": frozenset({"ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"}),
+}
+"""By dialect: names of columns that every stored table has, and no schema lists."""
+_NAMES_ROWS = frozenset({"postgres", "duckdb"})
+"""Dialects in which a table's alias that is no column stands for its whole row, as in ``row_to_json(t)``."""
+_CLAUSES_THAT_SEE_ALIASES: Mapping[str, frozenset[str]] = {
+    "sqlite": frozenset({"where", "group", "having", "order", "joins", "windows"}),
+    "duckdb": frozenset({"expressions", "where", "group", "having", "order", "qualify"}),
+    "mysql": frozenset({"expressions", "group", "having", "order"}),
+    "postgres": frozenset({"group"}),
+}
+"""By dialect: where an output's alias comes before the columns of the queries around."""
+_ALIAS_FIRST_IN_ORDER = frozenset({"bigquery", "snowflake"})
+"""Dialects in which a name within an expression of ORDER BY is an output's alias first, and a column second."""
+_ALIAS_UNDER_COLLATE = frozenset({"sqlite", "duckdb"})
+"""Dialects in which ``ORDER BY name COLLATE c`` is ordered by the output called name, if there is one."""
+_COLUMN_FIRST_IN_HAVING = frozenset({"sqlite"})
+"""Dialects in which a name in HAVING may be a column that is not grouped by."""
+
+_Node = TypeVar("_Node", bound="exp.Expr")
+
+
+class QueryNames:
+    """The names of one query on one schema, each looked up once.
+
+    A name is looked for in the sources of the SELECT around it, then in those of the SELECTs around that one which it
+    may see. Where an output's alias comes first depends on the clause and on the engine::
+
+        SELECT id AS x FROM a ORDER BY x       the output id, in every engine
+        SELECT id AS x FROM a ORDER BY x + 1   the column a.x; the output where the engine has it so
+        SELECT id AS x FROM a WHERE x > 1      the column a.x
+
+    A column of a subquery or a CTE is followed into it until a stored column, or a computed expression, is found.
+    """
+
+    def __init__(self, text: str, dialect: str, names: SchemaNames | None, tree: exp.Query) -> None:
+        from sqlglot import exp
+
+        self.text = text
+        self.dialect = dialect
+        self.names = names
+        self.tree = tree
+        self._nodes = nodes_of(tree)
+        self._ctes = Ctes(always_recursive=dialect == "sqlite")
+        self._selects: dict[int, Select] = {}
+        self._meanings: dict[int, Meaning] = {}
+        selects: list[Select] = []
+        for node in self.all_of(exp.Select):
+            parent = self._select_above(node)
+            self._selects[id(node)] = Select(self, len(selects), node, parent, self._outer_of(node))
+            selects.append(self._selects[id(node)])
+        self.selects = tuple(selects)
+        """The outermost first."""
+
+    @cached_property
+    def top(self) -> Select | None:
+        """The outermost SELECT; None where a set operation or VALUES is outermost."""
+        return self._selects.get(id(outermost(self.tree)))
+
+    @cached_property
+    def columns(self) -> tuple[exp.Column, ...]:
+        """Every column as parsed, stars left out."""
+        return tuple(node for node in self.all_of(_column_type()) if not node.is_star)
+
+    def all_of(self, *kinds: type[_Node]) -> Iterator[_Node]:
+        """Every node of these kinds in the tree as parsed."""
+        return (node for node in self._nodes if isinstance(node, kinds))
+
+    def select_of(self, node: exp.Expr) -> Select | None:
+        """The SELECT around a node, or that the node is."""
+        return self._selects.get(id(node)) or self._select_above(node)
+
+    def _select_above(self, node: exp.Expr) -> Select | None:
+        from sqlglot import exp
+
+        above = node.find_ancestor(exp.Select)
+        return None if above is None else self._selects.get(id(above))
+
+    def _outer_of(self, node: exp.Expr) -> Select | None:
+        """The SELECT whose sources may be named within this one: of FROM, not the SELECT that has it."""
+        from sqlglot import exp
+
+        hidden = False
+        while (above := node.parent) is not None:
+            if isinstance(above, exp.Lateral):
+                hidden, node = False, above.parent or above
+                continue
+            if isinstance(above, exp.CTE | exp.From) or (isinstance(above, exp.Join) and node.arg_key == "this"):
+                hidden = True
+            elif isinstance(above, exp.Select):
+                if not hidden:
+                    return self._selects.get(id(above))
+                hidden = False
+            node = above
+        return None
+
+    def source_at(self, entry: exp.Expr, *, default: str) -> Source:
+        """What an entry of FROM reads; ``default`` is its alias if it has none."""
+        from sqlglot import exp
+
+        alias, cte = (entry.alias_or_name or default).lower(), None
+        inner = entry.this if isinstance(entry, exp.Subquery | exp.Lateral) else None
+        names = entry.alias_column_names if isinstance(entry, exp.Subquery | exp.Table | exp.Lateral) else []
+        if isinstance(entry, exp.Table) and isinstance(entry.this, exp.Identifier):
+            cte = None if entry.args.get("db") else self._ctes.find(entry.name, entry)
+            if cte is None:
+                return self._stored_source(entry, alias, names)
+            inner, names = cte.this, names or cte.alias_column_names
+        while isinstance(inner, exp.Subquery):
+            inner = inner.this
+        values = inner or entry
+        if isinstance(values, exp.Values):
+            names = names or entry.alias_column_names or _value_names(values, self.dialect)
+        if not isinstance(inner, exp.Query):
+            known = isinstance(values, exp.Values)
+            return Source(alias=alias, table=None, node=entry, cte=cte, names=tuple(names), is_known=known)
+        is_known = not any(output.is_star for output in inner.selects) or self._expands(inner)
+        return Source(alias=alias, table=None, node=entry, inner=inner, cte=cte, names=tuple(names), is_known=is_known)
+
+    def _stored_source(self, entry: exp.Table, alias: str, names: list[str]) -> Source:
+        """A stored table; one whose columns are renamed where it is read is read like a subquery."""
+        stored = None if self.names is None else self.names.table(entry.name)
+        if names:
+            is_known = stored is not None and len(stored.columns) == len(names)
+            return Source(alias=alias, table=None, node=entry, names=tuple(names), is_known=is_known)
+        table = entry.name if stored is None else stored.name
+        return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
+
+    def _expands(self, inner: exp.Query) -> bool:
+        """Whether the columns behind the stars of a query are known."""
+        select = self._first_select(inner)
+        return select is not None and select.is_known
+
+    def _first_select(self, query: exp.Expr) -> Select | None:
+        """The SELECT that names the outputs of a query."""
+        from sqlglot import exp
+
+        while isinstance(query, exp.SetOperation | exp.Subquery):
+            query = query.this
+        return self._selects.get(id(query))
+
+    def meaning(self, column: exp.Column) -> Meaning:
+        """What a column's name means."""
+        found = self._meanings.get(id(column))
+        if found is None:
+            found = self._meanings[id(column)] = self._find(column)
+        return found
+
+    def _find(self, column: exp.Column) -> Meaning:
+        """Look a name up: as an output where those come first, then in each SELECT from the column's own outwards.
+
+        In each, the columns of its sources come first, then the aliases of its outputs where its clause sees these.
+        """
+        from sqlglot import exp
+
+        name, qualifier = column.name.lower(), column.table.lower()
+        operation = _operation_ordered_by(column)
+        if operation is not None:
+            return self._output_of(operation, name)
+        select = self.select_of(column)
+        own = select
+        if select is not None and not qualifier and self._takes_alias_first(column, select):
+            output = select.output_called(name)
+            if output is None and self.dialect != "sqlite":
+                output = select.output_called(name, by_column=True)
+            if output is not None:
+                return Meaning(select=select, output=output)
+        is_known, nearest, row = True, UNKNOWN, UNKNOWN
+        while select is not None:
+            for alias, source in select.sources.items():
+                if select is not own and _is_lateral_around(source, column):
+                    break
+                if qualifier and alias == qualifier and nearest is UNKNOWN:
+                    nearest = Meaning(select=select, source=source)
+                if qualifier in ("", alias) and (self._has(source, name) or (qualifier and not source.is_known)):
+                    return Meaning(select=select, source=source)
+            names_row = self.dialect in _NAMES_ROWS and name in select.sources and select.is_known
+            if row is UNKNOWN and not qualifier and names_row:
+                row = Meaning(select=select, source=select.sources[name], is_row=True)
+                if self.dialect == "duckdb":  # where it comes before aliases and the columns of the queries around
+                    return row
+            output = None if qualifier else self._alias_seen(select, column)
+            if output is not None:
+                return Meaning(select=select, output=output)
+            is_known = is_known and select.is_known
+            select = select.outer
+        if row is not UNKNOWN:
+            return row
+        if own is None or qualifier:
+            return nearest  # which lacks the column, as does every other source of that alias
+        output = own.output_called(name)
+        if output is not None and output.find_ancestor(exp.Alias) is not column.find_ancestor(exp.Alias, exp.Select):
+            return Meaning(select=own, output=output)
+        if self._is_text(column, is_known=is_known):
+            return Meaning(is_text=True)
+        only = next(iter(own.sources.values())) if len(own.sources) == 1 else None
+        return UNKNOWN if is_known or only is None or only.is_known else Meaning(select=own, source=only)
+
+    def _alias_seen(self, select: Select, column: exp.Column) -> exp.Expr | None:
+        """The output of a SELECT whose alias a column names, where the column's clause sees aliases."""
+        clauses = _CLAUSES_THAT_SEE_ALIASES.get(self.dialect, frozenset())
+        node: exp.Expr = column
+        while node.parent is not None and node.parent is not select.node:
+            node = node.parent
+        if node.arg_key not in clauses or (self.dialect == "postgres" and column.parent is not node):
+            return None
+        output = select.output_called(column.name)
+        return None if output is None or output.parent is node else output
+
+    def _takes_alias_first(self, column: exp.Column, select: Select) -> bool:
+        """Whether a name means the output of that alias, even if there is a column of that name."""
+        from sqlglot import exp
+
+        node: exp.Expr = column
+        above, is_whole = column.parent, True
+        while above is not None and not isinstance(above, exp.Query):
+            if isinstance(above, exp.Window | exp.WithinGroup | exp.AggFunc):
+                return False
+            is_collated = isinstance(above, exp.Collate) and self.dialect in _ALIAS_UNDER_COLLATE
+            is_key = isinstance(above, exp.Paren | exp.Tuple | exp.Ordered | exp.Order | exp.Distinct)
+            is_whole = is_whole and (is_key or is_collated)
+            node, above = above, above.parent
+        if node.arg_key in ("order", "distinct"):
+            return is_whole or self.dialect in _ALIAS_FIRST_IN_ORDER
+        if node.arg_key == "having" and self.dialect not in _COLUMN_FIRST_IN_HAVING:
+            group = select.node.args.get("group")
+            keys = () if group is None else group.expressions
+            return not any(isinstance(key, exp.Column) and key.name.lower() == column.name.lower() for key in keys)
+        return False
+
+    def _is_text(self, column: exp.Column, *, is_known: bool) -> bool:
+        if self.dialect not in _TEXT_IN_DOUBLE_QUOTES or not column.this.args.get("quoted"):
+            return False
+        return is_known or (self.names is None and _is_compared(column))
+
+    def _output_of(self, operation: exp.Expr, name: str) -> Meaning:
+        """The output of a set operation's first SELECT that has this name."""
+        from sqlglot import exp
+
+        select = self._first_select(operation)
+        if select is None:
+            return UNKNOWN
+        output = select.output_called(name) or select.output_called(name, by_column=True)
+        if output is None and isinstance(operation, exp.SetOperation):  # SQLite takes the names of the others, too
+            return self._output_of(operation.expression, name)
+        return UNKNOWN if output is None else Meaning(select=select, output=output)
+
+    def _has(self, source: Source, name: str) -> bool:
+        """Whether a source surely has a column of this name, in small letters."""
+        if source.table is not None:
+            if self.names is None:
+                return False
+            return self.names.column(source.table, name) is not None or (
+                source.is_known and name in _SYSTEM_COLUMNS.get(self.dialect, ())
+            )
+        if source.inner is None:
+            return name in map(str.lower, source.names)
+        return self._within(source, name) is not UNKNOWN
+
+    def _within(self, source: Source, name: str) -> Meaning:
+        """What a name, in small letters, means among the outputs of the query behind a source."""
+        from sqlglot import exp
+
+        select = None if source.inner is None else self._first_select(source.inner)
+        if source.inner is None or select is None:
+            return UNKNOWN
+        if source.names and any(output.is_star for output in source.inner.selects):
+            return Meaning(select=select) if name in map(str.lower, source.names) else UNKNOWN
+        for named, output in named_outputs(source.inner, list(source.names)):
+            if named == name and not output.is_star:
+                return Meaning(select=select, output=output.unalias())
+        for star in (one for one in source.inner.selects if one.is_star):
+            of = star.table.lower() if isinstance(star, exp.Column) else None
+            for alias, behind in select.sources.items():
+                if of in (None, alias) and behind.inner is not source.inner and self._has(behind, name):
+                    return Meaning(select=select, source=behind)
+        return UNKNOWN
+
+    def behind(self, column: exp.Column) -> exp.Expr | None:
+        """The expression that a subquery, a CTE or an alias calls by this name; None for any other column."""
+        name, meaning = column.name.lower(), self.meaning(column)
+        for _ in range(_MOST_HOPS):
+            if meaning.source is None or meaning.source.inner is None:
+                break
+            meaning = self._within(meaning.source, name)
+        return meaning.output  # type: ignore[no-any-return]
+
+    def stored(self, column: exp.Column) -> StoredColumn | None:
+        """The stored column that a column passes on, through subqueries, CTEs and aliases; None: it is computed, or
+        not known.
+        """
+        from sqlglot import exp
+
+        name, meaning = column.name, self.meaning(column)
+        for _ in range(_MOST_HOPS):
+            source, node = meaning.source, meaning.output
+            while isinstance(node, exp.Paren | exp.Alias):
+                node = node.this
+            if isinstance(node, exp.Column):
+                name, meaning = node.name, self.meaning(node)
+            elif source is not None and source.table is not None and not meaning.is_row:
+                return self._column_of(source.table, name)
+            elif source is not None and isinstance(source.inner, exp.Select) and not meaning.is_row:
+                meaning = self._within(source, name.lower())
+            else:
+                return None
+        return None
+
+    def _column_of(self, table: str, name: str) -> StoredColumn | None:
+        if self.names is None:
+            return StoredColumn(table, name)
+        column = self.names.column(table, name)
+        if column is not None:
+            return StoredColumn(table, column.name)
+        if name.lower() not in _SYSTEM_COLUMNS.get(self.dialect, ()):
+            return None
+        if self.dialect != "sqlite":
+            return StoredColumn(table, name.lower())
+        (key,) = self.names.keys.get(table.lower()) or ("rowid",)
+        is_number = self.names.type_of(table, key) == "integer"  # an INTEGER PRIMARY KEY is the number of the row
+        return StoredColumn(table, self.names.tables[table.lower()].columns[key].name if is_number else "rowid")
+
+    def column_of(self, node: exp.Expr) -> exp.Column | None:
+        """The column that an expression is, whatever parentheses are around it; None: it is something else."""
+        from sqlglot import exp
+
+        node = inside(node)
+        if not isinstance(node, exp.Column) or node.is_star or self.meaning(node).is_text:
+            return None
+        return node
+
+    def value_of(self, node: exp.Expr) -> str | None:
+        """The text or the number that a literal is, a name in double quotes that means a text among them."""
+        from sqlglot import exp
+
+        node = inside(node)
+        if isinstance(node, exp.Neg) and isinstance(inside(node.this), exp.Literal):
+            return f"-{inside(node.this).name}"
+        is_literal = isinstance(node, exp.Literal) or (isinstance(node, exp.Column) and self.meaning(node).is_text)
+        return node.name if is_literal else None
+
+    def twin(self, node: exp.Expr) -> exp.Expr:
+        """The node of the bound tree that was this one; of names alone, the node itself."""
+        return node
+
+    @cached_property
+    def unresolved(self) -> tuple[exp.Column, ...]:
+        """Columns that no table of the schema has, of those whose every possible source is known."""
+        return tuple(node for node in self.columns if self.names is not None and self._is_unresolved(node))
+
+    def _is_unresolved(self, column: exp.Column) -> bool:
+        meaning = self.meaning(column)
+        source = meaning.source
+        if meaning is UNKNOWN:
+            select = self.select_of(column)
+            while select is not None:
+                if not select.is_known and not column.table:
+                    return False
+                select = select.outer
+            return True
+        if meaning.is_row:
+            return False
+        return source is not None and source.is_known and not self._has(source, column.name.lower())
+
+
+def _value_names(values: exp.Values, dialect: str) -> list[str]:
+    """The names that VALUES without others gives its columns."""
+    from sqlglot import exp
+
+    row = values.expressions[0]
+    first = 0 if dialect == "duckdb" else 1
+    width = len(row.expressions) if isinstance(row, exp.Tuple) else 1
+    return [f"{'col' if dialect == 'duckdb' else 'column'}{first + place}" for place in range(width)]
+
+
+def _column_type() -> type[exp.Column]:
+    from sqlglot import exp
+
+    return exp.Column
+
+
+def _is_lateral_around(source: Source, column: exp.Expr) -> bool:
+    """Whether a column stands within a LATERAL, which sees the sources before it, and not itself."""
+    from sqlglot import exp
+
+    return isinstance(source.node, exp.Lateral) and any(above is source.node for above in _above(column))
+
+
+def _above(node: exp.Expr) -> Iterator[exp.Expr]:
+    above = node.parent
+    while above is not None:
+        yield above
+        above = above.parent
+
+
+def _operation_ordered_by(column: exp.Expr) -> exp.Expr | None:
+    """The set operation, or the query in parentheses, whose ORDER BY a column stands in."""
+    from sqlglot import exp
+
+    above = column.find_ancestor(exp.Query)
+    if isinstance(above, exp.SetOperation) or (isinstance(above, exp.Subquery) and isinstance(above.this, exp.Query)):
+        return above
+    return None
+
+
+def _is_compared(node: exp.Expr) -> bool:
+    """Whether a name stands on the right side of a comparison, where a text is likelier than a column."""
+    from sqlglot import exp
+
+    above = node.parent
+    if isinstance(above, exp.In | exp.Between):
+        return above.this is not node
+    return isinstance(above, exp.Binary) and isinstance(above, exp.Predicate) and above.expression is node
