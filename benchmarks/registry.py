@@ -56,6 +56,31 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="names",
+        title="Names of queries, held to what each engine itself says that they mean",
+        run=_lazily("names:names"),
+        heavy=True,
+        lines=(
+            Line(name="names.spider", what="Spider, gold and nine systems: not SQLite's", unit="queries", bound=0),
+            Line(name="names.bird", what="BIRD's gold on empty tables: not SQLite's", unit="queries", bound=0),
+            Line(name="names.sqlite", what="generated: not SQLite's", unit="queries", bound=0),
+            Line(name="names.duckdb", what="generated: not DuckDB's", unit="queries", bound=0),
+            Line(name="names.postgres", what="generated: not PostgreSQL's", unit="queries", bound=0),
+            Line(name="names.mariadb", what="generated: not MariaDB's", unit="queries", bound=0),
+            Line(name="names.vql", what="generated, VQL: not those of sqlglot's `qualify`", unit="names"),
+        ),
+    ),
+    Measurement(
+        name="meanings",
+        title="Types of outputs, and queries written again from their trees",
+        run=_lazily("names:meanings"),
+        lines=(
+            Line(name="meanings.types", what="outputs on Spider with a value of another type", unit="%", bound=0.1),
+            Line(name="meanings.duckdb", what="outputs that DuckDB describes with another type", unit="%", bound=1),
+            Line(name="meanings.text", what="queries of Spider that give other rows", unit="queries", bound=0),
+        ),
+    ),
+    Measurement(
         name="cache",
         title="Executions that runs share: 40 golds of a few tenths of a second, two systems",
         run=_lazily("cache:next_system"),

@@ -80,7 +80,7 @@ def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt) -> lis
     held = (*by_name, *traits)
     named = []
     for kind in taught.weights:
-        name = max(by_name, key=lambda name: taught.points_to(kind, name))
+        name = max(by_name, key=lambda name: (meaning_alone(name) == kind, taught.points_to(kind, name)))
         if taught.points_to(kind, name) >= _POINTS:
             named.append(Named(kind=kind, probability=taught.probability(kind, held), sign=by_name[name]))
     named.sort(key=lambda one: (-one.probability, one.kind))

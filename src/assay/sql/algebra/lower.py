@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import sqlglot
 from msgspec.structs import replace
 from sqlglot import exp
@@ -62,9 +60,8 @@ _KNOWN_PARTS = frozenset(
 _CHAINS = (exp.And, exp.Or, exp.SetOperation)
 _ALIASES_ANYWHERE = frozenset({"sqlite", "duckdb", "mysql"})
 """Dialects in which an output may be named by its alias outside of ORDER BY, if no column has the name."""
-_PARTS_AFTER_WHERE = ("group", "having", "order")
-_EITHER_WAY: Mapping[str, tuple[str, ...]] = {"sqlite": (), "postgres": ("group",)}
-"""Parts of a SELECT in which a name that is a column and an alias is not read: by dialect, else all three."""
+_COLUMNS_FIRST = frozenset({"sqlite", "postgres"})
+"""Dialects in which a name that is a column and an alias is the column in GROUP BY, HAVING and parts of ORDER BY."""
 _ENDS = frozenset({"VAR", "IDENTIFIER", "NUMBER", "STRING", "R_PAREN", "END", "NULL"})
 
 
@@ -321,7 +318,7 @@ class _Lowering(LowersFrom):
         is_of_outer = alias is not None and own is not level.select
         output = level.outputs.get(id(alias))
         differs = None not in (column, output) and column != output
-        if is_of_outer or (differs and part in _EITHER_WAY.get(dialect, _PARTS_AFTER_WHERE)):
+        if is_of_outer or (differs and dialect not in _COLUMNS_FIRST and part in ("group", "having", "order")):
             raise NotCovered(f"the name {name}, which is a column and an alias")
         if meaning.output is None:
             return column
@@ -338,10 +335,13 @@ class _Lowering(LowersFrom):
 
 
 def _place_of(node: exp.Expr) -> tuple[exp.Expr | None, str]:
-    """The query that a node stands in, and in which part: ``where``, ``order``, …"""
-    while node.parent is not None and not isinstance(node.parent, exp.Query):
-        node = node.parent
-    return node.parent, node.arg_key or ""
+    """The SELECT that a node stands in, or the query in whose ORDER BY, and the part: ``where``, ``order``, …"""
+    around = node.parent
+    while around is not None and not isinstance(around, exp.Select):
+        if isinstance(around, exp.Query) and node.arg_key == "order":
+            break
+        node, around = around, around.parent
+    return around, node.arg_key or ""
 
 
 def _no_sign(text: str) -> None:

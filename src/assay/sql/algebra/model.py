@@ -175,12 +175,16 @@ ONE = Const("integer", "1")
 
 
 TERMS = (Col, Const, Call, Agg, Sub)
+_LEAVES = (Col, Const)
+_WITHOUT_PARTS = (Col, Const, Sub)
 QUERIES = (Block, Combined, Rows, FullJoin)
 _Node = TypeVar("_Node", bound=Struct)
 
 
 def over(node: _Node, change: Callable[[Term], Term]) -> _Node:
     """A term with its direct parts changed; or a query with all of its terms changed, those of inner queries too."""
+    if isinstance(node, _LEAVES):
+        return node
     old = {name: getattr(node, name) for name in node.__struct_fields__}
     new = {name: value for name, part in old.items() if (value := _over(part, change)) is not part}
     return replace(node, **new) if new else node
@@ -230,7 +234,7 @@ def walk(node: Struct, *, subqueries: bool = True) -> Iterator[Struct]:
             waiting += one
         elif isinstance(one, Struct):
             yield one
-            if subqueries or not isinstance(one, Sub):
+            if not isinstance(one, _LEAVES if subqueries else _WITHOUT_PARTS):
                 waiting += [getattr(one, name) for name in one.__struct_fields__]
 
 

@@ -115,13 +115,13 @@ def read_key(query: Query, key: exp.Ordered, outputs: Sequence[exp.Expr]) -> Ord
         is_place = inner is term and 0 <= place < len(outputs)
         return OrderKey(node=key, term=term, output=place if is_place else None, is_unread=not is_place)
     if isinstance(inner, exp.Column) and not inner.table:
-        named = [place for place, output in enumerate(outputs) if output.unalias() is query.meaning(inner).output]
-        alike = [output for output in outputs if output.alias.lower() == inner.name.lower()]
+        alike = [place for place, output in enumerate(outputs) if output.alias.lower() == inner.name.lower()]
         if alike:
-            is_sure = inner is term and len(alike) == len(named) == 1
-            is_sure = is_sure and (alike[0].alias == inner.name or not inner.this.quoted)
-            return OrderKey(node=key, term=term, output=named[0] if is_sure else None, is_unread=not is_sure)
-        if named:
+            is_spelled_alike = outputs[alike[0]].alias == inner.name or not inner.this.quoted
+            is_sure = inner is term and len(alike) == 1 and is_spelled_alike
+            return OrderKey(node=key, term=term, output=alike[0] if is_sure else None, is_unread=not is_sure)
+        named = [place for place, output in enumerate(outputs) if output.alias_or_name.lower() == inner.name.lower()]
+        if inner is term and len(named) == 1 and query.meaning(inner).output is outputs[named[0]].unalias():
             return OrderKey(node=key, term=term, output=named[0])
     return OrderKey(node=key, term=term, is_unread=term.find(exp.Column, exp.Func, exp.Query) is None)
 
