@@ -165,6 +165,10 @@ def test_the_doctor_tries_an_engine_of_another_package(tmp_path: Path, monkeypat
     assert found.reached, found.trouble
     assert found.outside
     assert any("read_csv" in told and "content" in told for told in found.outside)
+    shown = " ".join(found.outside[:3])  # the first of each kind
+    assert "content" in shown
+    assert "writes a file" in shown
+    assert "connects to a port" in shown
     monkeypatch.undo()
     path = tmp_path / "own.duckdb"
     duckdb.connect(str(path)).close()

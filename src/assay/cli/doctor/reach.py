@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import zip_longest
 from typing import Final
 
 from msgspec.structs import replace
@@ -70,12 +71,17 @@ def _reached(url: DatabaseUrl, shown: str, limits: Limits) -> Reached:
 
 
 def _outside(engine: Engine) -> tuple[str, ...] | None:
-    """The queries that reach files, the network or extensions, tried on an engine of another package."""
+    """The queries that reach files, the network or extensions, tried on an engine of another package: the first of each
+    kind before the second of any.
+    """
     if type(engine).__module__.partition(".")[0] == "assay":
         return None
     from assay.testing.conformance.outside import trespasses
 
-    return tuple(map(str, trespasses(engine)))
+    by_reach: dict[str, list[str]] = {}
+    for found in trespasses(engine):
+        by_reach.setdefault(found.reach, []).append(str(found))
+    return tuple(query for row in zip_longest(*by_reach.values()) for query in row if query is not None)
 
 
 def _server(engine: Engine) -> str | None:
