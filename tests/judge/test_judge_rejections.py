@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -30,14 +31,17 @@ class Model:
 
     def __init__(self, *, good: int = 10**6, rejects: tuple[str, ...] = (), kind: str = "rejected") -> None:
         self.good, self.rejects, self.kind, self.asked = good, rejects, kind, 0
+        self._lock = Lock()
 
     def describe(self) -> str:
         return "model"
 
     def complete(self, messages: Any, **_: Any) -> Completion | Failure:
-        self.asked += 1
         text = messages[-1].content
-        if self.asked <= self.good and not any(f"\n{query}\n" in text for query in self.rejects):
+        with self._lock:
+            self.asked += 1
+            is_good = self.asked <= self.good
+        if is_good and not any(f"\n{query}\n" in text for query in self.rejects):
             return Completion(message=ChatMessage(role="assistant", content=verdict(True)))
         return Failure(stage="ask", kind=self.kind, blame="system", message="answers 413: too large")  # type: ignore[arg-type]
 
@@ -64,7 +68,7 @@ def test_a_model_that_breaks_for_good_is_lost_and_its_answers_are_kept(
     concurrency: int, good: int, tmp_path: Path
 ) -> None:
     model = Model(good=good)
-    with pytest.raises(SystemUnusable, match="failed, and so (does|would)"):
+    with pytest.raises(SystemUnusable, match=r"failed, and so (does|would)"):
         judged(model, concurrency=concurrency, cache=tmp_path / "answers.sqlite")
     assert model.asked <= good + 3 + 4 * concurrency
     working = Model()
