@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.engines.denodo.config import DenodoConfig, from_environment, merge, read_project_config
+from assay.engines.denodo.engine import DenodoHttpEngine
 from assay.engines.denodo.url import read_endpoint
 from assay.errors import InputError
-from assay.model import Secret
+from assay.model import Limits, Secret
+from text_server import serving
 
 BASE = "http://host:9090/denodo-data-catalog"
 EXECUTE = f"{BASE}/public/api/askaquestion/execute"
@@ -297,3 +301,22 @@ def test_the_message_about_an_unusable_address_shows_no_part_that_may_be_secret(
         from_environment({"DATA_CATALOG_URL": url})
     assert "secret" not in str(caught.value)
     assert "ss@" not in str(caught.value)
+
+
+def test_a_column_name_that_repeats_a_secret_is_masked() -> None:
+    names = ["name", "S3cret-Pass", "u:S3cret-Pass", "gw-key-98765", "S3cret%2DPass gw-key-98765"]
+    row = {"values": [{"column": f"{number} {name}", "value": name} for number, name in enumerate(names)]}
+    config = DenodoConfig(server_id=1)
+    with serving(json.dumps({"rows": [row]})) as url:
+        address = replace(config, url=f"{url}/denodo-data-catalog").database_url(
+            user="u", password=Secret("S3cret-Pass"), headers=[("X-Gw", Secret("gw-key-98765"))]
+        )
+        engine = DenodoHttpEngine.open(address, Limits())
+        execution = engine.execute("SELECT a FROM t")
+        engine.close()
+    shown = " ".join(execution.columns or ())
+    assert shown.startswith("0 name 1 ***")
+    assert "S3cret-Pass" not in shown
+    assert "gw-key" not in shown
+    assert execution.result is not None
+    assert execution.result.rows[0][1] == "S3cret-Pass"
