@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from assay.model import Cell, CellTypes, GivenResult
 from assay.model.cell_json import is_well_formed
 
+_MOST_INTEGER = 10**4000
+"""Python prints no integer of more than 4300 digits. A larger one becomes a Decimal, as engines give it."""
 MOST_ROWS = 1_000_000
 MOST_BYTES = 64 << 20
 
@@ -46,6 +49,7 @@ def inline_result(rows: Sequence[object], columns: Sequence[str] = (), *, cells:
         if len(row) != width or not row:
             count = "1 cell" if len(row) == 1 else f"{len(row)} cells"
             raise NotRows(f"has {count} in row {number}: expected {width or 'at least one'}, as elsewhere")
+        row = [Decimal(cell) if isinstance(cell, int) and abs(cell) > _MOST_INTEGER else cell for cell in row]
         if not all(is_well_formed(cell) for cell in row if isinstance(cell, str)):
             raise NotRows("holds half of a surrogate pair in a cell: write the character whole")
         table.append(row)

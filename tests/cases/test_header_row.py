@@ -87,10 +87,14 @@ def test_a_title_above_the_names_is_skipped(tmp_path: Path, above: int, others: 
     "queries", [("SELECT 1", "with a as (select 1) select * from a"), ("-- one\n(SELECT 1)", "VALUES 1")]
 )
 @pytest.mark.parametrize("title", [(), (("Evaluation", "", "Reference"),)])
+@pytest.mark.parametrize(
+    "description",
+    ["The reference query", "SELECT statement that is right", "Select statement of the expert.", "Values we expect:"],
+)
 def test_a_row_that_describes_the_columns_is_no_case(
-    tmp_path: Path, queries: tuple[str, str], title: tuple[tuple[str, ...], ...]
+    tmp_path: Path, queries: tuple[str, str], title: tuple[tuple[str, ...], ...], description: str
 ) -> None:
-    described = ("What the user asks", "The reference query")
+    described = ("What the user asks", description)
     rows = [*title, ("Question", "Solution"), described, ("One?", queries[0]), ("Two?", queries[1])]
     with pytest.warns(UserWarning, match=rf"row {len(title) + 2}: the row describes the columns"):
         assert [case[0] for case in questions(workbook(tmp_path, rows))] == ["One?", "Two?"]
@@ -98,7 +102,15 @@ def test_a_row_that_describes_the_columns_is_no_case(
 
 @pytest.mark.parametrize(
     "first",
-    [("One?", "SELECT broken"), ("One?", None), (1, "no query"), (None, "no query")],
+    [
+        ("One?", "SELECT broken"),
+        ("One?", None),
+        (1, "no query"),
+        (None, "no query"),
+        ("One?", "select name from person"),
+        ("One?", "SELECT NULL AS nothing"),
+        ("One?", "SHOW TABLES"),
+    ],
 )
 def test_a_first_case_is_kept_unless_it_surely_describes_the_columns(tmp_path: Path, first: tuple[object, ...]) -> None:
     rows = [("Question", "Solution"), first, ("Two?", "no query either" if first[0] == "x" else "SELECT 2")]

@@ -160,7 +160,7 @@ def test_refusals_are_unscored_with_their_reason(run: Path) -> None:
         _command(run, "--model", "judge-1", "-q", "--retry-refusals", env=_env(server))
         assert len(server.bodies) == 2 * asked
     assert status == again[0] == 0
-    assert "the judge refused 4 cases of 5: --retry-refusals asks again" in said
+    assert re.search(r"the judge abstained on 4 cases of 5 \(.+\): --retry-refusals asks again", said)
     assert re.search(r"^unscored +4 of 5\n +4 x the judge refused: no .*thanks", printed, re.M)
     assert re.search(r"^questions +9 asked, 0 kept from before, 1 with the same prompt", printed, re.M)
     assert re.search(r"^questions +0 asked, 10 kept from before$", again[1], re.M)
@@ -423,10 +423,15 @@ def test_a_judge_that_fails_half_way_is_asked_again_only_for_what_is_open(run: P
     assert open_ > 0
 
 
-def test_a_single_pair_without_an_opinion_is_unfinished() -> None:
-    pair = ("--sql", "SELECT 1", "--gold", "SELECT 2", "--retries", 0, "-q")
+def test_a_single_pair_without_an_opinion_is_unfinished_if_asking_again_may_help() -> None:
+    pair = ("--sql", "SELECT 1", "--gold", "SELECT 2", "--retries", 0, "-q", "--param", "model=judge-1")
     with bad_server.BadServer(bad_server.HTML) as server:
-        status, out, said = _command(*pair, "--model", f"chat:{server.url}/v1", "--param", "model=judge-1")
+        status, out, said = _command(*pair, "--model", f"chat:{server.url}/v1")
+    assert status == 2, out + said
+    assert "check the path of the URL" in said
+    assert "same command again" not in said
+    with ChatEmulator(faults=[Fault(kind="error")]) as chat:
+        status, out, said = _command(*pair, "--model", f"chat:{chat.openai_url}")
     assert status == 3, out + said
     assert "unfinished: nothing could be judged" in said
 

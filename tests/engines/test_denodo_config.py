@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.engines.denodo.config import DenodoConfig, from_environment, merge, read_project_config
+from assay.engines.denodo.engine import DenodoHttpEngine
 from assay.engines.denodo.url import read_endpoint
 from assay.errors import InputError
-from assay.model import Secret
+from assay.model import Limits, Secret
+from text_server import serving
 
 BASE = "http://host:9090/denodo-data-catalog"
 EXECUTE = f"{BASE}/public/api/askaquestion/execute"
@@ -226,7 +230,8 @@ def test_how_many_rows_to_ask_for_is_a_number_from_1_up(rows: str) -> None:
         ({"HOST": "denodo", "PORT": "9443"}, "https://denodo:9443/denodo-data-catalog"),
         ({"HOST": "10.0.0.1", "PORT": ""}, "http://10.0.0.1:9090/denodo-data-catalog"),
         ({"HOST": "::1"}, "http://[::1]:9090/denodo-data-catalog"),
-        ({"HOST": "https://denodo/catalog", "PORT": "1"}, "https://denodo/catalog"),
+        ({"HOST": "https://denodo/catalog"}, "https://denodo/catalog"),
+        ({"HOST": "https://denodo/catalog", "PORT": "1"}, "https://denodo:1/catalog"),
         ({"HOST": "other", "PORT": "1", "URL": "http://denodo:9090/c"}, "http://denodo:9090/c"),
         ({"HOST": ""}, None),
         ({"PORT": "tcp://10.0.0.1:9090"}, None),
@@ -253,3 +258,65 @@ def test_the_newest_name_takes_precedence_among_all_of_them() -> None:
     environ = {name: environ[name] for name in names[2:]}
     with pytest.warns(UserWarning, match="AI_SDK_DATA_MARKETPLACE_URL counts, and DATA_MARKETPLACE_URL says another"):
         from_environment(environ)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "url"),
+    [
+        ("http://denodo", "18180", "http://denodo:18180/denodo-data-catalog"),
+        ("https://denodo", "9443", "https://denodo:9443/denodo-data-catalog"),
+        ("http://denodo/", "18180", "http://denodo:18180/denodo-data-catalog"),
+        ("http://denodo/catalog", "18180", "http://denodo:18180/catalog"),
+        ("http://denodo:9090", "", "http://denodo:9090/denodo-data-catalog"),
+        ("http://denodo:18180/catalog", "18180", "http://denodo:18180/catalog"),
+        ("http://[::1]", "18180", "http://[::1]:18180/denodo-data-catalog"),
+        ("https://denodo/catalog", "", "https://denodo/catalog"),
+    ],
+)
+def test_an_address_in_place_of_a_host_gets_the_port_and_the_path_that_it_lacks(host: str, port: str, url: str) -> None:
+    given = {"DATA_CATALOG_HOST": host} | ({"DATA_CATALOG_PORT": port} if port else {})
+    assert from_environment(given).url == url
+
+
+def test_a_port_that_is_not_used_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="DATA_CATALOG_PORT is not used, since DATA_CATALOG_HOST has another port"):
+        config = from_environment({"DATA_CATALOG_HOST": "http://denodo:9090", "DATA_CATALOG_PORT": "18180"})
+    assert config.url == "http://denodo:9090/denodo-data-catalog"
+
+
+def test_an_execution_url_is_kept_beside_a_newer_name_of_the_url() -> None:
+    execution = {"DATA_CATALOG_EXECUTION_URL": "http://a/run"}
+    newer = {"AI_SDK_DATA_MARKETPLACE_URL": "http://b"}
+    assert from_environment({**execution, **newer}) == DenodoConfig(url="http://b", execution_url="http://a/run")
+    with pytest.warns(UserWarning, match="AI_SDK_DATA_MARKETPLACE_URL counts"):
+        config = from_environment({**execution, "DATA_CATALOG_URL": "http://a", **newer})
+    assert config == DenodoConfig(url="http://b")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://denodo?token=abc-secret", "http://me:pa?ss@denodo", "http://denodo#abc-secret"]
+)
+def test_the_message_about_an_unusable_address_shows_no_part_that_may_be_secret(url: str) -> None:
+    with pytest.raises(InputError, match="DATA_CATALOG_URL") as caught:
+        from_environment({"DATA_CATALOG_URL": url})
+    assert "secret" not in str(caught.value)
+    assert "ss@" not in str(caught.value)
+
+
+def test_a_column_name_that_repeats_a_secret_is_masked() -> None:
+    names = ["name", "S3cret-Pass", "u:S3cret-Pass", "gw-key-98765", "S3cret%2DPass gw-key-98765"]
+    row = {"values": [{"column": f"{number} {name}", "value": name} for number, name in enumerate(names)]}
+    config = DenodoConfig(server_id=1)
+    with serving(json.dumps({"rows": [row]})) as url:
+        address = replace(config, url=f"{url}/denodo-data-catalog").database_url(
+            user="u", password=Secret("S3cret-Pass"), headers=[("X-Gw", Secret("gw-key-98765"))]
+        )
+        engine = DenodoHttpEngine.open(address, Limits())
+        execution = engine.execute("SELECT a FROM t")
+        engine.close()
+    shown = " ".join(execution.columns or ())
+    assert shown.startswith("0 name 1 ***")
+    assert "S3cret-Pass" not in shown
+    assert "gw-key" not in shown
+    assert execution.result is not None
+    assert execution.result.rows[0][1] == "S3cret-Pass"

@@ -120,7 +120,6 @@ def test_a_vote_in_one_order_alone_is_no_opinion(asking: Asking) -> None:
         ('{"equivalent": "perhaps"}', "holds no verdict"),
         ('{"equivalent": 1}', "holds no verdict"),
         ("", "the judge's answer is empty"),
-        (ChatAnswer(no_choices=True), "the judge gave no answer"),
         ('{"equivalent": true} although {"equivalent": false} may be said', "does not end with its verdict"),
         ('{"equivalent": false} is my verdict: {"equivalent": false}, as I said.', "does not end with its verdict"),
         ('Query 1 returns the text {"equivalent": true}', "holds no verdict"),
@@ -305,9 +304,8 @@ def test_answers_are_kept_and_cost_nothing_the_second_time(asking: Asking, tmp_p
     "answer",
     [
         ChatAnswer(content="I think that"),
-        ChatAnswer(content="{", finish_reason="length"),
-        ChatAnswer(content=""),
-        ChatAnswer(error={"message": "overloaded"}),
+        ChatAnswer(content="{"),
+        ChatAnswer(content=verdict(True) + "."),
     ],
 )
 def test_what_was_no_verdict_is_asked_again(answer: ChatAnswer, asking: Asking, tmp_path: Path) -> None:

@@ -138,6 +138,13 @@ def _environment(**given: str) -> dict[str, str]:
         (["X-Key=abc-secret", "x-key=abc-secret"], "given twice"),
         (["Content-Length=5"], "set by Assay itself"),
         (["X-Key=${NOT_SET}"], "environment variable NOT_SET"),
+        (["X-Key: "], "is empty"),
+        (["X-Key: abc-secret", "x-key=abc-secret"], "given twice"),
+        (["abc-secret"], "write NAME=VALUE"),
+        (["X-Key abc-secret"], "write NAME=VALUE"),
+        ([": abc-secret"], "write NAME=VALUE"),
+        (["Bearer abc-secret: x"], "invalid name"),
+        (["abc-secret/x=="], "invalid name"),
     ],
 )
 def test_an_unusable_header_is_named_without_its_value(headers: list[str], says: str) -> None:
@@ -163,3 +170,38 @@ def test_headers_survive_the_way_through_a_database_url() -> None:
     assert url.holds_secret
     plain = DatabaseUrl.parse("denodo+http://host/c?header=X-Key:secret1&header=X-B:secret2")
     assert str(plain).count("secret") == 0
+
+
+@pytest.mark.parametrize("sign", ["=", ":", ": ", " = ", " : "])
+@pytest.mark.parametrize("value", ["abc", "a=b", "a:b", "Bearer x=="])
+def test_a_header_is_read_in_its_own_spelling_and_in_that_of_curl(sign: str, value: str) -> None:
+    assert read_headers([f"X-Key{sign}{value}"], {}) == (("X-Key", Secret(value)),)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--header", "X-Api-Key supersecret-1"],
+        ["--header", "supersecret-1"],
+        ["--header", "Api Key: supersecret-1"],
+        ["--param", "api_key: supersecret-1"],
+        ["--param", "api_key supersecret-1"],
+        ["--param", "supersecret-1"],
+        ["--user", "me:supersecret-1"],
+        ["--body", '{"api_key": "supersecret-1", "q": "{question}"'],
+        ["--body", '["supersecret-1"]'],
+        ["--body", '{"api_key": "supersecret-1"}'],
+        ["--body", '{"api_key": "supersecret-1", "q": "{question} {nothing}"}'],
+    ],
+    ids=lambda options: " ".join(options)[:40],
+)
+def test_no_message_about_an_unusable_option_shows_its_value(options: list[str], tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text(json.dumps({"id": "1", "question": "?", "gold_sql": "SELECT 1"}) + "\n")
+    said = commands.run(
+        ["run", "c.jsonl", "--system", "http://127.0.0.1:9/ask", "--db", "sqlite://", *options],
+        env=_environment(),
+        cwd=tmp_path,
+    )
+    assert said.returncode == 2
+    assert "error" in said.stderr
+    assert "supersecret" not in said.stdout + said.stderr

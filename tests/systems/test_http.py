@@ -121,8 +121,8 @@ def test_an_answer_without_a_query_says_what_it_has(
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ('{"q": {question}}', "is no JSON"),
-        ('["{question}"]', "no JSON object"),
+        ('{"q": {question}}', "is not JSON"),
+        ('["{question}"]', "not a JSON object"),
         ('{"q": "{context}"}', "has no {question}"),
         ('{"q": "{qestion} {question}"}', r"\{qestion\} \(did you mean \{question\}\?\)"),
     ],

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import assay
 from assay.model import Case, Prediction, TokenUsage, TurnAnswer
-from assay.model.measures import MOST, read_count, read_measure, with_read_measures
+from assay.model.measures import read_count, with_read_measures
+from assay.model.usage import MOST, read_measure
 from assay.runs.store.codec import decode_value, encode_value
 from assay.systems.http.complaint import retry_after_s
 from text_server import serving
@@ -226,3 +227,28 @@ def test_an_answer_with_any_numbers_can_be_kept_and_read_again(values: list[Any]
 def test_a_wait_that_a_server_asks_for_is_a_number_of_seconds_or_nothing(header: str) -> None:
     wait_s = retry_after_s(header)
     assert wait_s is None or (math.isfinite(wait_s) and wait_s >= 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (0.5, 0.5),
+        (1, 1.0),
+        ("0.25", 0.25),
+        *((wild, None) for wild in (10**5000, 1e30, math.nan, math.inf, -0.1, 1.1, True, "sure", [1], {"a": 1})),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.filterwarnings("ignore:a confidence that is not a number")
+def test_a_confidence_of_ones_own_code_is_read_as_that_of_a_server(given: Any, read: float | None) -> None:
+    assert Prediction(case_id="1", query="SELECT 1", confidence=given).confidence == read
+
+
+def test_rows_of_ones_own_code_may_have_integers_of_any_size(tmp_path: Path) -> None:
+    cells = [10**k for k in (15, 19, 30, 3999, 4000, 4299, 4300, 5000)]
+    cells += [-cell for cell in cells]
+    cases = [{"id": str(n), "question": str(n), "gold_sql": "SELECT 1"} for n in range(len(cells))]
+    run = assay.evaluate(
+        cases, lambda question: [[cells[int(question)]]], databases="sqlite://", metrics=["match"], workers=1
+    )
+    assert {one.outcome for one in run.evidence} == {"incorrect"}

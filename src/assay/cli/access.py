@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from msgspec import Struct
 from assay.cli.options import AskFlags
 from assay.errors import UsageError
 from assay.model import DatabaseUrl, Secret
-from assay.model.secret import read_headers
+from assay.model.secret import MASK, read_headers
 from assay.systems.options import SystemOptions
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Access(Struct, frozen=True, kw_only=True):
         user = user or given[0]
         if user is None:
             return cls()
+        if ":" in user:  # curl's spelling; HTTP Basic has no such names
+            raise UsageError("a user's name has no colon: give the password apart from it (ASSAY_PASSWORD, --password)")
         password = password if password is not None else given[1]
         if password is None and needed and sys.stdin.isatty():
             import typer
@@ -103,12 +106,18 @@ def _with_userinfo(url: DatabaseUrl, access: Access) -> str:
     return f"{database.reveal()}?{query}"
 
 
+def _before_value(text: str) -> str:
+    """The name at the beginning of a text that is not a pair. The rest may be a secret."""
+    name = re.match(r"[A-Za-z_][\w.-]*(?=[:\s])", text)
+    return MASK if name is None else f"{name[0]}{MASK}"
+
+
 def _parameters(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """``name=value`` pairs. Raises UsageError for one without an equals sign."""
     pairs: list[tuple[str, str]] = []
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--param {one!r} is no pair: write --param name=value")
+            raise UsageError(f"--param {_before_value(one)} is not a pair: write --param name=value")
         pairs.append((name.strip(), value))
     return tuple(pairs)

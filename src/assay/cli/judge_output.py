@@ -113,10 +113,14 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
     judge refused. If every vote came and some cases have an opinion, unscored cases stay so, and the status is 0. A
     refusal is an abstention: it is kept, and asking again is for --retry-refusals.
     """
-    refused = sum(case.abstained for case in judged)
-    if refused:
-        were = "1 case" if refused == 1 else f"{refused:,} cases"
-        print(f"note: the judge refused {were} of {len(judged):,}: --retry-refusals asks again", file=sys.stderr)
+    abstained = Counter(case.reason for case in judged if case.abstained)
+    if count := abstained.total():
+        cases = "1 case" if count == 1 else f"{count:,} cases"
+        reason = one_line(abstained.most_common(1)[0][0], limit=_REASON_LENGTH)
+        print(
+            f"note: the judge abstained on {cases} of {len(judged):,} ({reason}): --retry-refusals asks again",
+            file=sys.stderr,
+        )
     asked = [case for case in judged if case.asked and not case.abstained]
     without = [case for case in asked if case.equivalent is None]
     open_ = [case for case in without if case.lacks_votes]
@@ -169,7 +173,7 @@ def _show_numbers(numbers: Mapping[str, Any], *, single: bool) -> None:
     typer.echo(f"judged by {one_line(numbers['judge'])}")
     if not single:
         if numbers["refused"]:
-            _line("refused", f"{numbers['refused']} of {numbers['cases']}")
+            _line("abstained", f"{numbers['refused']} of {numbers['cases']}")
         _line("equivalent", _rate(numbers["equivalent"]))
         _line("unscored", f"{numbers['equivalent']['unscored']} of {numbers['cases']}")
         for entry in numbers["unscored_reasons"][:_REASONS_SHOWN]:

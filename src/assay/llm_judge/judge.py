@@ -17,6 +17,7 @@ from assay.llm_judge.opinion import Opinion, Order, Vote, opinion_of, unscored, 
 from assay.llm_judge.prompt import ANSWER_SCHEMA, Prompt, QueryPair
 from assay.model import Failure, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
+from assay.rejections import Rejections
 
 _POLL_S = 0.5  # on Windows a wait without a timeout would not see Ctrl-C
 
@@ -54,6 +55,21 @@ class JudgeSettings(Struct, frozen=True, kw_only=True):
             raise UsageError("a price of tokens cannot be negative")
 
 
+class _Question(Struct, frozen=True, kw_only=True):
+    """What the model is asked once."""
+
+    messages: tuple[ChatMessage, ...]
+    seed: int | None
+    schema: Mapping[str, Any] | None
+
+
+class _Placed(Struct, frozen=True, kw_only=True):
+    """A vote, and the place of its pair."""
+
+    place: int
+    vote: Vote
+
+
 class QueryJudge:
     """A model that judges pairs of queries. Close it, or use it in a ``with`` statement."""
 
@@ -66,6 +82,8 @@ class QueryJudge:
         """A lock per cache key whose question is being asked."""
         self._answered: set[bytes] = set()
         """The cache keys whose questions were answered since the judge was opened."""
+        self._rejections = Rejections[_Question, _Placed]()
+        self._sifting = Lock()
 
     def judge(self, pair: QueryPair) -> Opinion:
         """The opinion on one pair. Raises SystemUnusable where the model can answer nothing at all."""
@@ -77,8 +95,8 @@ class QueryJudge:
         """The opinions on all pairs, in their order; ``on_opinion`` gets each with its place as soon as it is known.
 
         It is called in the caller's thread. Trouble of one question is a vote without an answer. Raises
-        SystemUnusable as soon as the model proves unusable, and lets KeyboardInterrupt through: then nothing
-        more is asked, open questions are not waited for, and finished answers are in the cache.
+        SystemUnusable as soon as the model proves unusable (`assay.rejections`), and lets KeyboardInterrupt through:
+        then nothing more is asked, open questions are not waited for, and finished answers are in the cache.
         """
         opinions: dict[int, Opinion] = {}
 
@@ -142,18 +160,27 @@ class QueryJudge:
         self, pairs: Sequence[QueryPair], questions: Iterator[tuple[int, Order, int]], *, count: int
     ) -> Iterator[tuple[int, Vote]]:
         """The votes with their pairs' places, as they arrive. Raises an error that ends all asking."""
-        arrived: SimpleQueue[tuple[int, Vote] | AssayError] = SimpleQueue()
-        stop, lock = Event(), Lock()
+        arrived: SimpleQueue[_Placed | AssayError] = SimpleQueue()
+        stop = Event()
+        unsifted = count
 
         def work() -> None:
+            nonlocal unsifted
             while not stop.is_set():
-                with lock:
-                    question = next(questions, None)
-                if question is None:
+                with self._sifting:
+                    asked, begun = next(questions, None), self._rejections.seen
+                if asked is None:
                     return
-                place, order, sample = question
+                place, order, sample = asked
                 try:
-                    arrived.put((place, self._vote(pairs[place], order, sample)))
+                    vote, question, failure = self._vote(pairs[place], order, sample)
+                    placed = _Placed(place=place, vote=vote)
+                    with self._sifting:  # no further question is asked while a control question is
+                        if stop.is_set():
+                            return
+                        unsifted -= 1
+                        for one in self._sifted(placed, question, failure, begun=begun, is_last=not unsifted):
+                            arrived.put(one)
                 except AssayError as error:  # a model that can answer nothing, a cache that cannot be used
                     stop.set()
                     arrived.put(error)
@@ -170,20 +197,43 @@ class QueryJudge:
                 if isinstance(one, AssayError):
                     raise one
                 count -= 1
-                yield one
+                yield one.place, one.vote
         finally:
             stop.set()
 
-    def _vote(self, pair: QueryPair, order: Order, sample: int) -> Vote:
+    def _sifted(
+        self, placed: _Placed, question: _Question, failure: Failure | None, *, begun: int, is_last: bool
+    ) -> Iterator[_Placed]:
+        """The votes to count by now: rejections wait until it is known what they are about. Raises SystemUnusable."""
+        rejections = self._rejections
+        if placed.vote.cached:
+            yield placed
+        else:
+            yield from rejections.sift(question, placed, failure, begun=begun)
+        if rejections.control is not None and rejections.needs_control(at_end=is_last):
+            begun = rejections.seen
+            answer = self._asked(rejections.control)
+            yield from rejections.controlled(answer if isinstance(answer, Failure) else None, begun=begun)
+        if is_last:
+            yield from rejections.rest()
+
+    def _vote(self, pair: QueryPair, order: Order, sample: int) -> tuple[Vote, _Question, Failure | None]:
+        """A vote, what the model was asked for it, and why it gave no answer."""
         settings = self.settings
         messages = settings.prompt.messages(pair if order == "given" else pair.swapped())
         # Samples differ only by their seed, which changes little at temperature 0.
         seed = sample if settings.samples > 1 else None
         schema = ANSWER_SCHEMA if settings.structured else None
+        question = _Question(messages=messages, seed=seed, schema=schema)
         asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": seed, "schema": schema}
         material = settings.prompt.material(pair)
+
+        def outcome(answer: Completion | Failure) -> tuple[Vote, _Question, Failure | None]:
+            vote = vote_of(answer, order=order, sample=sample, material=material)
+            return vote, question, answer if isinstance(answer, Failure) else None
+
         if self._cache is None:
-            return vote_of(self._asked(messages, seed, schema), order=order, sample=sample, material=material)
+            return outcome(self._asked(question))
         key = cache_key(self.model.describe(), asked, messages, sample)
         with self._lock:
             alone = self._under_way.setdefault(key, Lock())
@@ -194,25 +244,23 @@ class QueryJudge:
                 shared = key in self._answered
                 vote = vote_of(kept, order=order, sample=sample, cached=True, shared=shared, material=material)
                 if shared or not (vote.abstained and settings.retry_refusals):
-                    return vote
-            answer = self._asked(messages, seed, schema)
-            vote = vote_of(answer, order=order, sample=sample, material=material)
+                    return vote, question, None
+            answer = self._asked(question)
+            vote, _, failure = outcome(answer)
             if isinstance(answer, Completion) and (vote.equivalent is not None or vote.abstained):
                 self._cache.put(key, answer)
                 self._answered.add(key)
-        return vote
+        return vote, question, failure
 
-    def _asked(
-        self, messages: Sequence[ChatMessage], seed: int | None, schema: Mapping[str, Any] | None
-    ) -> Completion | Failure:
+    def _asked(self, question: _Question) -> Completion | Failure:
         settings = self.settings
         try:
             return self.model.complete(
-                messages,
+                question.messages,
                 temperature=settings.temperature,
-                json_schema=schema,
+                json_schema=question.schema,
                 max_tokens=settings.max_tokens,
-                seed=seed,
+                seed=question.seed,
             )
         except AssayError:
             raise

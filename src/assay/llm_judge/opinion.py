@@ -33,7 +33,7 @@ class Vote(Struct, frozen=True, kw_only=True):
     shared: bool = False
     """Whether that answer was given to another question with the same prompt since the judge was opened."""
     abstained: bool = False
-    """Whether the judge refused to answer: asking again would be refused again."""
+    """Whether the judge refused to answer or its answer ended without a word: asking again would give the same."""
 
 
 class Opinion(Struct, frozen=True, kw_only=True):
@@ -128,14 +128,17 @@ def vote_of(
     """
     vote = Vote(order=order, sample=sample, cached=cached, shared=shared)
     if isinstance(answer, Failure):
-        return replace(vote, failure=unscorable(f"the judge gave no answer: {answer.message}"))
+        failure = unscorable(f"the judge gave no answer: {answer.message}")
+        return replace(vote, failure=failure, abstained=answer.kind == "rejected")
     vote = replace(vote, tokens=answer.tokens, latency_s=answer.latency_s)
     problem = _problem(answer)
     if problem is not None:
-        return replace(vote, failure=unscorable(problem), abstained=answer.refused or answer.withheld)
+        return replace(vote, failure=unscorable(problem), abstained=True)
     content = answer.message.content
     found = read_verdict(content, material)
     if isinstance(found, str):
+        if not content.strip():
+            return replace(vote, failure=unscorable(found), abstained=True)
         if refuses(content) and not answer.tool_calls:
             return replace(vote, failure=unscorable(f"the judge refused: {_line(content)}"), abstained=True)
         return replace(vote, failure=unscorable(found))

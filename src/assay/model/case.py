@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 from msgspec import Struct, field
@@ -13,7 +14,7 @@ from assay.model.failure import Failure
 from assay.model.given import GivenResult
 from assay.model.leniency import STRICT, Leniency
 from assay.model.selection import Turn, TurnAnswer
-from assay.model.usage import TokenUsage
+from assay.model.usage import TokenUsage, read_measure
 
 ColumnRule = Literal["any", "strict"]
 """``any``: one permutation of columns for all rows is free; ``strict``: gold's column order counts."""
@@ -143,7 +144,7 @@ class Prediction(Struct, frozen=True, kw_only=True):
     decision: Decision | None = None
     """What the system says it does. None: it says nothing of that; then a query is an answer, and no query is none."""
     confidence: float | None = None
-    """How sure the system says it is that its answer is right, from 0 to 1."""
+    """How sure the system says it is that its answer is right, from 0 to 1; anything else becomes None."""
     origin: str | None = None
     turns: tuple[TurnAnswer, ...] = ()
     """For SDMX: the answers to the questions of the conversation, in their order; ``query`` is then None."""
@@ -155,10 +156,15 @@ class Prediction(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.decision is not None and self.decision not in DECISIONS:
             raise UsageError(f"decision is {self.decision!r}: write {', '.join(DECISIONS)}, or None")
-        if self.confidence is not None and not (
-            isinstance(self.confidence, (int, float)) and 0.0 <= self.confidence <= 1.0
-        ):
-            raise UsageError(f"confidence is {self.confidence!r}: give a number from 0 to 1, or None")
+        if self.confidence is not None:
+            # A system's own code may report anything, and no answer is lost for it: as `assay.model.measures` says.
+            confidence = read_measure(self.confidence)
+            if confidence is None or confidence > 1.0:
+                force_setattr(self, "confidence", None)
+                message = "a confidence that is not a number from 0 to 1 counts as not reported"
+                warnings.warn(message, UserWarning, stacklevel=2)
+            elif confidence != self.confidence:
+                force_setattr(self, "confidence", confidence)
         # As `given` says, in fewer steps: a large run makes each of its answers several times.
         may_be_blank = self.query is not None and self.result is None and self.decision not in ("decline", "clarify")
         if may_be_blank and self.failure is None and holds_nothing(self.query or ""):

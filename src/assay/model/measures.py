@@ -7,28 +7,13 @@ counts as not reported, so that the sums of a run stay finite and fit into every
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isfinite
-from typing import Any, SupportsFloat
+from typing import Any
 
 from msgspec.structs import replace
 
 from assay.model.case import Prediction
 from assay.model.selection import TurnAnswer
-from assay.model.usage import TokenUsage
-
-MOST = 10**12
-"""The largest number of tokens, seconds or dollars that one answer can have. Nine million of them still fit 64 bits."""
-
-
-def read_measure(value: Any) -> float | None:
-    """A number from 0 to `MOST`, also if given as text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (SupportsFloat, str)):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError, TypeError, ArithmeticError):  # also a Decimal's signalling NaN
-        return None
-    return number if isfinite(number) and 0 <= number <= MOST else None
+from assay.model.usage import TokenUsage, read_measure
 
 
 def read_count(value: Any) -> int | None:

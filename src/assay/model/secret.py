@@ -92,15 +92,16 @@ def secret_forms(*secrets: str, user: str | None = None) -> tuple[str, ...]:
 
 
 def read_headers(given: Iterable[str], environ: Mapping[str, str]) -> tuple[tuple[str, Secret], ...]:
-    """HTTP headers from texts ``NAME=VALUE``, in which ``${NAME}`` is taken from the environment.
+    """HTTP headers from texts ``NAME=VALUE`` or ``NAME: VALUE``; ``${NAME}`` is taken from the environment.
 
-    Raises InputError, without any value, for an unusable one.
+    A name has neither of the two signs in it, so that the first one ends it. Raises InputError for an unusable header,
+    without its text: without one of the signs, any part of it may be the secret.
     """
     headers = []
     for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise InputError(f"a header is {MASK if equals else repr(name[:40])}: write NAME=VALUE")
+        name, value = (*re.split("[=:]", text, maxsplit=1), None)[:2]
+        if value is None or not name or not name.strip():
+            raise InputError(f"a header is {MASK}: write NAME=VALUE or NAME: VALUE")
         missing = next((one for one in _REFERENCE.findall(value) if one not in environ), None)
         if missing is not None:
             raise InputError(
@@ -120,7 +121,8 @@ def check_headers(headers: Iterable[tuple[str, Secret]], *, authenticates: bool 
     for name, value in headers:
         text = value.reveal()
         if not _HEADER_NAME.fullmatch(name):
-            raise InputError(f"the header {name[:40]!r} has an invalid name: write NAME=VALUE, such as X-Api-Key=abc")
+            # The name is not shown: part of a secret may stand before the sign.
+            raise InputError(f"a header has an invalid name: write NAME=VALUE, such as X-Api-Key=abc (given: {MASK})")
         if not text.strip() or not (text.isascii() and text.isprintable()):
             raise InputError(f"the value of the header {name} is empty, or no HTTP header can carry it")
         if name.lower() in _OWN_HEADERS:

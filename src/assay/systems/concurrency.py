@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
@@ -10,21 +9,14 @@ from threading import Event, Lock, Thread
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.errors import SystemLost, SystemUnusable, UsageError
+from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Failure, Prediction
 from assay.model.blame import has_no_answer
 from assay.model.measures import with_read_measures
 from assay.ports import System
+from assay.rejections import Rejections
 from assay.systems.predictions import failed, spoken
 
-_MOST_ALIKE = 3
-"""Rejections alike after which a system without any answer counts as unusable."""
-_MOST_REJECTIONS = 10
-"""Rejections of any kind after which it does: the first questions may be those that no answer is given to."""
-_IN_A_ROW = 3
-"""Rejections in a row after which a system that has answered is asked a control question."""
-_MOST_IN_A_ROW = 24
-"""How many they become: each control question that is answered doubles them."""
 _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
@@ -100,93 +92,6 @@ class Sayings:
             self._answers[case.turn] = spoken(prediction)
 
 
-class Rejections:
-    """Holds back rejections until it is known whether they are about the question or about every question.
-
-    A system that has not answered any question is unusable if it rejects the first ones: three alike, ten different
-    ones, or fewer if they are all there is.
-
-    A system that has answered may reject a question, and it may also break for good: its path, its credentials or its
-    form of answer changes. The texts of the two do not differ reliably, so a control question decides: after some
-    rejections in a row, and for rejections at the end, a question that was answered is asked again. If it has an
-    answer, the rejections are about their questions; if it fails now, the system is lost, and its rejections are
-    asked again by the next run. The answer to any question that was sent after a rejection releases it, too.
-
-        answer, 422, 422, answer                the two questions are rejected
-        answer, 422, 422, 422, control: answer  the three questions are rejected
-        answer, 404, 404, 404, control: 404     the system is lost; three questions have no answer
-    """
-
-    def __init__(self, *, answered: Case | None = None) -> None:
-        self._held: list[tuple[int, Prediction]] = []
-        """Rejections with their numbers among all predictions."""
-        self.seen = 0
-        """How many predictions there were so far."""
-        self._others = False
-        self.control: Case | None = answered
-        """A question that the system has answered, as it was asked; None before the first answer."""
-        self._in_a_row = _IN_A_ROW
-
-    def sift(self, prediction: Prediction, case: Case, *, begun: int) -> tuple[Prediction, ...]:
-        """The predictions to continue with. ``begun`` is `seen` when the question was sent. Raises SystemUnusable."""
-        self.seen += 1
-        failure = prediction.failure
-        if failure is None or not has_no_answer(failure):
-            self.control = replace(case, turns=case.turns[:1])
-            return (*self._released(begun), prediction)
-        if failure.kind != "rejected":
-            self._others = True
-            return (prediction,)
-        self._held.append((self.seen, prediction))
-        if self.control is None:
-            alike = sum(held.failure == failure for _, held in self._held)
-            if alike >= _MOST_ALIKE or len(self._held) >= _MOST_REJECTIONS:
-                raise self._unusable()
-        return ()
-
-    def needs_control(self, *, at_end: bool = False) -> bool:
-        """Whether the control question decides on what is held."""
-        return self.control is not None and len(self._held) >= (1 if at_end else self._in_a_row)
-
-    def controlled(self, prediction: Prediction, *, begun: int) -> tuple[Prediction, ...]:
-        """The predictions to continue with, by the answer to the control question. Raises SystemLost."""
-        if self._held and has_no_answer(prediction.failure):
-            raise self._lost()
-        self._in_a_row = min(2 * self._in_a_row, _MOST_IN_A_ROW)
-        return self._released(begun)
-
-    def rest(self) -> tuple[Prediction, ...]:
-        """Those that are still held when all are asked. Raises SystemUnusable if every question was rejected."""
-        if self._held and self.control is None and not self._others:
-            raise self._unusable()
-        return self._released(self.seen)
-
-    def _released(self, begun: int) -> tuple[Prediction, ...]:
-        """Those that arrived before a question with an answer was sent."""
-        released = tuple(held for number, held in self._held if number <= begun)
-        self._held = [(number, held) for number, held in self._held if number > begun]
-        return released
-
-    def _unusable(self) -> SystemUnusable:
-        number, message = self._most_common()
-        what = "the first question" if number == 1 else f"the first {number} questions"
-        return SystemUnusable(f"{what} failed, and so would any other: {message}")
-
-    def _lost(self) -> SystemLost:
-        number, message = self._most_common()
-        what = "the last question" if number == 1 else f"the last {number} questions"
-        return SystemLost(
-            f"{what} failed, and so does one that was answered before: {message}. Answers are kept: once the system "
-            "answers, the same command goes on from there"
-        )
-
-    def _most_common(self) -> tuple[int, str]:
-        """The number of rejections, and the most common message."""
-        messages = Counter(held.failure.message for held in self._released(self.seen) if held.failure is not None)
-        ((message, _),) = messages.most_common(1)
-        return messages.total(), message
-
-
 class _End:
     """Among the arrivals: the receiver wants no more of them."""
 
@@ -228,7 +133,7 @@ class Asker:
         self._stopped = False
         self._asking = 0
         self._arrived: SimpleQueue[_Answer | _Control | SystemUnusable | _End | None] = SimpleQueue()
-        self._rejections = Rejections(answered=answered)
+        self._rejections = Rejections[Case, Prediction](answered=answered)
         self._is_controlling = False
         self._handed_over: list[Event] = []
 
@@ -291,9 +196,10 @@ class Asker:
         """The predictions to continue with after this arrival. Raises SystemUnusable."""
         if isinstance(arrived, _Control):
             self._is_controlling = False
-            yield from self._rejections.controlled(arrived.prediction, begun=arrived.begun)
+            yield from self._rejections.controlled(arrived.prediction.failure, begun=arrived.begun)
         else:
-            yield from self._rejections.sift(arrived.prediction, arrived.case, begun=arrived.begun)
+            prediction = arrived.prediction
+            yield from self._rejections.sift(arrived.case, prediction, prediction.failure, begun=arrived.begun)
             self._handed_over.append(arrived.handed_over)
 
     def _go_on(self) -> None:
@@ -310,10 +216,11 @@ class Asker:
             return
 
         begun = self._rejections.seen
+        question = replace(case, turns=case.turns[:1])  # of a conversation, one question is enough
 
         def ask() -> None:
             try:
-                self._arrived.put(_Control(prediction=self._asked(case), begun=begun))
+                self._arrived.put(_Control(prediction=self._asked(question), begun=begun))
             except SystemUnusable as error:
                 self._arrived.put(error)
             finally:

@@ -26,6 +26,9 @@ _QUERY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """The beginning of a query."""
+_WORDS = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){2,}[.:]?")
+_OF_QUERIES = re.compile(r"\b(?:as|from)\b", re.IGNORECASE)
+"""Words that a query without any signs has, and few descriptions do."""
 
 
 def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
@@ -142,6 +145,7 @@ def _without_description(path: Path, table: Table, fields: FieldNames) -> Table:
     """The table without a row below its header that describes the columns.
 
     It is the first row, holds only texts, and has no query in the column of gold queries, where all others have one.
+    "SELECT statement that is right" is not a query: it has only words.
     """
     golds = columns_of("gold", fields.gold, table.columns, path=str(path))
     first, *others = table.records or (None,)
@@ -151,7 +155,10 @@ def _without_description(path: Path, table: Table, fields: FieldNames) -> Table:
     queries = [record.values.get(golds[0]) for record in others if record.values.get(golds[0]) is not None]
     if len(held) < _LEAST_DESCRIBED or not all(isinstance(value, str) for value in held) or not queries:
         return table
-    if first.values.get(golds[0]) is None or _is_query(first.values[golds[0]]) or not all(map(_is_query, queries)):
+    gold = first.values.get(golds[0])
+    if not isinstance(gold, str) or not all(map(_is_query, queries)):
+        return table
+    if _is_query(gold) and not (_WORDS.fullmatch(gold.strip()) and not _OF_QUERIES.search(gold)):
         return table
     warnings.warn(f"{path}, {first.place}: the row describes the columns and is not a case", UserWarning, stacklevel=2)
     return replace(table, records=tuple(others))

@@ -237,7 +237,10 @@ def _settings(given: Mapping[str, tuple[str, str]]) -> DenodoConfig:
                     message = f"{given[new][1]}: {new} counts, and {names[setting]} says another"
                     warnings.warn(message, UserWarning, stacklevel=3)
                 names[setting] = new
-        found = found.overlaid(of_prefix)
+        overlaid = found.overlaid(of_prefix)
+        if found.url is None and overlaid.execution_url is None:  # nothing says that it belongs to another server
+            overlaid = replace(overlaid, execution_url=found.execution_url)
+        found = overlaid
     return found
 
 
@@ -246,15 +249,31 @@ def _of_host(prefix: str, given: Mapping[str, tuple[str, str]]) -> str | None:
     host, place = given.get(prefix + _HOST, ("", ""))
     if not host:
         return None
-    if "://" in host or "/" in host:
-        return _web_address(prefix + _HOST, host, place)
     port, place_of_port = given.get(prefix + _PORT, ("", ""))
-    port = port or _DEFAULT_PORT
-    if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
-        raise InputError(f"{place_of_port}: {prefix}{_PORT} is {port!r}: write a port, such as {_DEFAULT_PORT}")
+    if "://" in host or "/" in host:
+        return _of_address(prefix, _web_address(prefix + _HOST, host, place), port, place_of_port)
+    port = _checked_port(prefix, port or _DEFAULT_PORT, place_of_port)
     scheme = "https" if port in _HTTPS_PORTS else "http"
     shown_host = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return _web_address(prefix + _HOST, f"{scheme}://{shown_host}:{port}{_PATH}", place)
+
+
+def _of_address(prefix: str, address: str, port: str, place_of_port: str) -> str:
+    """The catalog's URL from an address in place of a host: with the port that it lacks, and the usual path."""
+    split = urlsplit(address)
+    place = split.netloc
+    if port and split.port is None:
+        place = f"{place.rstrip(':')}:{_checked_port(prefix, port, place_of_port)}"
+    elif port and port != str(split.port):
+        message = f"{place_of_port}: {prefix}{_PORT} is not used, since {prefix}{_HOST} has another port"
+        warnings.warn(message, UserWarning, stacklevel=2)
+    return f"{split.scheme}://{place}{split.path or _PATH}"
+
+
+def _checked_port(prefix: str, port: str, place: str) -> str:
+    if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
+        raise InputError(f"{place}: {prefix}{_PORT} is {port!r}: write a port, such as {_DEFAULT_PORT}")
+    return port
 
 
 def merge(*, file: DenodoConfig, environment: DenodoConfig, flags: DenodoConfig) -> DenodoConfig:
@@ -299,7 +318,9 @@ def _web_address(name: str, value: str, place: str) -> str:
     if "@" in value.split("?", 1)[0]:
         raise InputError(f"{place}: {name} holds credentials: give user and password apart from it")
     if not usable or split.query or split.fragment:
-        raise InputError(f"{place}: {name} is {value!r}: write an address such as http://host:9090/denodo-data-catalog")
+        end = re.search("[?#@]", value)  # what follows may be a secret
+        shown = repr(value) if end is None else f"{value[: end.start()]!r} with more after it"
+        raise InputError(f"{place}: {name} is {shown}: write an address such as http://host:9090/denodo-data-catalog")
     return value.rstrip("/")
 
 

@@ -155,7 +155,7 @@ class DenodoHttpEngine:
             cap = "rows"
         return outcomes.fetched(
             query,
-            answer.columns,
+            tuple(map(self._endpoint.scrubbed, answer.columns)),  # rows stay as they came: they are compared
             answer.rows,
             wall_time_s=wall_time_s,
             cap=cap,

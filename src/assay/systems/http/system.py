@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from assay.errors import InputError
 from assay.model import Case, Decision, Prediction
 from assay.model.decision import decision_said, holds_nothing
-from assay.model.measures import read_measure
+from assay.model.usage import read_measure
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import json_kind, parameter_value, shown_json, text_of, timings, token_usage
@@ -164,15 +164,18 @@ def _template(text: str) -> dict[str, Any]:
     try:
         template = json.loads(text)
     except ValueError as error:
+        # The text is not shown: it may hold a secret, and its fields are not known.
         raise InputError(
-            f"the body template {text!r} is no JSON ({error}): placeholders stand within strings, "
-            f"such as {DEFAULT_TEMPLATE}"
+            f"the body template is not JSON ({error}): placeholders stand within strings, such as {DEFAULT_TEMPLATE}"
         ) from None
     if not isinstance(template, dict):
-        raise InputError(f"the body template {text!r} is no JSON object: write one such as {DEFAULT_TEMPLATE}")
-    names = check_placeholders(_strings(template), what=f"the body template {text!r}")
+        raise InputError(
+            f"the body template is {json_kind(template)}, not a JSON object: write one such as {DEFAULT_TEMPLATE}"
+        )
+    what = f"the body template {json.dumps(_without_secrets(template), ensure_ascii=False)}"
+    names = check_placeholders(_strings(template), what=what)
     if "question" not in names:
-        raise InputError(f"the body template {text!r} has no {{question}} in any value: the system would not see it")
+        raise InputError(f"{what} has no {{question}} in any value: the system would not see it")
     return template
 
 
