@@ -12,7 +12,7 @@ from assay import demo, evaluate, evaluate_selections, load_run
 from assay.api.inputs import FileOptions
 from assay.errors import RunError
 from assay.model import Case, CaseOptions, DatabaseUrl, Execution, Prediction
-from assay.runs.asking import _digest
+from assay.runs.asking import _digests
 from assay.runs.plan import Work, digest_of, plan_work
 from assay.sql.completions import candidates, completed
 
@@ -44,7 +44,7 @@ def test_a_folder_from_before_completions_still_holds_its_cases() -> None:
     # Both as they were before a case could name a table: else nothing that was judged or asked would be found again.
     work = Work(index=0, case=CASE, prediction=Prediction(case_id="1", query="SELECT 2"), url=URL)
     assert digest_of(work, {URL.text: "basis"}) == "b0fc8da9fcf732d7c49ded92"
-    assert _digest(_Named(), CASE) == "2ecb1c60eb34f6b1d43f7cd9"
+    assert _digests(_Named(), [CASE], 1) == {("1", 0): "2ecb1c60eb34f6b1d43f7cd9"}
     other = replace(CASE, options=CaseOptions(table="t"))
     assert digest_of(replace(work, case=other), {URL.text: "basis"}) != digest_of(work, {URL.text: "basis"})
 
