@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.api.inputs import FileOptions, as_prediction, read_inputs
-from assay.errors import InputError, SystemUnusable, UsageError
+from assay.errors import InputError, SystemUnusable
 from assay.model import Case, GivenResult, Prediction
 from assay.systems.options import SystemOptions
 from assay.systems.python import PythonSystem
@@ -199,6 +199,8 @@ def test_a_query_in_a_code_fence_is_read_the_same_from_every_callable(case: Case
 
 
 def test_a_confidence_that_is_no_number_is_told(case: Case) -> None:
-    for sure in ("0.7", 2, float("nan"), [1]):
-        with pytest.raises(UsageError, match="give a number from 0 to 1"):
-            Prediction(case_id=case.id, confidence=sure)  # type: ignore[arg-type]
+    for sure in ("often", 2, -1, float("nan"), float("inf"), [1]):
+        with pytest.warns(UserWarning, match="not a number from 0 to 1 counts as not reported"):
+            prediction = Prediction(case_id=case.id, confidence=sure)  # type: ignore[arg-type]
+        assert prediction.confidence is None
+    assert Prediction(case_id=case.id, confidence="0.7").confidence == 0.7  # type: ignore[arg-type]

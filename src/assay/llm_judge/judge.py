@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -19,6 +20,8 @@ from assay.model import Failure, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
 from assay.rejections import Rejections
 
+_LAST_ANSWERS_S = 10.0
+"""How long answers that are on their way are waited for when an error ends the asking."""
 _POLL_S = 0.5  # on Windows a wait without a timeout would not see Ctrl-C
 
 
@@ -185,9 +188,13 @@ class QueryJudge:
                     stop.set()
                     arrived.put(error)
 
-        for number in range(min(self.settings.concurrency, count)):
-            # Daemon threads: after an interruption nothing waits for an answer that takes minutes.
-            Thread(target=work, name=f"assay-judge-{number}", daemon=True).start()
+        # Daemon threads: after an interruption nothing waits for an answer that takes minutes.
+        threads = [
+            Thread(target=work, name=f"assay-judge-{number}", daemon=True)
+            for number in range(min(self.settings.concurrency, count))
+        ]
+        for thread in threads:
+            thread.start()
         try:
             while count:
                 try:
@@ -195,6 +202,9 @@ class QueryJudge:
                 except Empty:
                     continue
                 if isinstance(one, AssayError):
+                    until = time.monotonic() + _LAST_ANSWERS_S
+                    for thread in threads:  # an answer that is on its way is kept
+                        thread.join(max(0.0, until - time.monotonic()))
                     raise one
                 count -= 1
                 yield one.place, one.vote
