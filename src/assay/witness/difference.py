@@ -69,6 +69,7 @@ class Difference:
         clock: Clock,
     ) -> None:
         self._queries = queries
+        self._keyless_queries = (facts.first.by_key or queries[0], facts.second.by_key or queries[1])
         self._facts = facts
         self._trial = trial
         self._keyless = keyless
@@ -173,7 +174,7 @@ class Difference:
                     if self._clock.is_over:
                         return None if tried < _FEW_ORDERS else pairs
                     self._keyless.fill(arranged)
-                    one, two = (self._keyless.rows(query) for query in self._queries)
+                    one, two = (self._keyless.rows(query) for query in self._keyless_queries)
                     if one is None or two is None:
                         return None  # what fails on the same rows in another order is no evidence
                     tried += 1

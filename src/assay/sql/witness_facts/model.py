@@ -42,6 +42,8 @@ class QueryReading(Struct, frozen=True, kw_only=True):
     """It uses chance, the clock, or an aggregate that may return any value."""
     ordered: bool = False
     """Its outermost level orders the rows."""
+    by_key: str | None = None
+    """Its text with numbers of rows read by the keys that they are; None if it reads none."""
 
 
 class PairFacts(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from assay.sql.shape import is_nondeterministic, read_shape
 from assay.sql.witness_facts.constants import bent_columns, constants_of, counted_numbers
 from assay.sql.witness_facts.doubts import doubts_of, takes_any
 from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts, QueryReading
+from assay.sql.witness_facts.row_numbers import with_keys_for_row_numbers
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -39,6 +40,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
                     doubts=doubts_of(query, views),
                     by_luck=is_nondeterministic(text, dialect) or takes_any(query.tree),
                     ordered=read_shape(text, dialect).ordered,
+                    by_key=with_keys_for_row_numbers(query),
                 )
             )
         except (RecursionError, SqlglotError, ValueError):
