@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
@@ -45,6 +44,4 @@ def explain(
         return
     _, *parts = chain.from_iterable(("", *explanation_parts(item)) for item in found)
     if not print_drawn(parts):
-        text = plain_text(parts)
-        # Text from outside could steer a terminal; a file or a pipe gets it unchanged.
-        typer.echo(visible(text) if sys.stdout.isatty() else text)
+        typer.echo(visible(plain_text(parts)))  # text from outside could steer a terminal, also behind a pipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, permutations
-from math import factorial, prod
+from math import factorial, inf, prod
 from random import Random
 from typing import Literal
 
@@ -259,7 +259,7 @@ def _column(result: Result, place: int) -> Counter[str]:
 def value_key(value: Cell) -> str:
     """A value as text, numbers of one value alike."""
     if isinstance(value, bool | int | float):
-        return f"{float(value):.9g}" if abs(value) < 2**53 else str(int(value))
+        return str(int(value)) if 2**53 <= abs(value) < inf else f"{float(value):.9g}"
     return repr(value)
 
 

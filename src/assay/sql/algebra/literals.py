@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import isfinite
 
 from assay.sql.algebra.model import NULL, Call, Col, Combined, Const, Term, is_call
 from assay.sql.algebra.stopping import NotCovered
@@ -23,9 +24,12 @@ def number(text: str) -> Const:
             raise NotCovered("an integer of more than 64 bits")
         return Const("integer", str(value))
     try:
-        return Const("real", repr(float(text)))
+        real = float(text)
     except ValueError:
         raise NotCovered(f"the number {text[:40]}") from None
+    if not isfinite(real):
+        raise NotCovered("a number beyond the largest floating-point number")
+    return Const("real", repr(real))
 
 
 def negated(value: Const) -> Const:
