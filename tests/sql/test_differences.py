@@ -249,3 +249,39 @@ def test_columns_of_further_uses_and_of_outer_queries_are_their_tables() -> None
     assert any("^" in column for column in columns), columns
     assert any("#2" in column for column in columns), columns
     assert {place_of(column)[0] for column in columns} == {"singer", "song"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "SELECT id FROM singer EXCEPT SELECT singer_id FROM song",
+            "SELECT id FROM singer WHERE id NOT IN (SELECT singer_id FROM song)",
+        ),
+        (
+            "SELECT id FROM singer WHERE age = 2 UNION SELECT id FROM singer WHERE name = 'p'",
+            "SELECT id FROM singer WHERE age = 2 OR name = 'p'",
+        ),
+        (
+            "SELECT id FROM singer INTERSECT SELECT song_id FROM award",
+            "SELECT s.id FROM singer s JOIN award a ON a.song_id = s.id",
+        ),
+        (
+            "SELECT id FROM song WHERE year > 1 UNION SELECT song_id FROM award EXCEPT SELECT id FROM singer",
+            "SELECT id FROM song WHERE year > 1",
+        ),
+    ],
+)
+def test_what_stands_in_a_further_part_of_a_set_operation_is_not_missing(one: str, other: str) -> None:
+    for gold, predicted in ((one, other), (other, one)):
+        read = read_pair(gold, predicted, "sqlite", NAMES)
+        assert read is not None
+        found = differences(read.gold, read.predicted)
+        assert any(difference.kind.startswith("set_") for difference in found), found
+        for difference in found:
+            lacking = predicted if difference.kind.endswith("_missing") else gold
+            said = difference.gold if difference.kind.endswith("_missing") else difference.predicted
+            if difference.kind in ("table_missing", "table_extra"):
+                assert f" {said} " not in f"{lacking} ".replace(")", " )"), difference
+            elif difference.kind in ("condition_missing", "condition_extra"):
+                assert said.split(".")[-1] not in lacking, difference

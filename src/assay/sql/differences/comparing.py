@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.differences.condition_pairs import condition_differences
+from assay.sql.differences.condition_pairs import condition_differences, conditions_of
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries, place_of
 from assay.sql.differences.terms import text_of
 
@@ -120,7 +120,10 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
         for left, right in zip(ours, theirs, strict=True):
             yield from _of_selects(left, right, inside=True)
     least = min(len(gold.selects), len(predicted.selects))
+    further = [replace(query, selects=query.selects[least:]) for query in (gold, predicted)]
     gold, predicted = (replace(query, selects=query.selects[:least]) for query in (gold, predicted))
+    # What a further part of a set operation has is not missing: that it stands there is a difference of its own.
+    kept = [conditions_of(tuple(query.all_selects())) for query in further]
     conditions = [
         Difference(
             kind=found.kind,
@@ -131,8 +134,15 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
             elsewhere=found.elsewhere,
         )
         for found in condition_differences(tuple(gold.all_selects()), tuple(predicted.all_selects()))
+        if not (found.predicted is None and found.gold is not None and found.gold.merged in kept[1])
+        and not (found.gold is None and found.predicted is not None and found.predicted.merged in kept[0])
     ]
+    read = [_uses(query) for query in further]
     for one in _tables(gold, predicted):
+        if (one.kind == "table_missing" and one.gold_text in read[1]) or (
+            one.kind == "table_extra" and one.predicted_text in read[0]
+        ):
+            continue
         joining = [other for other in conditions if one.kind == "join_condition" and _joins_otherwise(one, other)]
         conditions = [other for other in conditions if other not in joining]
         yield _joined_with(one, joining)

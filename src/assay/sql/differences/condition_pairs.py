@@ -71,7 +71,7 @@ def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[Selec
     if len(left) == len(right) == 1:
         found.append(replace(_alone(left[0]), kind="condition_replaced", predicted=right[0].term))
         return found
-    said = [{one.term.merged for one in _leaves(list(_conditions(side)))} for side in (gold, predicted)]
+    said = [conditions_of(side) for side in (gold, predicted)]
     found += [replace(_alone(one), elsewhere=one.term.merged in said[1]) for one in left]
     found += [
         ConditionDifference(
@@ -84,6 +84,11 @@ def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[Selec
         for one in right
     ]
     return found
+
+
+def conditions_of(selects: Sequence[SelectParts]) -> set[str]:
+    """The texts of all conditions, those of an OR one by one."""
+    return {one.term.merged for one in _leaves(list(_conditions(selects)))}
 
 
 def _conditions(selects: Sequence[SelectParts]) -> Iterator[_Placed]:
