@@ -36,6 +36,7 @@ _DOUBTFUL = re.compile(
     rf"|\n[ \t]*\r?\n\s*(?!(?i:{GOES_ON.pattern}))[A-Za-z]"
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
+_NOTES_AT_END = re.compile(rf"(?:{NOTES.pattern};)*+{NOTES.pattern}")
 _NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
 _STYLES = (
     re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"),
@@ -70,12 +71,16 @@ def opening_of(text: str) -> Opening | None:
 def is_statement(text: str) -> bool:
     """Whether a text is SQL and nothing else. What begins like SQL is, unless something in it looks like prose.
 
-    Such a text is parsed: only if no dialect can read it, the prose is prose.
+    Such a text is parsed: only if no dialect can read it, the prose is prose. Comments are no prose, whatever they say.
     """
     opening = opening_of(text)
     if opening in (None, "command"):
         return opening == "command" and "\n```" not in text
-    if opening == "query" and not (_DOUBTFUL.search(text) and _DOUBTFUL.search(masked(text))):
+    if opening == "query" and not _DOUBTFUL.search(text):
+        return True
+    notes = next((rest for rest in _after_semicolons(text) if _NOTES_AT_END.fullmatch(rest)), "")
+    text = text[: len(text) - len(notes)]
+    if opening == "query" and not _DOUBTFUL.search(masked(text)):
         return True
     return Parser().reads(text) and all(map(opening_of, _after_semicolons(text)))
 
