@@ -221,9 +221,7 @@ COMMENTS = st.one_of(
     after=st.lists(COMMENTS, max_size=2).map("\n".join),
     end=st.sampled_from(("", ";", " ;\n", ";\n\n")),
 )
-def test_comments_beside_a_statement_change_nothing(
-    query: str, before: str, within: str, after: str, end: str
-) -> None:
+def test_comments_beside_a_statement_change_nothing(query: str, before: str, within: str, after: str, end: str) -> None:
     text = f"{before}{query}\n{within}{end}{after}"
     prediction = Prediction(case_id="1", query=text)
     assert extracted(prediction) is prediction

@@ -36,7 +36,8 @@ _DOUBTFUL = re.compile(
     rf"|\n[ \t]*\r?\n\s*(?!(?i:{GOES_ON.pattern}))[A-Za-z]"
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
-_NOTES_AT_END = re.compile(rf"(?:{NOTES.pattern};)*+{NOTES.pattern}")
+_SEVERAL_ENDS = re.compile(r";\s*;\s*\Z")
+"""Semicolons that some engines refuse if a comment follows them."""
 _NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
 _STYLES = (
     re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"),
@@ -78,8 +79,9 @@ def is_statement(text: str) -> bool:
         return opening == "command" and "\n```" not in text
     if opening == "query" and not _DOUBTFUL.search(text):
         return True
-    notes = next((rest for rest in _after_semicolons(text) if _NOTES_AT_END.fullmatch(rest)), "")
-    text = text[: len(text) - len(notes)]
+    notes = next((rest for rest in _after_semicolons(text) if NOTES.fullmatch(rest)), "")
+    if not _SEVERAL_ENDS.search(before := text[: len(text) - len(notes)]):
+        text = before
     if opening == "query" and not _DOUBTFUL.search(masked(text)):
         return True
     return Parser().reads(text) and all(map(opening_of, _after_semicolons(text)))
