@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model import Prediction
-from assay.sql.extraction import extracted, read_text, written
+from assay.sql.extraction import clean_query, extracted, read_text, written
 
 QUERIES = (
     "SELECT a FROM t",
@@ -183,6 +183,53 @@ def test_what_stands_in_texts_names_and_comments_of_a_statement_changes_nothing(
 ) -> None:
     prediction = Prediction(case_id="1", query=around.format(condition.format(text)))
     assert extracted(prediction) is prediction
+
+
+NOTES = (
+    "",
+    "x",
+    "a; b",
+    "draft",
+    "not the final query",
+    "Do not run:",
+    "Wait, that is wrong.",
+    "I cannot answer this question.",
+    "lists all, i.e. 20 rows",
+    "it's \"so",
+    "SELECT b FROM u",
+    "old: SELECT b FROM u;",
+    "DROP TABLE t;",
+    "```sql",
+    "```sql SELECT b FROM u```",
+    "~~~",
+    "<sql>SELECT b FROM u</sql>",
+    "<think>SELECT b FROM u</think>",
+    "</think>",
+    '{"sql": "SELECT b FROM u"}',
+)
+COMMENTS = st.one_of(
+    st.sampled_from(NOTES).map(lambda note: f"-- {note}\n"),
+    st.sampled_from(NOTES).map(lambda note: f"/* {note} */"),
+    st.sampled_from(NOTES).map(lambda note: f"/*\n{note}\n\nThis is it.\n*/\n"),
+)
+
+
+@given(
+    query=st.sampled_from((*QUERIES, "SELECT a FROM t WHERE CAST(b AS BIG INT) !~ 1")),
+    before=st.lists(COMMENTS, max_size=2).map("".join),
+    within=st.one_of(st.just(""), COMMENTS),
+    after=st.lists(COMMENTS, max_size=2).map("\n".join),
+    end=st.sampled_from(("", ";", " ;\n", ";\n\n")),
+)
+def test_comments_beside_a_statement_change_nothing(query: str, before: str, within: str, after: str, end: str) -> None:
+    text = f"{before}{query}\n{within}{end}{after}"
+    prediction = Prediction(case_id="1", query=text)
+    assert extracted(prediction) is prediction
+    reading = read_text(text)
+    assert (reading.place, reading.words, reading.others) == (None, "", ())
+    assert reading.query is not None
+    assert query in reading.query
+    assert query in (clean_query(text) or "")
 
 
 @pytest.mark.parametrize(

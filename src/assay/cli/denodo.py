@@ -35,6 +35,7 @@ from assay.cli.options import (
 )
 from assay.errors import UsageError
 from assay.model import FieldNames, Secret
+from assay.model.secret import masked_address
 from assay.settings import RunFileSettings
 
 if TYPE_CHECKING:
@@ -270,8 +271,9 @@ def denodo(  # one parameter an option
         )
     api_url = api_url or _API_URL
     if not api_url.lower().startswith(("http://", "https://")):
-        shown = "no address" if "@" in api_url else repr(api_url)  # the part before @ may be a password
-        raise UsageError(f"--api-url is {shown}: write one such as http://host:8008/answerDataQuestion")
+        raise UsageError(
+            f"--api-url is {masked_address(api_url)!r}: write one such as http://host:8008/answerDataQuestion"
+        )
     whole = whole_of(output, f1_output, ves_output, generated=generated)
     folder = run or (whole or f1_output or ves_output or WHOLE).with_suffix(".run")
     reports = targets_of(

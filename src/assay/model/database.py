@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from assay.errors import DatabaseError, InputError
+from assay.model.secret import masked_address
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/](?!/)")
@@ -19,13 +20,14 @@ _DATABASE_FILE = re.compile(r"[^@?=]*\.(?P<suffix>sqlite3?|db3?|duckdb|ddb)", re
 _USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
 """Up to the last @: a password may hold any character, escaped or not."""
 _SECRET_PARAMETER = re.compile(
-    r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_\-]?key|credentials?|header))=(?P<value>[^&;\s]*)",
+    r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_\-]?key|credentials?|header|sig))=(?P<value>[^&;\s]*)",
     re.IGNORECASE,
 )
 
 _PLACE = "{db_id}"
 _FILE_URL = re.compile(r"^(?:[^:]+:///|(?:sqlite|duckdb):)", re.IGNORECASE)
 """A URL without a host: the rest is a file's path."""
+_FILE_SCHEME = re.compile(r"(?:sqlite|duckdb|file)\b", re.IGNORECASE)
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _OF_URLS = frozenset("?#@&=;")
 """What begins or separates other parts of a server's URL."""
@@ -51,7 +53,7 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
             written = _as_url(text.strip()) or (
                 "sqlite:///path/to/file.sqlite, duckdb:///path/to/file.duckdb or another URL with a scheme"
             )
-            raise InputError(f"{_masked(text)!r} is no database URL: write  {written}")
+            raise InputError(f"{masked_address(text)!r} is no database URL: write  {written}")
         return cls(text=text.strip())
 
     @property
@@ -185,8 +187,10 @@ def _check_inside(template: str, path: str, db_id: str) -> None:
 def _user_info(text: str) -> re.Match[str] | None:
     """What stands before an @, and is no path."""
     found = _USER_INFO.match(text)
-    is_path = found is not None and "://" not in found["before"] and found["password"].startswith("/")
-    return None if is_path else found
+    if found is None or "://" in found["before"] or not found["password"].startswith("/"):
+        return found
+    is_server = len(found["before"]) > 1 and not _FILE_SCHEME.match(text)
+    return found if is_server and ":" in found["password"] and "?" not in found["password"] else None
 
 
 def _masked(text: str) -> str:

@@ -28,6 +28,9 @@ _OWN_HEADERS = frozenset(
     ("content-type", "content-length", "content-encoding", "transfer-encoding", "accept-encoding", "connection")
 )
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ADDRESS_START = re.compile(r"\s*(?:[A-Za-z][\w+.\-]*:)?(?:https?:)?/*", re.IGNORECASE)
+_PARAMETER = re.compile(r"(?P<name>[?&;#](?:[^=&;#?]*=(?=[^=&;#?]))?)[^&;#?]*")
+"""A parameter's name, and its value. A name without a value may be a secret itself."""
 _BEFORE = r"(?i:(?:password|passwd|pwd|token|secret|key|bearer|basic)\b(?: for user \S+)?[\s:=\"'(]{1,4})"
 
 
@@ -71,6 +74,19 @@ def masked(text: str, secrets: Iterable[str]) -> str:
         elif secret in text:
             text = _pattern(secret).sub(lambda found: (found[1] or "") + MASK, text)
     return text
+
+
+def masked_address(text: str) -> str:
+    """A text that should be a URL and cannot be read as one, without what may be a secret.
+
+    These are all that stands before an ``@``, and each value of the query string.
+    """
+    found = _ADDRESS_START.match(text)
+    start = text[: found.end()] if found else ""
+    before, at, rest = text[len(start) :].rpartition("@")
+    if "?" in before or "#" in before:  # a password or the query string holds the other's sign
+        return start + MASK
+    return f"{start}{at and MASK}{at}{_PARAMETER.sub(lambda found: found['name'] + MASK, rest)}"
 
 
 def secret_forms(*secrets: str, user: str | None = None) -> tuple[str, ...]:

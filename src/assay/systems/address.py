@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret
+from assay.model.secret import masked_address
 
 # Not "tokens": max_tokens is a number, and no secret.
 _SECRET_NAME = re.compile(r"key|token(?!s(?![a-z]))|secret|passw|pwd|auth|signature|credential", re.IGNORECASE)
@@ -36,16 +37,16 @@ def http_address(url: str, scheme: str) -> Address:
     shape = f"write {scheme}:http://host:port/path"
     try:
         parts = urlsplit(text)
-    except ValueError as error:
-        raise InputError(f"{_masked(url)!r} names no HTTP address ({error}): {shape}") from None
+    except ValueError:
+        raise InputError(f"{masked_address(url)!r} names a host that cannot be read: {shape}") from None
     if parts.scheme not in ("http", "https"):
-        raise InputError(f"{_masked(url)!r} names no HTTP address behind {scheme + ':'!r}: {shape}")
+        raise InputError(f"{masked_address(url)!r} names no HTTP address behind {scheme + ':'!r}: {shape}")
     try:
         host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise InputError(f"{_masked(url)!r} names a port that is no number up to 65535: {shape}") from error
+    except ValueError:
+        raise InputError(f"{masked_address(url)!r} names a port that is no number up to 65535: {shape}") from None
     if not host or any(character.isspace() for character in text):
-        raise InputError(f"{_masked(url)!r} names no host, or holds a space: {shape}")
+        raise InputError(f"{masked_address(url)!r} names no host, or holds a space: {shape}")
     bracketed = f"[{host}]" if ":" in host else host
     place = bracketed if port is None else f"{bracketed}:{port}"
     query = parse_qsl(parts.query, keep_blank_values=True)
@@ -85,7 +86,3 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-
-
-def _masked(url: str) -> str:
-    return re.sub(r"//[^/]*@", f"//{MASK}@", url)

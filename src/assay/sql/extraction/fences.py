@@ -8,7 +8,7 @@ from html import unescape
 
 from assay.model.decision import holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
-from assay.sql.extraction.statements import Parser, opening_of, pieces_of
+from assay.sql.extraction.statements import Parser, is_statement, opening_of, pieces_of
 
 _SQL_LANGUAGES = (
     "postgresql",
@@ -75,7 +75,7 @@ def clean_query(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    if "```" in text:
+    if "```" in text and not is_statement(text):
         fences = [fence for fence in _CLEANED_FENCE.finditer(text) if fence["body"].strip()]
         queries = [fence["body"] for fence in fences if (fence["language"] or "").lower() not in _OTHER_LANGUAGES]
         text = queries[0] if queries else text if fences else ""

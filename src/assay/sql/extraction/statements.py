@@ -36,6 +36,8 @@ _DOUBTFUL = re.compile(
     rf"|\n[ \t]*\r?\n\s*(?!(?i:{GOES_ON.pattern}))[A-Za-z]"
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
+_SEVERAL_ENDS = re.compile(r";\s*;\s*\Z")
+"""Semicolons that some engines refuse if a comment follows them."""
 _NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
 _STYLES = (
     re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"),
@@ -70,12 +72,17 @@ def opening_of(text: str) -> Opening | None:
 def is_statement(text: str) -> bool:
     """Whether a text is SQL and nothing else. What begins like SQL is, unless something in it looks like prose.
 
-    Such a text is parsed: only if no dialect can read it, the prose is prose.
+    Such a text is parsed: only if no dialect can read it, the prose is prose. Comments are no prose, whatever they say.
     """
     opening = opening_of(text)
     if opening in (None, "command"):
         return opening == "command" and "\n```" not in text
-    if opening == "query" and not (_DOUBTFUL.search(text) and _DOUBTFUL.search(masked(text))):
+    if opening == "query" and not _DOUBTFUL.search(text):
+        return True
+    notes = next((rest for rest in _after_semicolons(text) if NOTES.fullmatch(rest)), "")
+    if not _SEVERAL_ENDS.search(before := text[: len(text) - len(notes)]):
+        text = before
+    if opening == "query" and not _DOUBTFUL.search(masked(text)):
         return True
     return Parser().reads(text) and all(map(opening_of, _after_semicolons(text)))
 

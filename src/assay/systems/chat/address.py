@@ -10,12 +10,15 @@ from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret
+from assay.model.secret import masked_address
 from assay.systems.address import Address, http_address, without_scheme
 
 SCHEME = "chat"
 OPENAI_URL = "https://api.openai.com/v1"
 _COMPLETIONS = "/chat/completions"
 _HOST = re.compile(r"(?:localhost|\d+(?:\.\d+){3}|[\w-]+(?:\.[\w-]+)+):\d+(?:/|\Z)", re.IGNORECASE)
+_NO_MODEL = re.compile(r"://|[\s?]|\A[^@/]+:[^@]*@[\w.\-]+(?::\d+)?(?:/|\Z)")
+"""What no model's name has: a URL's sign, a space, a query string, or a user and password before a host."""
 _DEPLOYMENT = re.compile(r"(?P<base>.*)/openai/deployments/(?P<name>[^/]+)(?:/chat/completions)?/?")
 
 
@@ -53,10 +56,14 @@ def chat_address(url: str, environment: Mapping[str, str], *, api_version: str |
     text = without_scheme(url, SCHEME)
     model = None
     if not re.match(r"https?:", text, re.IGNORECASE):
-        if not text or "://" in text or any(character.isspace() for character in text):
-            raise InputError(f"{url!r} names no chat model: write {SCHEME}:MODEL or {SCHEME}:http://host/v1")
+        if not text or _NO_MODEL.search(text):
+            raise InputError(
+                f"{masked_address(url)!r} names no chat model: write {SCHEME}:MODEL or {SCHEME}:http://host/v1"
+            )
         if _HOST.match(text):  # taken for a model's name, it would be sent to OpenAI
-            raise InputError(f"{url!r} names no chat model but a host: write {SCHEME}:http://{text}")
+            raise InputError(
+                f"{masked_address(url)!r} names no chat model but a host: write {SCHEME}:http://{masked_address(text)}"
+            )
         model, text = text, (environment.get("OPENAI_BASE_URL") or "").strip() or OPENAI_URL
     http_address(text, SCHEME)  # raises for an invalid address
     parts = urlsplit(text)
