@@ -412,8 +412,11 @@ def test_a_judge_that_fails_half_way_is_asked_again_only_for_what_is_open(run: P
                 if connection.execute("SELECT COUNT(*) FROM answers").fetchone() == (3,):
                     break  # none of the good ones came too late
             (run / "judge-answers.sqlite").unlink()
-        assert (status, json.loads(out)["equivalent"]["unscored"] > 0) == (3, True)
-        assert "run the same command again to go on" in said
+        if answer is bad_server.HTML:  # a web page rejects every question, so the judging ends at once
+            assert (status, out) == (3, ""), said
+        else:
+            assert (status, json.loads(out)["equivalent"]["unscored"] > 0) == (3, True)
+        assert "the same command " in said
         open_ = server.requests - 3
         server.requests, server.good = 0, 1_000_000
         status, out, said = judged(server, 300)
