@@ -65,6 +65,11 @@ class Rejections(Generic[_Question, _Result]):
                 raise self._unusable()
         return ()
 
+    def answered(self, question: _Question) -> None:
+        """Note a question that the system answered in an earlier run."""
+        if self.control is None:
+            self.control = question
+
     def needs_control(self, *, at_end: bool = False) -> bool:
         """Whether the control question decides on what is held."""
         return self.control is not None and len(self._held) >= (1 if at_end else self._in_a_row)

@@ -132,7 +132,7 @@ class Asker:
         self._lock = Lock()
         self._stopped = False
         self._asking = 0
-        self._arrived: SimpleQueue[_Answer | _Control | SystemUnusable | _End | None] = SimpleQueue()
+        self._arrived: SimpleQueue[_Answer | _Control | BaseException | _End | None] = SimpleQueue()
         self._rejections = Rejections[Case, Prediction](answered=answered)
         self._is_controlling = False
         self._handed_over: list[Event] = []
@@ -165,7 +165,8 @@ class Asker:
                     continue
                 if arrived is None:
                     self._running -= 1
-                elif isinstance(arrived, SystemUnusable):
+                elif isinstance(arrived, BaseException):
+                    self._hand_over_rest(on_answer)
                     raise arrived
                 elif isinstance(arrived, _End):
                     self._hand_over_rest(on_answer)
@@ -221,7 +222,7 @@ class Asker:
         def ask() -> None:
             try:
                 self._arrived.put(_Control(prediction=self._asked(question), begun=begun))
-            except SystemUnusable as error:
+            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
                 self._arrived.put(error)
             finally:
                 self._arrived.put(None)
@@ -239,7 +240,8 @@ class Asker:
                 else:
                     begun = self._rejections.seen
                     self._hand_over(self._ask(case), case, begun)
-        except SystemUnusable as error:
+        # Raised in the caller's thread: a thread that ended by a defect must not look like one that has asked all.
+        except BaseException as error:  # noqa: BLE001
             self._stopped = True
             self._arrived.put(error)
         finally:
@@ -289,16 +291,16 @@ class Asker:
             prediction = self._system.answer(case)
         except SystemUnusable:
             raise
-        # The per-case boundary: any exception of a system's own code is the trouble of one question. SystemExit belongs
-        # here, too: it would silently end the thread.
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        # The per-case boundary: any exception of a system's own code is the trouble of one question. What is not an
+        # Exception belongs here, too: it would end the thread. Ctrl-C raises in the main thread alone.
+        except BaseException as error:  # noqa: BLE001
             return failed(case, f"asking raised {type(error).__name__}: {error}", code=type(error).__name__)
         if not isinstance(prediction, Prediction):
             return failed(case, f"the system answered {type(prediction).__name__} in place of a Prediction")
         prediction = with_read_measures(prediction)
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
-    def _next_arrival(self, *, until_stopped: bool) -> _Answer | _Control | SystemUnusable | _End | _Nothing | None:
+    def _next_arrival(self, *, until_stopped: bool) -> _Answer | _Control | BaseException | _End | _Nothing | None:
         """Wait for the next answer; None means that one thread has ended."""
         while True:
             try:
