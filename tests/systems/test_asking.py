@@ -100,6 +100,26 @@ def test_credentials_that_expire_keep_what_was_answered(quick: Quick) -> None:
     assert [prediction.case_id for prediction in got] == [str(number) for number in range(10)]
 
 
+def test_answers_that_are_on_their_way_when_a_system_proves_unusable_are_kept() -> None:
+    got: list[str] = []
+    begun, refused = threading.Barrier(4), threading.Event()
+
+    def ask(case: Case) -> Prediction:
+        if case.id in "4567":
+            begun.wait(60)
+        if case.id == "4":
+            refused.set()
+            raise SystemUnusable("401")
+        if case.id in "567":
+            refused.wait(60)
+            time.sleep(0.1)
+        return Prediction(case_id=case.id, query="q")
+
+    with pytest.raises(SystemUnusable, match="401"):
+        ask_all(_Odd(ask), _cases(8), concurrency=4, on_answer=lambda prediction: got.append(prediction.case_id))
+    assert sorted(got) == ["0", "1", "2", "3", "5", "6", "7"]
+
+
 class _Odd:
     """A system that breaks its port's promises."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
+from time import monotonic
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,8 @@ from assay.ports import System
 from assay.rejections import Rejections
 from assay.systems.predictions import failed, spoken
 
+_LAST_ANSWERS_S = 10.0
+"""How long answers that are on their way are waited for when the system proves unusable."""
 _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
@@ -147,9 +150,10 @@ class Asker:
 
         Trouble of one question arrives as a Prediction with a Failure. Raises SystemUnusable as soon as the system
         proves unusable, also if it has rejected every question, and passes on KeyboardInterrupt and the exceptions of
-        ``on_answer``. In each case, and after `end`, no further question is asked, and questions in flight are not
-        waited for; answers that have arrived are handed over first, unless ``on_answer`` raised. After `stop`,
-        ``on_stop`` is called once, and the questions in flight are waited for.
+        ``on_answer``. In each case, and after `end`, no further question is asked; answers that have arrived are handed
+        over first, unless ``on_answer`` raised. Questions in flight are waited for only where the system proves
+        unusable, and only for some seconds. After `stop`, ``on_stop`` is called once, and the questions in flight are
+        waited for.
         """
         told = on_stop is None
         for number in range(self._running):
@@ -166,7 +170,7 @@ class Asker:
                 if arrived is None:
                     self._running -= 1
                 elif isinstance(arrived, BaseException):
-                    self._hand_over_rest(on_answer)
+                    self._hand_over_rest(on_answer, wait_s=_LAST_ANSWERS_S)
                     raise arrived
                 elif isinstance(arrived, _End):
                     self._hand_over_rest(on_answer)
@@ -178,7 +182,10 @@ class Asker:
                 self._go_on()
             for prediction in () if self._stopped else self._rejections.rest():
                 on_answer(prediction)
-        except (SystemUnusable, KeyboardInterrupt):
+        except SystemUnusable:
+            self._hand_over_rest(on_answer, wait_s=_LAST_ANSWERS_S)
+            raise
+        except KeyboardInterrupt:
             self._hand_over_rest(on_answer)
             raise
         finally:
@@ -309,19 +316,30 @@ class Asker:
                 if until_stopped and self._stopped:
                     return _NOTHING
 
-    def _hand_over_rest(self, on_answer: Callable[[Prediction], None]) -> None:
-        """Ask nothing more, and hand over the answers that have arrived."""
+    def _hand_over_rest(self, on_answer: Callable[[Prediction], None], *, wait_s: float = 0.0) -> None:
+        """Ask nothing more, and hand over the answers that have arrived, and those that arrive within ``wait_s``."""
         self._stopped = True
-        for prediction in self._arrived_by_now():
+        for event in self._handed_over:  # its thread waits for that
+            event.set()
+        for prediction in self._arriving(wait_s):
             # Rejections are not answers: the same command asks these questions again.
             if prediction.failure is None or prediction.failure.kind != "rejected":
                 on_answer(prediction)
 
-    def _arrived_by_now(self) -> Iterator[Prediction]:
+    def _arriving(self, wait_s: float) -> Iterator[Prediction]:
+        until = monotonic() + wait_s
         while True:
+            left = max(0.0, until - monotonic()) if self._running else 0.0
             try:
-                arrived = self._arrived.get_nowait()
+                arrived = self._arrived.get(timeout=min(left, _POLL_S))
             except Empty:
-                return
-            if isinstance(arrived, _Answer):
+                if not left:
+                    return
+                continue
+            if arrived is None:
+                self._running -= 1
+            elif isinstance(arrived, _End):
+                until = monotonic()
+            elif isinstance(arrived, _Answer):
                 yield arrived.prediction
+                arrived.handed_over.set()
