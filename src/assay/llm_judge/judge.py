@@ -222,6 +222,8 @@ class QueryJudge:
             yield placed
         else:
             yield from rejections.sift(question, placed, failure, begun=begun)
+            if rejections.unusable is not None:
+                raise rejections.unusable
         if rejections.control is not None and rejections.needs_control(at_end=is_last):
             begun = rejections.seen
             answer = self._asked(rejections.control)

@@ -138,6 +138,8 @@ class Asker:
         self._arrived: SimpleQueue[_Answer | _Control | BaseException | _End | None] = SimpleQueue()
         self._rejections = Rejections[Case, Prediction](answered=answered)
         self._is_controlling = False
+        self._without_result = 0
+        """How many questions were sent and are not sifted yet."""
         self._handed_over: list[Event] = []
 
     @property
@@ -209,10 +211,15 @@ class Asker:
             prediction = arrived.prediction
             yield from self._rejections.sift(arrived.case, prediction, prediction.failure, begun=arrived.begun)
             self._handed_over.append(arrived.handed_over)
+            with self._lock:
+                self._without_result -= 1
+                is_last = not self._without_result
+            if is_last and self._rejections.unusable is not None:
+                raise self._rejections.unusable
 
     def _go_on(self) -> None:
-        """Let the threads whose answers were handed over ask on, unless a control question is being asked."""
-        if not self._is_controlling:
+        """Let the threads whose answers were handed over ask on, unless it is open whether the system can answer."""
+        if not self._is_controlling and self._rejections.unusable is None:
             for event in self._handed_over:
                 event.set()
             self._handed_over.clear()
@@ -245,7 +252,7 @@ class Asker:
                 if isinstance(case, Talk):
                     self._hold(case)
                 else:
-                    begun = self._rejections.seen
+                    begun = self._begin()
                     self._hand_over(self._ask(case), case, begun)
         # Raised in the caller's thread: a thread that ended by a defect must not look like one that has asked all.
         except BaseException as error:  # noqa: BLE001
@@ -253,6 +260,12 @@ class Asker:
             self._arrived.put(error)
         finally:
             self._arrived.put(None)
+
+    def _begin(self) -> int:
+        """Count a question that is sent now. How many results there were before it."""
+        with self._lock:
+            self._without_result += 1
+            return self._rejections.seen
 
     def _hand_over(self, prediction: Prediction, case: Case, begun: int) -> None:
         answer = _Answer(prediction=prediction, case=case, begun=begun, handed_over=Event())
@@ -268,7 +281,7 @@ class Asker:
                 return
             prediction = held
             if prediction is None:
-                begun, asked = self._rejections.seen, said.before(case)
+                begun, asked = self._begin(), said.before(case)
                 prediction = replace(asked if isinstance(asked, Prediction) else self._ask(asked), repeat=talk.repeat)
                 self._hand_over(prediction, said.told(case), begun)
             said.note(case, prediction)
