@@ -48,22 +48,29 @@ class Rejections(Generic[_Question, _Result]):
         self.control: _Question | None = answered
         """A question that the system has answered, as it was asked; None before the first answer."""
         self._in_a_row = _IN_A_ROW
+        self.unusable: SystemUnusable | None = None
+        """What to raise once every question that was sent has its result. An answer among these settles it."""
 
     def sift(self, question: _Question, result: _Result, failure: Failure | None, *, begun: int) -> tuple[_Result, ...]:
-        """The results to continue with. ``begun`` is `seen` when the question was sent. Raises SystemUnusable."""
+        """The results to continue with. ``begun`` is `seen` when the question was sent. May set `unusable`."""
         self.seen += 1
         if failure is None or not has_no_answer(failure):
-            self.control = question
+            self.control, self.unusable = question, None
             return (*self._released(begun), result)
         if failure.kind != "rejected":
             self._others = True
             return (result,)
         self._held.append((self.seen, result, failure))
-        if self.control is None:
+        if self.control is None and self.unusable is None:
             alike = sum(other == failure for _, _, other in self._held)
             if alike >= _MOST_ALIKE or len(self._held) >= _MOST_REJECTIONS:
-                raise self._unusable()
+                self.unusable = self._unusable()
         return ()
+
+    def answered(self, question: _Question) -> None:
+        """Note a question that the system answered in an earlier run."""
+        if self.control is None:
+            self.control = question
 
     def needs_control(self, *, at_end: bool = False) -> bool:
         """Whether the control question decides on what is held."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bad_server
-from assay.errors import SystemUnusable
+from assay.errors import SystemLost, SystemUnusable
 from assay.llm_judge import JudgeSettings, Opinion, QueryJudge, QueryPair, judge_cases
 from assay.llm_judge.cases import CaseQueries
 from assay.model import Failure
@@ -85,6 +85,35 @@ def test_rejections_of_single_questions_are_abstentions(concurrency: int) -> Non
     without = [case for case in cases if case.equivalent is None]
     assert [case.case_id for case in without] == ["SELECT 7", "SELECT 8", "SELECT 29"]
     assert all(case.abstained and not case.lacks_votes and "413: too large" in case.reason for case in without)
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_kept_answers_count_as_answers_when_the_same_call_is_made_again(concurrency: int, tmp_path: Path) -> None:
+    rejects = ("SELECT 7", "SELECT 8", "SELECT 29")
+    first, second = Model(rejects=rejects), Model(rejects=rejects)
+    cache = tmp_path / "answers.sqlite"
+    opinions = judged(first, concurrency=concurrency, cache=cache)
+    again = judged(second, concurrency=concurrency, cache=cache)
+    assert [opinion.equivalent for opinion in again] == [opinion.equivalent for opinion in opinions]
+    assert 6 < second.asked <= 6 + 2  # with control questions
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_model_that_broke_is_lost_in_the_second_call_too(concurrency: int, tmp_path: Path) -> None:
+    for good in (20, 0):
+        with pytest.raises(SystemLost, match="so does one that was answered before"):
+            judged(Model(good=good), concurrency=concurrency, cache=tmp_path / "answers.sqlite")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("x"), BaseException("x")])
+def test_what_a_model_raises_and_is_not_an_exception_is_a_vote_without_an_answer(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def complete(*_: Any, **__: Any) -> Completion:
+        raise error
+
+    monkeypatch.setattr(model := Model(), "complete", complete)
+    assert {opinion.equivalent for opinion in judged(model)} == {None}
 
 
 def test_failures_that_may_pass_are_asked_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Prediction, Secret
 from assay.ports import System
-from assay.systems.concurrency import ask_all
+from assay.systems.concurrency import Asker, ask_all
 from assay.systems.denodo import DenodoSystem
 from assay.systems.options import SystemOptions
 from assay.systems.python import PythonSystem
@@ -99,6 +100,26 @@ def test_credentials_that_expire_keep_what_was_answered(quick: Quick) -> None:
     assert [prediction.case_id for prediction in got] == [str(number) for number in range(10)]
 
 
+def test_answers_that_are_on_their_way_when_a_system_proves_unusable_are_kept() -> None:
+    got: list[str] = []
+    begun, refused = threading.Barrier(4), threading.Event()
+
+    def ask(case: Case) -> Prediction:
+        if case.id in "4567":
+            begun.wait(60)
+        if case.id == "4":
+            refused.set()
+            raise SystemUnusable("401")
+        if case.id in "567":
+            refused.wait(60)
+            time.sleep(0.1)
+        return Prediction(case_id=case.id, query="q")
+
+    with pytest.raises(SystemUnusable, match="401"):
+        ask_all(_Odd(ask), _cases(8), concurrency=4, on_answer=lambda prediction: got.append(prediction.case_id))
+    assert sorted(got) == ["0", "1", "2", "3", "5", "6", "7"]
+
+
 class _Odd:
     """A system that breaks its port's promises."""
 
@@ -121,11 +142,25 @@ def _leave(case: Case) -> object:
     sys.exit(1)
 
 
+class _Own(BaseException):
+    """What is not an Exception."""
+
+
+def _raise(error: BaseException) -> Callable[[Case], object]:
+    def answer(case: Case) -> object:
+        raise error
+
+    return answer
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
         (lambda case: 1 / 0, "asking raised ZeroDivisionError: division by zero"),
         (_leave, "asking raised SystemExit: 1"),
+        (_raise(asyncio.CancelledError("x")), "asking raised CancelledError: x"),
+        (_raise(KeyboardInterrupt()), "asking raised KeyboardInterrupt:"),
+        (_raise(_Own("x")), "asking raised _Own: x"),
         (lambda case: "SELECT 1", "the system answered str in place of a Prediction"),
     ],
 )
@@ -137,6 +172,26 @@ def test_whatever_a_system_does_is_the_failure_of_one_question(answer: Callable[
     for prediction in got:
         assert prediction.failure is not None
         assert (prediction.failure.kind, prediction.failure.message) == ("ask_failed", message)
+
+
+@pytest.mark.parametrize("error", [ValueError("a defect"), _Own("a defect")])
+def test_a_thread_that_ends_by_a_defect_ends_the_asking_with_its_error(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    got: list[Prediction] = []
+    read = Asker._next_case
+
+    def next_case(asker: Asker) -> object:
+        case = read(asker)
+        if isinstance(case, Case) and case.id == "2":
+            raise error
+        return case
+
+    monkeypatch.setattr(Asker, "_next_case", next_case)
+    system = _Odd(lambda case: Prediction(case_id=case.id, query="q"))
+    with pytest.raises(type(error), match="a defect"):
+        ask_all(system, _cases(9), concurrency=1, on_answer=got.append)
+    assert [prediction.case_id for prediction in got] == ["0", "1"]
 
 
 def test_an_answer_belongs_to_the_case_that_was_asked() -> None:

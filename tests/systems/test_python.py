@@ -98,6 +98,33 @@ def test_what_a_callable_raises_is_the_failure_of_that_question(case: Case, quic
     assert "the model is asleep" in _failure(_answer(times_out, case, quick()))
 
 
+class _Own(BaseException):
+    """What is not an Exception."""
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError("x"), KeyboardInterrupt("x"), SystemExit("x"), _Own("x")])
+def test_what_is_raised_and_is_not_an_exception_is_the_failure_of_that_question(
+    error: BaseException, case: Case, quick: Quick
+) -> None:
+    first: list[BaseException] = []
+
+    def broken(question: str) -> str:
+        if not first:
+            first.append(error)
+            raise error
+        return "SELECT 1"
+
+    async def late(question: str) -> str:
+        return broken(question)
+
+    for function in (broken, late):
+        first.clear()
+        system = PythonSystem(function, quick())
+        assert f"raised {type(error).__name__}" in _failure(system.answer(case))
+        assert system.answer(case).query == "SELECT 1"
+        system.close()
+
+
 def test_an_unusable_system_ends_the_run(case: Case, quick: Quick) -> None:
     def unusable(question: str) -> str:
         raise SystemUnusable("no key")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -167,6 +168,32 @@ def test_with_several_at_once_few_questions_are_spent(concurrency: int) -> None:
     with pytest.raises(SystemUnusable, match="the first 3 questions failed, and so would any other: 422"):
         ask_all(system, cases(100), concurrency=concurrency, on_answer=lambda _: None)
     assert system.asked <= 3 + 2 * concurrency
+
+
+@pytest.mark.parametrize("outcome", ["query", "rejected 422", "ask_failed 500"])
+def test_first_rejections_beside_a_question_on_its_way_wait_for_its_result(outcome: str) -> None:
+    system, got = Scripted([outcome, *["rejected 422"] * 11]), list[Prediction]()
+    rejected, begun = threading.Semaphore(0), threading.Barrier(3)
+    answer = system.answer
+
+    def late(case: Case) -> Prediction:
+        if case.id == "0" and not got:
+            for _ in range(3):
+                assert rejected.acquire(timeout=60)
+            time.sleep(0.1)  # until the rejections have arrived
+        if case.id in "123":
+            begun.wait(60)
+            rejected.release()
+        return answer(case)
+
+    system.answer = late  # type: ignore[method-assign]
+    if outcome == "query":
+        ask_all(system, cases(12), concurrency=4, on_answer=got.append)
+        assert sorted(int(prediction.case_id) for prediction in got) == list(range(12))
+        assert [one.case_id for one in got if one.failure is None] == ["0"]
+    else:
+        with pytest.raises(SystemUnusable, match="the first 3 questions failed, and so would any other: 422"):
+            ask_all(system, cases(12), concurrency=4, on_answer=got.append)
 
 
 @contextmanager

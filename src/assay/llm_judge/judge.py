@@ -163,7 +163,7 @@ class QueryJudge:
         self, pairs: Sequence[QueryPair], questions: Iterator[tuple[int, Order, int]], *, count: int
     ) -> Iterator[tuple[int, Vote]]:
         """The votes with their pairs' places, as they arrive. Raises an error that ends all asking."""
-        arrived: SimpleQueue[_Placed | AssayError] = SimpleQueue()
+        arrived: SimpleQueue[_Placed | BaseException] = SimpleQueue()
         stop = Event()
         unsifted = count
 
@@ -184,7 +184,8 @@ class QueryJudge:
                         unsifted -= 1
                         for one in self._sifted(placed, question, failure, begun=begun, is_last=not unsifted):
                             arrived.put(one)
-                except AssayError as error:  # a model that can answer nothing, a cache that cannot be used
+                # A model that can answer nothing, a cache that cannot be used, a defect: the caller's thread raises it.
+                except BaseException as error:  # noqa: BLE001
                     stop.set()
                     arrived.put(error)
 
@@ -201,7 +202,7 @@ class QueryJudge:
                     one = arrived.get(timeout=_POLL_S)
                 except Empty:
                     continue
-                if isinstance(one, AssayError):
+                if isinstance(one, BaseException):
                     until = time.monotonic() + _LAST_ANSWERS_S
                     for thread in threads:  # an answer that is on its way is kept
                         thread.join(max(0.0, until - time.monotonic()))
@@ -217,9 +218,12 @@ class QueryJudge:
         """The votes to count by now: rejections wait until it is known what they are about. Raises SystemUnusable."""
         rejections = self._rejections
         if placed.vote.cached:
+            rejections.answered(question)
             yield placed
         else:
             yield from rejections.sift(question, placed, failure, begun=begun)
+            if rejections.unusable is not None:
+                raise rejections.unusable
         if rejections.control is not None and rejections.needs_control(at_end=is_last):
             begun = rejections.seen
             answer = self._asked(rejections.control)
@@ -274,8 +278,9 @@ class QueryJudge:
             )
         except AssayError:
             raise
-        # The per-case boundary: an exception of a model's own code is the trouble of one question.
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        # The per-case boundary: an exception of a model's own code is the trouble of one question. What is not an
+        # Exception belongs here, too: it would end the thread. Ctrl-C raises in the main thread alone.
+        except BaseException as error:  # noqa: BLE001
             message = f"asking raised {type(error).__name__}: {error}"
             return Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
 

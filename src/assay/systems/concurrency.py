@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
+from time import monotonic
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,8 @@ from assay.ports import System
 from assay.rejections import Rejections
 from assay.systems.predictions import failed, spoken
 
+_LAST_ANSWERS_S = 10.0
+"""How long answers that are on their way are waited for when the system proves unusable."""
 _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
@@ -132,9 +135,11 @@ class Asker:
         self._lock = Lock()
         self._stopped = False
         self._asking = 0
-        self._arrived: SimpleQueue[_Answer | _Control | SystemUnusable | _End | None] = SimpleQueue()
+        self._arrived: SimpleQueue[_Answer | _Control | BaseException | _End | None] = SimpleQueue()
         self._rejections = Rejections[Case, Prediction](answered=answered)
         self._is_controlling = False
+        self._without_result = 0
+        """How many questions were sent and are not sifted yet."""
         self._handed_over: list[Event] = []
 
     @property
@@ -147,9 +152,10 @@ class Asker:
 
         Trouble of one question arrives as a Prediction with a Failure. Raises SystemUnusable as soon as the system
         proves unusable, also if it has rejected every question, and passes on KeyboardInterrupt and the exceptions of
-        ``on_answer``. In each case, and after `end`, no further question is asked, and questions in flight are not
-        waited for; answers that have arrived are handed over first, unless ``on_answer`` raised. After `stop`,
-        ``on_stop`` is called once, and the questions in flight are waited for.
+        ``on_answer``. In each case, and after `end`, no further question is asked; answers that have arrived are handed
+        over first, unless ``on_answer`` raised. Questions in flight are waited for only where the system proves
+        unusable, and only for some seconds. After `stop`, ``on_stop`` is called once, and the questions in flight are
+        waited for.
         """
         told = on_stop is None
         for number in range(self._running):
@@ -165,7 +171,8 @@ class Asker:
                     continue
                 if arrived is None:
                     self._running -= 1
-                elif isinstance(arrived, SystemUnusable):
+                elif isinstance(arrived, BaseException):
+                    self._hand_over_rest(on_answer, wait_s=_LAST_ANSWERS_S)
                     raise arrived
                 elif isinstance(arrived, _End):
                     self._hand_over_rest(on_answer)
@@ -177,7 +184,10 @@ class Asker:
                 self._go_on()
             for prediction in () if self._stopped else self._rejections.rest():
                 on_answer(prediction)
-        except (SystemUnusable, KeyboardInterrupt):
+        except SystemUnusable:
+            self._hand_over_rest(on_answer, wait_s=_LAST_ANSWERS_S)
+            raise
+        except KeyboardInterrupt:
             self._hand_over_rest(on_answer)
             raise
         finally:
@@ -201,10 +211,15 @@ class Asker:
             prediction = arrived.prediction
             yield from self._rejections.sift(arrived.case, prediction, prediction.failure, begun=arrived.begun)
             self._handed_over.append(arrived.handed_over)
+            with self._lock:
+                self._without_result -= 1
+                is_last = not self._without_result
+            if is_last and self._rejections.unusable is not None:
+                raise self._rejections.unusable
 
     def _go_on(self) -> None:
-        """Let the threads whose answers were handed over ask on, unless a control question is being asked."""
-        if not self._is_controlling:
+        """Let the threads whose answers were handed over ask on, unless it is open whether the system can answer."""
+        if not self._is_controlling and self._rejections.unusable is None:
             for event in self._handed_over:
                 event.set()
             self._handed_over.clear()
@@ -221,7 +236,7 @@ class Asker:
         def ask() -> None:
             try:
                 self._arrived.put(_Control(prediction=self._asked(question), begun=begun))
-            except SystemUnusable as error:
+            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
                 self._arrived.put(error)
             finally:
                 self._arrived.put(None)
@@ -237,13 +252,20 @@ class Asker:
                 if isinstance(case, Talk):
                     self._hold(case)
                 else:
-                    begun = self._rejections.seen
+                    begun = self._begin()
                     self._hand_over(self._ask(case), case, begun)
-        except SystemUnusable as error:
+        # Raised in the caller's thread: a thread that ended by a defect must not look like one that has asked all.
+        except BaseException as error:  # noqa: BLE001
             self._stopped = True
             self._arrived.put(error)
         finally:
             self._arrived.put(None)
+
+    def _begin(self) -> int:
+        """Count a question that is sent now. How many results there were before it."""
+        with self._lock:
+            self._without_result += 1
+            return self._rejections.seen
 
     def _hand_over(self, prediction: Prediction, case: Case, begun: int) -> None:
         answer = _Answer(prediction=prediction, case=case, begun=begun, handed_over=Event())
@@ -259,7 +281,7 @@ class Asker:
                 return
             prediction = held
             if prediction is None:
-                begun, asked = self._rejections.seen, said.before(case)
+                begun, asked = self._begin(), said.before(case)
                 prediction = replace(asked if isinstance(asked, Prediction) else self._ask(asked), repeat=talk.repeat)
                 self._hand_over(prediction, said.told(case), begun)
             said.note(case, prediction)
@@ -289,16 +311,16 @@ class Asker:
             prediction = self._system.answer(case)
         except SystemUnusable:
             raise
-        # The per-case boundary: any exception of a system's own code is the trouble of one question. SystemExit belongs
-        # here, too: it would silently end the thread.
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        # The per-case boundary: any exception of a system's own code is the trouble of one question. What is not an
+        # Exception belongs here, too: it would end the thread. Ctrl-C raises in the main thread alone.
+        except BaseException as error:  # noqa: BLE001
             return failed(case, f"asking raised {type(error).__name__}: {error}", code=type(error).__name__)
         if not isinstance(prediction, Prediction):
             return failed(case, f"the system answered {type(prediction).__name__} in place of a Prediction")
         prediction = with_read_measures(prediction)
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
-    def _next_arrival(self, *, until_stopped: bool) -> _Answer | _Control | SystemUnusable | _End | _Nothing | None:
+    def _next_arrival(self, *, until_stopped: bool) -> _Answer | _Control | BaseException | _End | _Nothing | None:
         """Wait for the next answer; None means that one thread has ended."""
         while True:
             try:
@@ -307,19 +329,30 @@ class Asker:
                 if until_stopped and self._stopped:
                     return _NOTHING
 
-    def _hand_over_rest(self, on_answer: Callable[[Prediction], None]) -> None:
-        """Ask nothing more, and hand over the answers that have arrived."""
+    def _hand_over_rest(self, on_answer: Callable[[Prediction], None], *, wait_s: float = 0.0) -> None:
+        """Ask nothing more, and hand over the answers that have arrived, and those that arrive within ``wait_s``."""
         self._stopped = True
-        for prediction in self._arrived_by_now():
+        for event in self._handed_over:  # its thread waits for that
+            event.set()
+        for prediction in self._arriving(wait_s):
             # Rejections are not answers: the same command asks these questions again.
             if prediction.failure is None or prediction.failure.kind != "rejected":
                 on_answer(prediction)
 
-    def _arrived_by_now(self) -> Iterator[Prediction]:
+    def _arriving(self, wait_s: float) -> Iterator[Prediction]:
+        until = monotonic() + wait_s
         while True:
+            left = max(0.0, until - monotonic()) if self._running else 0.0
             try:
-                arrived = self._arrived.get_nowait()
+                arrived = self._arrived.get(timeout=min(left, _POLL_S))
             except Empty:
-                return
-            if isinstance(arrived, _Answer):
+                if not left:
+                    return
+                continue
+            if arrived is None:
+                self._running -= 1
+            elif isinstance(arrived, _End):
+                until = monotonic()
+            elif isinstance(arrived, _Answer):
                 yield arrived.prediction
+                arrived.handed_over.set()

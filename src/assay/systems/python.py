@@ -130,15 +130,17 @@ class PythonSystem:
         def run() -> None:
             try:
                 future.set_result(self._function(*values, **named))
-            except BaseException as error:  # noqa: BLE001 - handed to the asking thread, which decides
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - handed to the asking thread, which decides
                 future.set_exception(error)
+            except BaseException as error:  # noqa: BLE001 - raised in the asking thread, it would end that
+                future.set_exception(_no_exception(error, self._label))
 
         started = monotonic()
         limit = self._options.timeout_s
         Thread(target=run, name="assay-python-system", daemon=True).start()
         given = _waited_for(future, limit, self._label)
         if inspect.isawaitable(given):
-            awaited = asyncio.run_coroutine_threadsafe(_as_coroutine(given), self._event_loop())
+            awaited = asyncio.run_coroutine_threadsafe(_as_coroutine(given, self._label), self._event_loop())
             return _waited_for(awaited, max(0.0, started + limit - monotonic()), self._label, limit_s=limit)
         return given
 
@@ -184,8 +186,19 @@ async def _wind_down() -> None:
     await asyncio.gather(*unfinished, return_exceptions=True)
 
 
-async def _as_coroutine(awaitable: Any) -> object:
-    return await awaitable
+async def _as_coroutine(awaitable: Any, label: str) -> object:
+    try:
+        return await awaitable
+    except (Exception, asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt would end the event loop
+        raise _no_exception(error, label) from None
+
+
+def _no_exception(error: BaseException, label: str) -> QuestionFailed:
+    """The failure of a question whose call raised what is not an Exception."""
+    name = type(error).__name__
+    return QuestionFailed(f"{label} raised {name}: {error}", code=name)
 
 
 def _waited_for(future: Future[object], wait_s: float, label: str, *, limit_s: float | None = None) -> object:
