@@ -154,7 +154,7 @@ def test_a_host_is_not_taken_for_a_model_of_openai(url: str) -> None:
 
 @pytest.mark.parametrize("url", ["chat:", "chat:two words", "chat:ftp://h/v1", "chat:http://", "chat:http://[::1/v1"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(InputError, match="names (no|a host that cannot be read)"):
+    with pytest.raises(InputError, match=r"names (no|a host that cannot be read)"):
         chat_address(url, {})
 
 
