@@ -118,3 +118,18 @@ def test_names_in_queries_of_spider_mean_what_sqlite_reads(shared_data: Path) ->
         assert not found.unreadable
         compared += found.equal
     assert compared > 4000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM a ORDER BY 1 UNION SELECT max(n) / count(*) FROM a",
+        "SELECT *, x FROM a ORDER BY 1",
+        "SELECT x FROM a UNION SELECT * FROM e ORDER BY 2",
+    ],
+)
+def test_a_query_that_qualify_refuses_is_read_as_parsed(text: str) -> None:
+    query = read_query(text, "sqlite", NAMES)
+    assert isinstance(query, Query)
+    assert query.bound is not None
+    assert [query.type_of(output) for select in query.selects for output in select.node.expressions]
