@@ -18,9 +18,9 @@ from ruamel.yaml import YAML
 
 from assay import registry
 from assay.cases.load import load_cases
-from assay.settings import RunFileSettings, read_run_file
+from assay.settings import Settings, read_run_file
 
-_RUN_FILE = set(RunFileSettings.__struct_fields__)
+_RUN_FILE = set(Settings.__struct_fields__)
 _OTHER_TOOLS = ({"repos"}, {"apiVersion"}, {"image"})
 """Keys of files that other tools read: hooks, Kubernetes, GitLab's jobs."""
 

@@ -1,61 +1,16 @@
-"""The page of a run's settings file: every setting, its type, and what the option of the same meaning says."""
+"""The page of a run's settings file: every setting, what is written for it, and what its declaration says."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args, get_origin
 
-import typer
 from command_pages import MADE, cell
-from python_pages import text_below
 
-from assay.cli.parsing.panels import OTHER, PANELS, panel_of
+from assay.cli.parsing.panels import PANELS
+from assay.settings.setting import Field, Setting, fields_of
 
 PLACE = "docs/reference/run-file.md"
-_OPTIONS = {
-    "headers": "--header",
-    "penalties": "--penalty",
-    "tags": "--tag",
-    "timing_iterations": "--ves-iterations",
-    "timing_budget_s": "--ves-budget",
-}
-"""Options whose names do not follow from the settings'."""
-_PANELS = {"cases": "Questions", "case_fields": "Questions", "prediction_fields": "Answers", "gates": "Gates"}
-"""Groups of settings without an option of their own, or whose option is in another group."""
-_SAID = {
-    "cases": "The question set, or a list of the cases themselves.",
-    "case_fields": "Which column of the question set is which: [columns](#columns).",
-    "prediction_fields": "Which column of the predictions is which: [columns](#columns).",
-    "predictions": "The system's answers. Default: in the question set.",
-    "metrics": "Names of [metrics](metrics.md). Default: those that the table there has by default.",
-    "headers": "HTTP headers for the system, each `NAME=VALUE`; `${NAME}` is taken from the environment.",
-    "penalties": "Of the reliability score: what a wrong answer costs. Default: 0, 10 and the number of cases.",
-    "tags": "Labels of the run, as `model=gpt-4.1`.",
-    "gold_timeout_s": "Per gold query, in place of `timeout_s`.",
-    "gold_db": "Of gold's queries, where they run on another database than `db`.",
-    "suite": "Folder of a [suite](../guides/suites.md) on whose small databases the answers are tried, too.",
-    "gates": "What the run must reach: [in gates](#in-gates).",
-    "lint": "How `assay lint` looks at the question set: [in lint](#in-lint).",
-    "witness": "True, or how witnesses are looked for: [in witness](#in-witness).",
-    "GateSettings.min": "The least mean of each metric, such as `{match: 0.8}` or `{match: 80%}`.",
-    "GateSettings.max_drop": "How far each metric may be below the baseline, such as `{match: 1%}`.",
-    "GateSettings.fail_on_regression": "Not significantly worse than the baseline: true for the headline, or metrics.",
-    "GateSettings.must_pass": "All right in `tag:NAME`, `difficulty:NAME`, `database:NAME`, `id:ID`.",
-    "LintFileSettings.only": "Apply these [rules](lint-rules.md) alone.",
-    "LintFileSettings.ignore": "Leave these rules out.",
-    "LintFileSettings.with_run": "Whether `assay run` shows the findings beside its verdicts, too. Default: false.",
-    "WitnessFileSettings.total": "For all pairs, as 10m. Default: as long as it takes.",
-    "WitnessFileSettings.seed": "Of the random databases that are tried: another one, other databases.",
-    "WitnessFileSettings.rows": "What no rule decides is checked on all tables of so many rows. Default: `2`.",
-    "FieldNames.question": "Column of the questions.",
-    "FieldNames.id": "Column of the ids. `@position`: row numbers.",
-    "FieldNames.tags": "Column of the cases' labels.",
-    "FieldNames.context": "Column of the question set's hints.",
-}
-"""Meanings that neither an option nor the sources say, or that an option says in words of the command line."""
 _INTRO = """# The settings file of a run
 
 `assay run eval.yaml` takes everything from a YAML file, and `assay init` writes one that fits your files. Paths are
@@ -78,6 +33,8 @@ gates:
 $ assay run eval.yaml --limit 5
 ```
 """
+_COLUMNS = {"case_fields": "of the question set", "prediction_fields": "of the predictions"}
+_KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
 
 def settings_page() -> str:
@@ -86,69 +43,45 @@ def settings_page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    from assay.cli.app import app
-    from assay.model import FieldNames
-    from assay.settings import GateSettings, LintFileSettings, RunFileSettings, WitnessFileSettings
+    from assay.settings import GateSettings, LintFileSettings, Settings, WitnessFileSettings
 
-    top: Any = typer.main.get_command(app)
-    helps = {option: one.help for one in top.commands["run"].params for option in one.opts}
-    of_lint = {option: one.help for one in top.commands["lint"].params for option in one.opts}
     yield from _INTRO.split("\n")
-    panels: dict[str, list[str]] = {}
-    for name in RunFileSettings.__struct_fields__:
-        panel = _PANELS.get(name) or panel_of("run", [_option(name)])
-        panels.setdefault(panel, []).append(name)
-    for panel in sorted(panels, key=[*PANELS, OTHER].index):
-        yield from _table(f"## {panel}", RunFileSettings, panels[panel], helps)
+    fields = fields_of(Settings)
+    for panel in PANELS:
+        own = [_row(one) for one in fields.values() if one.setting is not None and one.setting.group == panel]
+        own += [
+            f"| `{name}` | mapping | Which column {_COLUMNS[name]} is which: [columns](#columns). |"
+            for name, one in fields.items()
+            if one.columns is not None and next(iter(one.columns.values())).group == panel
+        ]
+        if own:
+            yield from _table(f"## {panel}", own)
+    for name, section in (("gates", GateSettings), ("lint", LintFileSettings), ("witness", WitnessFileSettings)):
+        yield from _table(f"## In `{name}`", (_row(one) for one in fields_of(section).values() if one.setting))
+    declared = {name: setting for one in reversed(fields.values()) for name, setting in (one.columns or {}).items()}
     yield from _table(
-        "## In `gates`", GateSettings, [name for name in GateSettings.__struct_fields__ if name != "origin"], helps
+        "## Columns",
+        (
+            f"| `{name}` | {'whole number' if name == 'header_row' else 'text'} | {cell(setting.help)} |"
+            for name, setting in declared.items()
+        ),
     )
-    yield from _table("## In `lint`", LintFileSettings, LintFileSettings.__struct_fields__, of_lint)
-    of_witness = {option.replace("--witness-", "--"): told for option, told in helps.items() if "witness-" in option}
-    of_witness["--scratch"] = helps["--scratch"]
-    yield from _table("## In `witness`", WitnessFileSettings, WitnessFileSettings.__struct_fields__, of_witness)
-    of_columns = {option.removesuffix("-column"): told for option, told in helps.items() if option.endswith("-column")}
-    of_columns["--database"] = helps["--db-column"]
-    yield from _table("## Columns", FieldNames, FieldNames.__struct_fields__, of_columns)
     yield from (MADE, "")
 
 
-def _option(name: str) -> str:
-    return _OPTIONS.get(name) or f"--{re.sub(r'_(s|mib)$', '', name).replace('_', '-')}"
+def _table(title: str, rows: Iterable[str]) -> Iterator[str]:
+    yield from (title, "", "| setting | what is written | meaning |", "|---|---|---|", *rows, "")
 
 
-def _table(title: str, values: type, names: list[str], helps: Mapping[str, str]) -> Iterator[str]:
-    body = ast.parse(inspect.getsource(values)).body[0]
-    assert isinstance(body, ast.ClassDef)
-    declared = [one for one in body.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
-    types = {ast.unparse(one.target): ast.unparse(one.annotation) for one in declared}
-    yield from (title, "", "| setting | what is written | meaning |", "|---|---|---|")
-    for name in names:
-        own = _SAID.get(name if values.__name__ == "RunFileSettings" else f"{values.__name__}.{name}")
-        said = helps.get(_option(name)) or text_below(body.body, name)
-        if own:
-            shown = own
-        elif said:
-            shown = cell(said.replace("``", "`"))
-        else:
-            raise LookupError(f"nothing says what the setting {name} of {values.__name__} means: write a text below it")
-        yield f"| `{name}` | {_kind(types[name])} | {shown} |"
-    yield ""
+def _row(field: Field) -> str:
+    setting = field.setting
+    assert isinstance(setting, Setting)
+    kinds = ", or ".join(dict.fromkeys(_kind(kind) for kind in field.kinds))
+    return f"| `{field.name}` | {kinds} | {setting.meaning or cell(setting.help.replace('``', '`'))} |"
 
 
-_KINDS = {
-    "str": "text",
-    "int": "whole number",
-    "float": "number",
-    "bool": "true or false",
-    "tuple[str, ...]": "list of texts",
-    "tuple[float, ...]": "list of numbers",
-    "dict[str, float | str]": "values by metric",
-    "tuple[tuple[int, ...], ...]": "lists of whole numbers",
-}
-
-
-def _kind(annotation: str) -> str:
+def _kind(kind: Any) -> str:
     """A type in words."""
-    parts = [part for part in re.split(r" \| (?![^\[]*\])", annotation) if part != "None"]
-    return ", or ".join(_KINDS.get(part, "mapping") for part in parts)
+    if get_origin(kind) is tuple:
+        return f"list of {_KINDS[get_args(kind)[0]]}s"
+    return _KINDS.get(kind, "values by metric" if get_args(kind)[1:] == (float | str,) else "mapping")

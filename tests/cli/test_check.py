@@ -132,7 +132,7 @@ def test_what_never_ends_is_no_query(folder: Path, monkeypatch: pytest.MonkeyPat
         ((GOLD, GOLD, "--db", "sqlit:///t.sqlite"), "sqlite"),
         ((GOLD, GOLD, "--db", "sqlite:///{db_id}.sqlite"), "name one database"),
         ((GOLD, GOLD, *DB, "--columns", "any-order"), "write 'any' or 'strict'"),
-        ((GOLD, GOLD, *DB, "--duplicates", "gone"), "write 'counted' or 'ignored'"),
+        ((GOLD, GOLD, *DB, "--duplicates", "gone"), "write 'ignored' or 'counted'"),
         ((GOLD, GOLD, *DB, "--witness-time", "1s"), "add --witness"),
     ],
 )

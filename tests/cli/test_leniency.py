@@ -92,4 +92,4 @@ def test_a_word_that_there_is_not_ends_the_command_before_anything_is_run(files:
         cwd=files,
     )
     assert done.returncode == 2
-    assert "duplicates is 'maybe': write 'counted' or 'ignored'" in done.stderr
+    assert "duplicates is 'maybe': write 'ignored' or 'counted'" in done.stderr

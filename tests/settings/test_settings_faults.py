@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import pytest
-from msgspec import Struct
 from typer.main import get_command
 
 from assay.cli.app import app, run_command_line
 from assay.errors import CaseFileError, UsageError
-from assay.settings import RunFileSettings, is_run_file, read_run_file
-from assay.settings.faults import _EXAMPLES, _LEAST, _WORDS
+from assay.settings import Settings, all_settings, is_run_file, read_run_file
+from assay.settings.setting import Field, Setting, fields_of
 
 HEAD = "# settings\ncases: dev.jsonl\ndb: sqlite:///shop.sqlite\n"
 FAULTS = [
@@ -110,29 +110,31 @@ def test_what_an_anchor_brings_is_told_by_its_nearest_place(tmp_path: Path) -> N
         read_run_file(path)
 
 
-def _settings(of: type[Any], within: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, hint in get_type_hints(of).items():
-        found[f"{within}{name}"] = hint
-        for member in get_args(hint) or (hint,):
-            if isinstance(member, type) and issubclass(member, Struct) and not within:
-                found |= _settings(member, f"{name}.")
-    return found
+def _declared() -> Iterator[tuple[str, Field, Setting]]:
+    """Every setting of the file, with its section before its name."""
+    for name, field in fields_of(Settings).items():
+        if field.setting is not None:
+            yield name, field, field.setting
+        if field.section is not None and field.columns is None:
+            for inner, one in fields_of(field.section).items():
+                if one.setting is not None:
+                    yield f"{name}.{inner}", one, one.setting
 
 
-def test_every_example_can_be_read_and_names_a_setting(tmp_path: Path) -> None:
-    known = _settings(RunFileSettings)
-    assert {*_EXAMPLES, *_LEAST, *_WORDS} <= set(known)
-    words = {name: allowed[0] for name, allowed in _WORDS.items()}
-    for name, example in {**words, **_EXAMPLES}.items():
-        section, _, inner = name.rpartition(".")
-        line = f"{section}: {{{inner}: {example}}}" if section else f"{name}: {example}"
-        head = "" if name in ("cases", "db") else HEAD
-        rest = "" if head else "\n".join(one for one in HEAD.splitlines() if not one.startswith(f"{name}:"))
-        read_run_file(_written(tmp_path, f"{head}{rest}\n{line}\n"))
+def test_every_example_can_be_read(tmp_path: Path) -> None:
+    shown = 0
+    for name, _, setting in _declared():
+        for example in filter(None, (setting.example, *setting.words)):
+            section, _, inner = name.rpartition(".")
+            line = f"{section}: {{{inner}: {example}}}" if section else f"{name}: {example}"
+            head = "" if name in ("cases", "db") else HEAD
+            rest = "" if head else "\n".join(one for one in HEAD.splitlines() if not one.startswith(f"{name}:"))
+            read_run_file(_written(tmp_path, f"{head}{rest}\n{line}\n"))
+            shown += 1
+    assert shown > 60
 
 
-@pytest.mark.parametrize("name", sorted(set(RunFileSettings.__struct_fields__) - {"cases"}))
+@pytest.mark.parametrize("name", sorted(set(Settings.__struct_fields__) - {"cases"}))
 def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Path) -> None:
     wrong = "[[1]]"  # a list in a list is right nowhere
     text = (
@@ -249,17 +251,51 @@ def test_without_a_database_the_file_is_named(
 def test_no_limit_is_beyond_what_a_run_can_keep(given: dict[str, Any]) -> None:
     """Whether a flag, a file or Python says it: neither JSON nor an operating system has such a number."""
     with pytest.raises(UsageError, match=f"{next(iter(given)).removesuffix('_mib')}.* is .*: give "):
-        RunFileSettings(**given).limits()
+        Settings(**given).limits()
 
 
-def test_a_number_has_the_bound_of_its_option() -> None:
-    """The bounds stand twice, since a file of settings is read where there is no command line."""
-    renamed = {"timing_iterations": "ves_iterations", "timing_budget_s": "ves_budget"}
+def test_every_setting_is_an_option_of_run_with_its_bound() -> None:
+    """The file holds what the command line holds; only `assay lint` has rules of its own."""
     verbs: Any = get_command(app)
-    options = {option.name: option for option in verbs.commands["run"].params}
-    found = {}
-    for name in _LEAST:
-        option = options[renamed.get(name, name.removesuffix("_s").removesuffix("_mib"))]
-        found[name] = (option if hasattr(option, "min") else option.type).min  # by Typer's version
-    unbounded = {"relative_tolerance", "absolute_tolerance"}  # the comparison's options hold these
-    assert found == {name: None if name in unbounded else least for name, least in _LEAST.items()}
+    options = {name: option for option in verbs.commands["run"].params for name in option.opts}
+    only_in_file = {"cases", "gates", "witness", "lint", "lint.fail_on", "lint.dialect"}
+    assert {name for name, _, setting in _declared() if setting.option is None} == only_in_file
+    for setting in all_settings():
+        if setting.option is not None:
+            option = options[setting.option.split("/")[0]]
+            assert (option if hasattr(option, "min") else getattr(option, "type", option)).min == setting.least or (
+                setting.least is None
+            )
+            assert set(setting.old) & set(option.opts) == {name for name in setting.old if name.startswith("--")}
+
+
+def test_init_has_every_option_of_a_setting() -> None:
+    verbs: Any = get_command(app)
+    known = {name for option in verbs.commands["init"].params for name in option.opts}
+    wanted = {setting.option.split("/")[0] for setting in all_settings() if setting.option is not None}
+    assert wanted - known == set()
+
+
+def test_no_two_settings_share_a_name() -> None:
+    options = [name for setting in all_settings() for name in (*setting.names, *setting.old)]
+    assert len(options) == len(set(options))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("ask_timeout: 5", "system_timeout_s", 5),
+        ("ask_timeout_s: 5", "system_timeout_s", 5),
+        ("body: '{}'", "request_template", "{}"),
+        ("params: {model: m}", "param", {"model": "m"}),
+    ],
+)
+def test_an_earlier_name_works(text: str, name: str, value: Any, tmp_path: Path) -> None:
+    assert getattr(read_run_file(_written(tmp_path, f"{HEAD}{text}\n")), name) == value
+
+
+def test_a_fault_under_an_earlier_name_is_told_by_that_name(tmp_path: Path) -> None:
+    with pytest.raises(CaseFileError, match=r"line 4, column 14: ask_timeout is 'x'.*write  ask_timeout: 120"):
+        read_run_file(_written(tmp_path, f"{HEAD}ask_timeout: x\n"))
+    with pytest.raises(CaseFileError, match="line 4, column 1: ask_timeout and system_timeout_s are one setting"):
+        read_run_file(_written(tmp_path, f"{HEAD}ask_timeout: 1\nsystem_timeout_s: 2\n"))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.cli.options import AskFlags
 from assay.errors import UsageError
 from assay.model import DatabaseUrl, Secret
-from assay.model.secret import MASK, read_headers
+from assay.model.secret import read_headers
+from assay.settings import Settings
 from assay.systems.options import SystemOptions
 
 if TYPE_CHECKING:
@@ -54,21 +52,35 @@ class Access(Struct, frozen=True, kw_only=True):
             password = typer.prompt(f"Password of {user}", hide_input=True, err=True)
         return cls(user=user, password=Secret(password or ""))
 
-    def system_options(
-        self, asking: AskFlags, *, verify_ssl: bool, headers: Sequence[str] | None = None
-    ) -> SystemOptions:
-        """The options of a live system. ``headers``: those of a settings file, which the flags replace."""
+    def system_options(self, settings: Settings) -> SystemOptions:
+        """The options of a live system."""
         default = SystemOptions()
         return SystemOptions(
             user=self.user,
             password=self.password,
             token=self.token,
-            headers=read_headers(asking.header or headers or (), os.environ),
-            timeout_s=default.timeout_s if asking.ask_timeout is None else asking.ask_timeout,
-            retries=default.retries if asking.retries is None else asking.retries,
-            parameters=_parameters(asking.param or ()),
-            verify_ssl=verify_ssl,
+            headers=read_headers(settings.headers or (), os.environ),
+            timeout_s=default.timeout_s if settings.system_timeout_s is None else settings.system_timeout_s,
+            retries=default.retries if settings.retries is None else settings.retries,
+            parameters=settings.parameters(),
+            verify_ssl=settings.verify_ssl is not False,
+            body_template=settings.body_template(),
+            query_path=settings.query_path,
+            tokens_path=settings.tokens_path,
+            times_path=settings.times_path,
+            decision_path=settings.decision_path,
+            confidence_path=settings.confidence_path,
+            prompt=settings.prompt,
+            query_tool=settings.query_tool,
+            price_in=settings.price_in,
+            price_out=settings.price_out,
         )
+
+    def database(self, url: str | None, settings: Settings) -> str | None:
+        """The URL of a database, a Data Catalog's with these credentials and its configuration file's settings."""
+        if url is None or not url.startswith("denodo+http"):
+            return url
+        return self.denodo_database(url, None if settings.denodo_config is None else Path(settings.denodo_config))
 
     def denodo_database(self, url: str | None, config: Path | None) -> str:
         """The URL of Denodo's Data Catalog with these credentials, the config file's settings and the environment's.
@@ -104,20 +116,3 @@ def _with_userinfo(url: DatabaseUrl, access: Access) -> str:
         user=access.user, password=access.password, token=access.token
     )
     return f"{database.reveal()}?{query}"
-
-
-def _before_value(text: str) -> str:
-    """The name at the beginning of a text that is not a pair. The rest may be a secret."""
-    name = re.match(r"[A-Za-z_][\w.-]*(?=[:\s])", text)
-    return MASK if name is None else f"{name[0]}{MASK}"
-
-
-def _parameters(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """``name=value`` pairs. Raises UsageError for one without an equals sign."""
-    pairs: list[tuple[str, str]] = []
-    for one in given:
-        name, equals, value = one.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"--param {_before_value(one)} is not a pair: write --param name=value")
-        pairs.append((name.strip(), value))
-    return tuple(pairs)

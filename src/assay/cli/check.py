@@ -7,24 +7,33 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import (
-    AsJson,
-    ComparisonFlags,
-    ComparisonTimeout,
-    DenodoConfig,
-    MaxMemory,
-    MaxRows,
-    Password,
-    Timeout,
-    Token,
-    User,
-)
+from assay.cli.evidence_options import WitnessFlags
+from assay.cli.options import AsJson, Only, Password, Token
 from assay.cli.query_texts import read_queries
-from assay.cli.witness_options import WitnessFlags
 from assay.errors import UsageError
-from assay.settings import RunFileSettings
+from assay.settings import Settings
 
 INCORRECT, UNSCORED = 1, 2
+_SETTINGS = Only(
+    (
+        "db",
+        "columns",
+        "extra_columns",
+        "duplicates",
+        "case",
+        "shape",
+        "tolerance",
+        "relative_tolerance",
+        "absolute_tolerance",
+        "timeout_s",
+        "comparison_timeout_s",
+        "max_rows",
+        "max_memory_mib",
+        "user",
+        "denodo_config",
+    ),
+    said={"db": "The database, such as sqlite:///shop.sqlite."},
+)
 
 
 def check(
@@ -35,21 +44,14 @@ def check(
         list[str], typer.Argument(metavar="SQL_GOLD...", help="The query that is right, or several, any of which is.")
     ],
     *,
-    db: Annotated[str | None, typer.Option(metavar="URL", help="The database, such as sqlite:///shop.sqlite.")] = None,
     ordered: Annotated[
         bool | None,
         typer.Option("--ordered/--unordered", help="Row order counts, or not. [default: as gold's text asks for it]"),
     ] = None,
-    comparing: ComparisonFlags,
-    timeout: Timeout = None,
-    comparison_timeout: ComparisonTimeout = None,
-    max_rows: MaxRows = None,
-    max_memory: MaxMemory = None,
+    settings: Annotated[Settings, _SETTINGS],
     witnesses: WitnessFlags,
-    user: User = None,
     password: Password = None,
     token: Token = None,
-    config: DenodoConfig = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge one query by another on a database: the verdict, the rows that differ, the cause, and a repair.
@@ -62,21 +64,15 @@ def check(
     from assay.cli.access import Access
     from assay.model import ComparisonOptions
 
+    db = settings.db
     if db is None:
         raise UsageError("--db must be given: the database on which both queries are executed")
     texts = {f"SQL_GOLD {number}" if len(sql_gold) > 1 else "SQL_GOLD": one for number, one in enumerate(sql_gold, 1)}
     predicted, *golds = read_queries(SQL_PREDICTED=sql_predicted, **texts)
-    settings = RunFileSettings(
-        **comparing.given(),
-        timeout_s=timeout,
-        comparison_timeout_s=comparison_timeout,
-        max_rows=max_rows,
-        max_memory_mib=max_memory,
-    )
     witness = witnesses.gathered(None)
     if db.startswith("denodo+"):
-        access = Access.gathered(user=user, password=password, token=token, needed=True)
-        db = access.denodo_database(db, config) if db.startswith("denodo+http") else db
+        access = Access.gathered(user=settings.user, password=password, token=token, needed=True)
+        db = access.database(db, settings) or db
     columns = {} if settings.columns is None else {"columns": settings.columns}
     examined = examine_pair(
         predicted,

@@ -11,7 +11,7 @@ from assay.cli.options import (
     AsJson,
     Quiet,
 )
-from assay.settings import RunFileSettings
+from assay.settings import Settings
 
 _TIMEOUT_S = 1.0
 
@@ -56,7 +56,7 @@ def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
     except OSError as error:
         raise InputError(f"{folder}: the sample cannot be written there ({error.strerror})") from error
     report = folder / "report.html"
-    settings = RunFileSettings(
+    settings = Settings(
         cases=str(cases),
         predictions=str(predictions),
         db=f"sqlite:///{database.as_posix()}",

@@ -5,38 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import replace
 
 from assay.cli.denodo_steps import DIFFICULTIES, WHOLE, check_step, merge_parts, metrics_of, targets_of, whole_of
 from assay.cli.gate_options import GateFlags
-from assay.cli.options import (
-    AsJson,
-    AskFlags,
-    ComparisonTimeout,
-    Encoding,
-    Html,
-    Junit,
-    Markdown,
-    MaxRows,
-    Name,
-    Overwrite,
-    Password,
-    Quiet,
-    Repeat,
-    Rescore,
-    Tags,
-    To,
-    Token,
-    User,
-    VesBudget,
-)
+from assay.cli.options import AsJson, Html, Junit, Markdown, Only, Overwrite, Password, Quiet, Rescore, To, Token, once
 from assay.errors import UsageError
-from assay.model import FieldNames, Secret
+from assay.model import Secret
 from assay.model.secret import masked_address
-from assay.settings import RunFileSettings
+from assay.settings import Settings
 
 if TYPE_CHECKING:
     from assay.cli.access import Access
@@ -48,7 +28,61 @@ _API_URL = "http://127.0.0.1:8008/answerDataQuestion"
 _DENODO_ROWS = 100
 """How many rows Denodo's own evaluator asks for."""
 
-_Given = TypeVar("_Given")
+_SETTINGS = Only(
+    (
+        "name",
+        "tags",
+        "user",
+        "repeat",
+        "param",
+        "headers",
+        "system_timeout_s",
+        "retries",
+        "comparison_timeout_s",
+        "max_rows",
+        "timing_budget_s",
+        "case_fields.encoding",
+        "case_fields.id",
+        "case_fields.question",
+        "case_fields.header_row",
+        "denodo_config",
+        "verify_ssl",
+    ),
+    renamed={
+        "prediction_fields.prediction": ("--generated-col", "--prediction-column", "-p"),
+        "limit": ("--question-rows", "--question_rows"),
+        "concurrency": ("--concurrency", "--max-workers"),
+        "workers": ("--workers", "--num-cpus"),
+        "timeout_s": ("--timeout", "-t"),
+        "timing_iterations": ("--ves-iterations", "--iterate-num"),
+        "case_fields.gold": ("--gold-column", "--expected-column", "--ground-truth-col", "-g"),
+        "case_fields.difficulty": ("--difficulty-column", "--difficulty-col", "-c"),
+        "case_fields.context": ("--context-column", "--evidence-column"),
+        "case_fields.sheet": ("--sheet", "--sheet_name"),
+    },
+    said={
+        "prediction_fields.prediction": (
+            "Column of generated queries in --input. Evaluates these queries and does not ask the AI SDK."
+        ),
+        "limit": "Only the first so many questions.",
+        "workers": "Queries executed at once. [default: cores, at most 8]",
+        "timing_iterations": "Executions of each pair for VES, at least. [default: 3]",
+        "verify_ssl": "[config: DATA_CATALOG_VERIFY_SSL]",
+        "denodo_config": (
+            "The environment and flags weigh more. [default: project_config.env, where it is in the folder]"
+        ),
+        "case_fields.id": "[default: the row number]",
+        "case_fields.question": "[default: Question]",
+        "case_fields.gold": "[default: Solution]",
+        "case_fields.difficulty": "[default: difficulty]",
+        "case_fields.context": "Additional context, sent as custom_instructions.",
+        "case_fields.sheet": "Of the workbook, or its number from 0. [default: the only one with the columns]",
+        "case_fields.header_row": (
+            "Row of the sheet that names the columns, from 0; also --header N. [default: the first with them]"
+        ),
+    },
+)
+"""Denodo's own evaluator has other names for some."""
 
 
 def denodo(  # one parameter an option
@@ -62,16 +96,7 @@ def denodo(  # one parameter an option
         Path | None,
         typer.Option("--output", "-o", metavar="R.xlsx", help=f"The workbook to write. [default: {WHOLE}]"),
     ] = None,
-    generated_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--generated-col",
-            "--prediction-column",
-            "-p",
-            metavar="NAME",
-            help="Column of generated queries in --input. Evaluates these queries and does not ask the AI SDK.",
-        ),
-    ] = None,
+    settings: Annotated[Settings, _SETTINGS],
     merge: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
@@ -86,26 +111,12 @@ def denodo(  # one parameter an option
             help=f"Of the AI SDK, to /answerDataQuestion or /answerQuestion. [default: {_API_URL}]",
         ),
     ] = None,
-    user: User = None,
     password: Password = None,
     token: Token = None,
     api_username: Annotated[
         str | None, typer.Option(metavar="NAME", help="The AI SDK's own user, where it is another than --user.")
     ] = None,
     api_password: Annotated[str | None, typer.Option(metavar="TEXT", help="Its password.", show_default=False)] = None,
-    question_rows: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--question-rows", "--question_rows", metavar="N", min=1, help="Only the first so many questions."
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The environment and flags weigh more. [default: project_config.env, where it is in the folder]",
-        ),
-    ] = None,
     catalog_url: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,9 +136,6 @@ def denodo(  # one parameter an option
         list[int] | None,
         typer.Option("--server-id", "--data-catalog-server-id", metavar="N", help="[config: DATA_CATALOG_SERVER_ID]"),
     ] = None,
-    verify_ssl: Annotated[
-        bool | None, typer.Option("--verify-ssl/--no-verify-ssl", help="[config: DATA_CATALOG_VERIFY_SSL]")
-    ] = None,
     data_catalog_verify_ssl: Annotated[
         str | None, typer.Option(metavar="1|0", help="The same, as Denodo's own evaluator has it.")
     ] = None,
@@ -144,88 +152,11 @@ def denodo(  # one parameter an option
         Path | None,
         typer.Option("--run", metavar="RUN", help="Folder for the run, to resume. [default: beside the workbook]"),
     ] = None,
-    concurrency: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--concurrency", "--max-workers", metavar="N", min=1, help="Questions asked at once. [default: 4]"
-        ),
-    ] = None,
-    workers: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--workers", "--num-cpus", metavar="N", min=1, help="Queries executed at once. [default: cores, at most 8]"
-        ),
-    ] = None,
-    repeat: Repeat = None,
-    asking: AskFlags,
-    timeout: Annotated[
-        float | None,
-        typer.Option("--timeout", "-t", metavar="SECONDS", min=0.01, help="For each query. [default: 30]"),
-    ] = None,
-    comparison_timeout: ComparisonTimeout = None,
-    max_rows: MaxRows = None,
     ves: Annotated[bool, typer.Option("--ves/--no-ves", help="Whether to time the right answers.")] = True,
-    ves_iterations: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--ves-iterations",
-            "--iterate-num",
-            metavar="N",
-            min=1,
-            help="Executions of each pair for VES, at least. [default: 3]",
-        ),
-    ] = None,
-    ves_budget: VesBudget = None,
     as_denodo: Annotated[
         bool,
         typer.Option("--as-denodo", help="Numbers by the definitions of Denodo's own workbook, to compare with one."),
     ] = False,
-    id_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: the row number]")] = None,
-    question_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: Question]")] = None,
-    gold_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gold-column",
-            "--expected-column",
-            "--ground-truth-col",
-            "-g",
-            metavar="NAME",
-            help="[default: Solution]",
-        ),
-    ] = None,
-    difficulty_column: Annotated[
-        list[str] | None,
-        typer.Option("--difficulty-column", "--difficulty-col", "-c", metavar="NAME", help="[default: difficulty]"),
-    ] = None,
-    context_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--context-column",
-            "--evidence-column",
-            metavar="NAME",
-            help="Additional context, sent as custom_instructions.",
-        ),
-    ] = None,
-    sheet: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sheet",
-            "--sheet_name",
-            metavar="NAME",
-            help="Of the workbook, or its number from 0. [default: the only one with the columns]",
-        ),
-    ] = None,
-    header_row: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Row of the sheet that names the columns, from 0; also --header N. [default: the first with them]",
-        ),
-    ] = None,
-    encoding: Encoding = None,
-    name: Name = None,
-    tag: Tags = None,
     overwrite: Overwrite = False,
     rescore: Rescore = False,
     html: Html = None,
@@ -260,7 +191,7 @@ def denodo(  # one parameter an option
     from assay.cli.run import TIMING_EXTRA_S, run_settings
     from assay.engines.denodo.port import read_database_port
 
-    generated = once(generated_column, "--generated-col", "--prediction-column")
+    generated = settings.prediction_fields.prediction
     check_step(context, generated=generated, merge=merge)
     if merge is not None:
         merge_parts(merge, output, as_denodo=as_denodo)
@@ -292,7 +223,7 @@ def denodo(  # one parameter an option
     written = [name for name, path in reports.items() if path is not None]
     metrics = metrics_of(written, ves=ves, as_denodo=as_denodo, goes_on=None if overwrite or rescore else folder)
     keeper = keeper_of(gates.gathered(), metrics, baseline=gates.baseline, output=folder)
-    verify_ssl = _verifies(verify=verify_ssl, said=data_catalog_verify_ssl)
+    verify_ssl = _verifies(verify=settings.verify_ssl, said=data_catalog_verify_ssl)
     flags = _flags(
         url=once(catalog_url, "--catalog-url", "--data-catalog-url"),
         execution_url=once(execution_url, "--execution-url", "--data-catalog-execution-url"),
@@ -300,47 +231,26 @@ def denodo(  # one parameter an option
         verify_ssl=verify_ssl,
     )
     wire = read_database_port(db_config).overlaid(host=host, port=port, database=database)
-    asking, header_row = _header_row(asking, header_row)
+    settings = replace(_with_header_row(settings), verify_ssl=verify_ssl)
     if api_password is not None and api_username is None:
         raise UsageError("--api-password is given without --api-username: give both, or --user and --password")
     access = Access.gathered(
-        user=user if user is not None else (wire.user or api_username),
-        password=_password(user, password, wire.password, api_password),
+        user=settings.user if settings.user is not None else (wire.user or api_username),
+        password=_password(settings.user, password, wire.password, api_password),
         token=token,
         needed=True,
     )
     api_access = access
-    if api_username is not None and (user is not None or wire.user is not None):
+    if api_username is not None and (settings.user is not None or wire.user is not None):
         api_access = Access(user=api_username, password=Secret(api_password or ""))
-    options = api_access.system_options(asking, verify_ssl=verify_ssl is not False)
-    settings = RunFileSettings(
+    options = api_access.system_options(settings)
+    settings = replace(
+        settings,
         cases=str(input),
-        db=_database(access, config, flags, wire, rows=_DENODO_ROWS if as_denodo else None, headers=options.headers),
+        db=_database(access, settings, flags, wire, rows=_DENODO_ROWS if as_denodo else None, headers=options.headers),
         output=str(folder),
         metrics=metrics,
-        limit=once(question_rows, "--question-rows", "--question_rows"),
-        timeout_s=timeout,
-        comparison_timeout_s=comparison_timeout,
-        max_rows=max_rows,
-        concurrency=once(concurrency, "--concurrency", "--max-workers"),
-        workers=once(workers, "--workers", "--num-cpus"),
-        repeat=repeat,
-        timing_iterations=once(ves_iterations, "--ves-iterations", "--iterate-num"),
-        timing_budget_s=ves_budget,
-        name=name,
-        tags=tuple(tag) if tag else None,
-        case_fields=FieldNames(
-            id=id_column,
-            question=question_column,
-            gold=once(gold_column, "--gold-column", "--expected-column", "--ground-truth-col"),
-            difficulty=once(difficulty_column, "--difficulty-column", "--difficulty-col"),
-            context=once(context_column, "--context-column", "--evidence-column"),
-            prediction=generated,
-            sheet=once(sheet, "--sheet", "--sheet_name"),
-            header_row=header_row,
-            encoding=encoding,
-        ),
-        prediction_fields=FieldNames(prediction=generated),
+        case_fields=replace(settings.case_fields, prediction=generated),
     )
     run_settings(
         settings,
@@ -357,22 +267,14 @@ def denodo(  # one parameter an option
     )
 
 
-def once(given: Sequence[_Given] | None, *names: str) -> _Given | None:
-    """The one value of an option that has several names. Raises UsageError where they say different things."""
-    values = list(dict.fromkeys(given or ()))
-    if len(values) > 1:
-        said = " and ".join(map(repr, values))
-        raise UsageError(f"{' and '.join(names)} are one option, and say {said}: give it once")
-    return values[0] if values else None
-
-
-def _header_row(asking: AskFlags, row: int | None) -> tuple[AskFlags, int | None]:
-    """The HTTP headers and the sheet's row of column names: ``--header 2``, as Denodo's own evaluator has it."""
-    given = asking.header or ()
+def _with_header_row(settings: Settings) -> Settings:
+    """``--header 2`` names the sheet's row of column names, as in Denodo's own evaluator: not an HTTP header."""
+    given = settings.headers or ()
     rows = [int(text) for text in given if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS]
-    headers = [text for text in given if not text.isdigit()]
-    row = once([*rows, *([] if row is None else [row])], "--header-row", "--header")
-    return replace(asking, header=headers or None), row
+    headers = tuple(text for text in given if not text.isdigit())
+    own = settings.case_fields.header_row
+    row = once([*rows, *([] if own is None else [own])], "--header-row", "--header")
+    return replace(settings, headers=headers or None, case_fields=replace(settings.case_fields, header_row=row))
 
 
 def _password(user: str | None, password: str | None, of_wire: Secret | None, of_api: str | None) -> str | None:
@@ -403,7 +305,7 @@ def _flags(
 
 def _database(
     access: Access,
-    config: Path | None,
+    settings: Settings,
     flags: DenodoConfig,
     wire: DatabasePort,
     *,
@@ -412,19 +314,20 @@ def _database(
 ) -> str:
     """The URL of what executes: the Data Catalog where one is named, else the database port.
 
-    Without ``config`` its settings file is looked for in the working folder, as Denodo's own evaluator does.
+    Without ``denodo_config`` its settings file is looked for in the working folder, as Denodo's own evaluator does.
     """
     from assay.cli.access import denodo_settings
     from assay.engines.denodo.config import PROJECT_CONFIG
 
+    config = None if settings.denodo_config is None else Path(settings.denodo_config)
     otherwise = "give --catalog-url http://host:9090/denodo-data-catalog"
     if config is None and Path(PROJECT_CONFIG).is_file():
         config = Path(PROJECT_CONFIG)
     elif config is None:
         otherwise += f" (the working folder, {Path.cwd()}, has no {PROJECT_CONFIG})"
-    settings = denodo_settings(config, flags)
-    if settings.is_named or not wire.is_given:
-        database = settings.database_url(
+    catalog = denodo_settings(config, flags)
+    if catalog.is_named or not wire.is_given:
+        database = catalog.database_url(
             user=access.user,
             password=access.password,
             token=access.token,

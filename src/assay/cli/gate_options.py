@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from msgspec import Struct
 
+from assay.cli.options import typed
 from assay.errors import UsageError
 from assay.model import GateResult, Gates, RunSettings
 from assay.model.gate import HEADLINE
-from assay.settings import GateSettings
+from assay.settings import GateSettings, Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,37 +27,18 @@ GATE_MISSED: Final = 1
 class CandidateGateFlags(Struct, frozen=True, kw_only=True):
     """The demands on a run, as typed."""
 
-    minimum: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--min", metavar="METRIC=VALUE", help="Gate: the least mean, as match=0.8 or match=80%; repeatable."
-        ),
-    ] = None
+    minimum: Annotated[list[str] | None, typed(GateSettings, "min")] = None
     min_accuracy: Annotated[str | None, typer.Option(metavar="VALUE", help="Gate: short for --min match=VALUE.")] = None
-    max_drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="METRIC=VALUE", help="Gate: how far below the baseline, as match=1%; repeatable."),
-    ] = None
-    fail_on_regression: Annotated[
-        bool, typer.Option("--fail-on-regression", help="Gate: not significantly worse than the baseline.")
-    ] = False
-    must_pass: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SELECTOR", help="Gate: all right in tag:, difficulty:, database:NAME, id:ID; repeatable."
-        ),
-    ] = None
+    max_drop: Annotated[list[str] | None, typed(GateSettings, "max_drop")] = None
+    fail_on_regression: Annotated[bool, typed(GateSettings, "fail_on_regression")] = False
+    must_pass: Annotated[list[str] | None, typed(GateSettings, "must_pass")] = None
 
 
 class GateFlags(CandidateGateFlags, frozen=True, kw_only=True):
     """The demands for a verb on one run, with the baseline to compare it with."""
 
-    alpha: Annotated[
-        float | None, typer.Option(metavar="LEVEL", help="Of the significance of a regression. [default: 0.05]")
-    ] = None
-    baseline: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Folder of the finished run to be compared with.")
-    ] = None
+    alpha: Annotated[float | None, typed(GateSettings, "alpha")] = None
+    baseline: Annotated[str | None, typed(Settings, "baseline")] = None
 
     @property
     def any_given(self) -> bool:

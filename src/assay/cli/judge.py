@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from msgspec import Struct
 
-from assay.cli.options import (
-    CONCURRENCY,
-    AsJson,
-    AskFlags,
-    Concurrency,
-    Limit,
-    PriceIn,
-    PriceOut,
-    Quiet,
-    VerifySsl,
-)
+from assay.cli.options import CONCURRENCY, AsJson, Only, Quiet
 from assay.errors import InputError, Interrupted, UsageError
+from assay.settings import Settings
 
 if TYPE_CHECKING:
     from assay.api.labels import Labels
@@ -49,7 +40,6 @@ def judge(  # one parameter an option
     ] = None,
     dialect: Annotated[str | None, typer.Option(metavar="NAME", help="Of the queries, such as postgres.")] = None,
     only: Annotated[str, typer.Option(metavar="WHICH", help="'all', 'correct' or 'incorrect' by execution.")] = "all",
-    limit: Limit = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the opinions as JSON Lines.")
     ] = None,
@@ -77,14 +67,25 @@ def judge(  # one parameter an option
     retry_refusals: Annotated[
         bool, typer.Option("--retry-refusals", help="Ask again what the judge refused to answer before.")
     ] = False,
-    concurrency: Concurrency = None,
     token: Annotated[
         str | None, typer.Option(metavar="TEXT", help="API key. Better in OPENAI_API_KEY.", show_default=False)
     ] = None,
-    asking: AskFlags,
-    verify_ssl: VerifySsl = True,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
+    settings: Annotated[
+        Settings,
+        Only(
+            (
+                "limit",
+                "concurrency",
+                "param",
+                "headers",
+                "system_timeout_s",
+                "retries",
+                "verify_ssl",
+                "price_in",
+                "price_out",
+            )
+        ),
+    ],
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -104,7 +105,7 @@ def judge(  # one parameter an option
     from assay.reports.text.plain import visible
 
     wording = _prompt(prompt, keep_comments=keep_comments)
-    task = _task(run, sql, gold or [], question, schema, dialect, only, limit, show_prompt=show_prompt)
+    task = _task(run, sql, gold or [], question, schema, dialect, only, settings.limit, show_prompt=show_prompt)
     if show_prompt:
         text = _shown(wording, task)
         # Text from outside could steer a terminal; a file or a pipe gets it unchanged.
@@ -121,26 +122,26 @@ def judge(  # one parameter an option
         raise UsageError("--cache and --no-cache were both given")
     kept = None if no_cache else cache or (None if run is None else run / CACHE_NAME)
     access = Access.gathered(user=None, password=None, token=token, needed=False)
-    options = access.system_options(asking, verify_ssl=verify_ssl)
+    options = access.system_options(settings)
     opened = open_model(
         model,
         token=None if access.token is None else access.token.reveal(),
         timeout_s=options.timeout_s,
         retries=options.retries,
         parameters=dict(options.parameters),
-        verify_ssl=verify_ssl,
+        verify_ssl=options.verify_ssl,
     )
     with open_judge(
         opened,
         samples=samples,
         both_orders=not one_order,
         temperature=temperature,
-        concurrency=concurrency or CONCURRENCY,
+        concurrency=settings.concurrency or CONCURRENCY,
         cache=kept,
         retry_refusals=retry_refusals,
         prompt=wording,
-        usd_per_million_input=price_in,
-        usd_per_million_output=price_out,
+        usd_per_million_input=settings.price_in,
+        usd_per_million_output=settings.price_out,
     ) as asked:
         judged = _judged(asked, task.cases, kept, quiet=quiet)
         if output is not None:

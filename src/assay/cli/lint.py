@@ -7,25 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
+from msgspec.structs import replace
 
-from assay.cli.options import (
-    AsJson,
-    CaseFormat,
-    DbColumn,
-    Encoding,
-    GoldColumn,
-    IdColumn,
-    Limit,
-    QuestionColumn,
-    Quiet,
-    Sheet,
-    Workers,
-)
+from assay.cli.options import AsJson, Only, Quiet
 from assay.cli.settings_file import with_file
 from assay.errors import UsageError
-from assay.model import FieldNames
 from assay.model.lint import Severity
-from assay.settings import LintFileSettings, RunFileSettings
+from assay.settings import LintFileSettings, Settings
 
 if TYPE_CHECKING:
     from assay.api.inputs import FileOptions
@@ -40,14 +28,13 @@ def lint(  # one parameter an option
         typer.Argument(metavar="CASES", help="The question set, or a YAML file with the settings of a run."),
     ] = None,
     *,
-    db: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Of the database, or a template. Without it: the rules that need none."),
-    ] = None,
     runs: Annotated[
         list[Path] | None,
         typer.Option(
-            "--with", metavar="RUN", help="A stored run over the same cases: what systems answered; repeatable."
+            "--runs",
+            "--with",
+            metavar="RUN",
+            help="A stored run over the same cases, with its answers; repeatable.",
         ),
     ] = None,
     only: Annotated[
@@ -63,18 +50,16 @@ def lint(  # one parameter an option
     dialect: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of the queries, where no database says it. [default: sqlite]")
     ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 10]")
-    ] = None,
-    workers: Workers = None,
-    limit: Limit = None,
-    case_format: CaseFormat = None,
-    id_column: IdColumn = None,
-    question_column: QuestionColumn = None,
-    gold_column: GoldColumn = None,
-    db_column: DbColumn = None,
-    sheet: Sheet = None,
-    encoding: Encoding = None,
+    settings: Annotated[
+        Settings,
+        Only(
+            ("db", "timeout_s", "workers", "limit", "case_format", "case_fields"),
+            said={
+                "db": "Of the database, or a template. Without it: the rules that need none.",
+                "timeout_s": "For each query. [default: 10]",
+            },
+        ),
+    ],
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
     sarif: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for code review; - prints it.")
@@ -97,18 +82,7 @@ def lint(  # one parameter an option
         return
     if cases is None:
         raise UsageError("name the question set: assay lint CASES --db URL")
-    given = RunFileSettings(
-        cases=str(cases),
-        db=db,
-        limit=limit,
-        timeout_s=timeout,
-        workers=workers,
-        case_format=case_format,
-        case_fields=FieldNames(
-            id=id_column, question=question_column, gold=gold_column, database=db_column, sheet=sheet, encoding=encoding
-        ),
-    )
-    settings = with_file(cases, given)
+    settings = with_file(cases, replace(settings, cases=str(cases)))
     own = settings.lint or LintFileSettings()
     severity = _severity(fail_on if fail_on is not None else own.fail_on)
     if as_json and sarif == Path("-"):
@@ -151,7 +125,7 @@ def _names(given: list[str] | None) -> list[str]:
     return [name.strip() for text in given or () for name in text.split(",") if name.strip()]
 
 
-def _files(settings: RunFileSettings) -> FileOptions:
+def _files(settings: Settings) -> FileOptions:
     from assay.api.inputs import FileOptions
 
     return FileOptions(case_format=settings.case_format, case_fields=settings.case_fields, limit=settings.limit)

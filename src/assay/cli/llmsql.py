@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from assay.cli.gate_options import GateFlags
-from assay.cli.options import AsJson, Cache, CacheSize, Name, Overwrite, Quiet, ReportFlags, RunFolder, Tags, Workers
+from assay.cli.options import AsJson, Only, Overwrite, Quiet, ReportFlags
+from assay.settings import Settings
 
 
 def llmsql(  # one parameter an option
@@ -36,10 +37,14 @@ def llmsql(  # one parameter an option
         Path | None,
         typer.Option("--db", "--db-path", metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]"),
     ] = None,
-    output: RunFolder = None,
+    settings: Annotated[
+        Settings,
+        Only(
+            ("output", "name", "tags", "timeout_s", "workers", "cache", "cache_size_mib"),
+            said={"timeout_s": "For all queries of an output. [default: 30]"},
+        ),
+    ],
     overwrite: Overwrite = False,
-    name: Name = None,
-    tag: Tags = None,
     save_report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the package's report: every mismatch as JSON.")
     ] = None,
@@ -47,12 +52,6 @@ def llmsql(  # one parameter an option
         bool, typer.Option("--show-mismatches/--no-show-mismatches", help="Whether to print mismatches.")
     ] = True,
     max_mismatches: Annotated[int, typer.Option(metavar="N", min=0, help="Mismatches to print.")] = 5,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For all queries of an output. [default: 30]")
-    ] = None,
-    workers: Workers = None,
-    cache: Cache = None,
-    cache_size: CacheSize = None,
     reports: ReportFlags,
     gates: GateFlags,
     as_json: AsJson = False,
@@ -77,6 +76,7 @@ def llmsql(  # one parameter an option
         of_package = outputs is not None and outputs.name == "evaluate" and not outputs.exists()
         hint = f": what the package calls 'llmsql evaluate' is 'assay llmsql', without {outputs}" if of_package else ""
         raise UsageError(f"name the file of outputs, once: assay llmsql OUTPUTS{hint}")
+    output = None if settings.output is None else Path(settings.output)
     keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=output)
     targets = reports.targets()
     printed_report(targets, as_json=as_json)
@@ -88,14 +88,14 @@ def llmsql(  # one parameter an option
             workdir=workdir,
             questions_path=questions,
             db_path=db,
-            timeout_s=timeout,
-            workers=workers,
-            cache=cache_folder(cache, None if cache_size is None else cache_size * 1024 * 1024),
+            timeout_s=settings.timeout_s,
+            workers=settings.workers,
+            cache=cache_folder(settings.cache, settings.cache_bytes()),
             head_rows=HEAD_ROWS if path is None else SHOWN_ROWS,
             output=output,
             overwrite=overwrite,
-            name=name,
-            tags=tuple(tag or ()),
+            name=settings.name,
+            tags=settings.tags or (),
             on_cases=keeper.check_cases,
             on_progress=on_progress,
         )

@@ -1,32 +1,28 @@
-"""The options that several verbs share, each declared once.
+"""The options of the verbs: those of settings, made from their declarations, and those that several verbs share.
 
-Options that belong together form a group: a frozen Struct that a verb takes as one parameter. `ungrouped` gives
-the parser each field of the group as an option of its own.
+A verb takes settings as one parameter, `Settings`, and names with `Only` which of them are its options. Other options
+that belong together form a group, a frozen Struct. `ungrouped` gives the parser an option for each field.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import UsageError
+from assay.model import FieldNames
+from assay.settings import Settings
+from assay.settings.setting import Field, Setting, fields_of
 
-CONCURRENCY = 4
+CONCURRENCY: Final = 4
 
-RunFolder: TypeAlias = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
-]
-Limit: TypeAlias = Annotated[int | None, typer.Option(metavar="N", min=1, help="Judge only the first so many cases.")]
-Name: TypeAlias = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")]
-Tags: TypeAlias = Annotated[
-    list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
-]
 Penalty: TypeAlias = Annotated[
     list[float] | None,
     typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
@@ -35,82 +31,11 @@ Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Forget 
 Rescore: TypeAlias = Annotated[
     bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
 ]
-AllowUnmatched: TypeAlias = Annotated[
-    bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
-]
-Sheet: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of a workbook. Default: the only one with the columns.")
-]
-CaseFormat: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Format of the question set, if not told by its name.")
-]
-IdColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the ids.")]
-QuestionColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the questions.")]
-GoldColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the gold queries.")]
-DbColumn: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the databases' names.")]
-Encoding: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of a text file that is not UTF-8, such as cp1252.")
-]
-
-Concurrency: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help=f"Questions asked at once. [default: {CONCURRENCY}]")
-]
-Repeat: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Ask each question N times, and say how steady it is.")
-]
-User: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="For the live system. Or ASSAY_USER.")]
 Password: TypeAlias = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Better in ASSAY_PASSWORD, or asked for.", show_default=False)
 ]
 Token: TypeAlias = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Bearer token or API key. Better in ASSAY_TOKEN.", show_default=False)
-]
-VerifySsl: TypeAlias = Annotated[bool, typer.Option(help="Check the live system's certificate.")]
-PriceIn: TypeAlias = Annotated[float | None, typer.Option(metavar="USD", min=0, help="For a million tokens of input.")]
-PriceOut: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="USD", min=0, help="For a million tokens of output.")
-]
-DenodoConfig: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Denodo's project_config.env. The environment and flags weigh more."),
-]
-
-Timeout: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 30]")
-]
-ComparisonTimeout: TypeAlias = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", min=0.01, help="For comparing two results, and for each metric. [default: 60]"),
-]
-MaxRows: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Rows of each result. [default: 1000000]")
-]
-MaxMemory: TypeAlias = Annotated[
-    int | None,
-    typer.Option(metavar="MIB", min=16, help="Memory that the engine may use for a query. [default: 2048]"),
-]
-Workers: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Processes, on a cluster a node. Default: one a core, at most 8.")
-]
-Backend: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Where queries run: local, ray, or ray://HOST:PORT. [default: local]"),
-]
-Cache: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--cache", metavar="DIR", help="Executions that runs share: a query runs once on the same content."),
-]
-CacheSize: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="MIB", min=1, help="The cache's bound; the least used goes. [default: 2048]")
-]
-VesIterations: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Executions for the metrics ves, bird_rves. [default: 3]")
-]
-VesBudget: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SECONDS", min=0, help="For all timing. [default: as long as it takes, and 60 more for noisy pairs]"
-    ),
 ]
 
 Html: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")]
@@ -126,66 +51,10 @@ JsonFile: TypeAlias = Annotated[
 ]
 To: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--to", metavar="NAME=FILE", help="Write a report by its format's name, a plugin's too; repeatable."),
+    typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report by its format's name; repeatable."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-
-
-class AskFlags(Struct, frozen=True, kw_only=True):
-    """How a live system or a model is asked. None: the default of `SystemOptions`."""
-
-    param: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A field of each request, as model=gpt-4.1; repeatable."),
-    ] = None
-    header: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="An HTTP header of each request, for a gateway; never shown. Repeatable."
-        ),
-    ] = None
-    ask_timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each question. [default: 120]")
-    ] = None
-    retries: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="After trouble that may pass. [default: 3]")
-    ] = None
-
-
-class ComparisonFlags(Struct, frozen=True, kw_only=True):
-    """How two results are compared, and which differences are no mistakes."""
-
-    columns: Annotated[str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")] = (
-        None
-    )
-    relative_tolerance: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="How far floats may differ, of the larger, below 1. [default: 1e-12]"),
-    ] = None
-    absolute_tolerance: Annotated[
-        float | None, typer.Option(metavar="SIZE", help="Floats this near to 0 are all 0. [default: 1e-12]")
-    ] = None
-    extra_columns: Annotated[
-        str | None, typer.Option(metavar="RULE", help="'allowed': more columns than gold's are no mistake.")
-    ] = None
-    duplicates: Annotated[
-        str | None, typer.Option(metavar="RULE", help="'ignored': how often a row occurs does not count.")
-    ] = None
-    letter_case: Annotated[
-        str | None, typer.Option("--case", metavar="RULE", help="'ignored': upper and lower case are alike.")
-    ] = None
-    shape: Annotated[
-        str | None, typer.Option(metavar="RULE", help="'any': a pivoted answer, or a row of totals, is no mistake.")
-    ] = None
-    tolerance: Annotated[
-        float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
-    ] = None
-
-    def given(self) -> dict[str, Any]:
-        """The flags by the names of `RunFileSettings`."""
-        names = {name: "case" if name == "letter_case" else name for name in self.__struct_fields__}
-        return {name: getattr(self, own) for own, name in names.items()}
 
 
 class ReportFlags(Struct, frozen=True, kw_only=True):
@@ -217,7 +86,7 @@ def with_named(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> 
     for text in to or ():
         name, equals, path = (part.strip() for part in text.partition("="))
         if not (name and equals and path):
-            raise UsageError(f"--to {text!r}: write NAME=FILE, such as html=report.html")
+            raise UsageError(f"--report {text!r}: write NAME=FILE, such as html=report.html")
         registry.reporter(name)  # a plugin that cannot load fails now, not after an hour
         if (other := found.get(name)) is not None:
             raise UsageError(f"the report {name} is to be written twice, to {other} and to {path}: name one file")
@@ -225,14 +94,149 @@ def with_named(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> 
     return found
 
 
+_Given = TypeVar("_Given")
+
+
+class Only(Struct, frozen=True):
+    """Which settings are options of a verb, by their names or those of whole groups of columns."""
+
+    names: tuple[str, ...] | None = None
+    """None: all."""
+    without: tuple[str, ...] = ()
+    renamed: dict[str, tuple[str, ...]] = {}
+    """Other names of the options, where a verb keeps those of another tool."""
+    said: dict[str, str] = {}
+    """Other helps."""
+
+    def has(self, *names: str) -> bool:
+        """Whether a setting of one of these names is an option of the verb."""
+        return (self.names is None or bool(set(names) & {*self.names, *self.renamed})) and not set(names) & set(
+            self.without
+        )
+
+
+class _Option(Struct, frozen=True):
+    """One option of a setting."""
+
+    path: tuple[str, ...]
+    """The setting's name; of a column, that of the group before it."""
+    field: Field
+    setting: Setting
+    names: tuple[str, ...]
+
+    @property
+    def parameter_name(self) -> str:
+        return "_".join(("setting", *self.path))
+
+    @property
+    def has_several_names(self) -> bool:
+        """Whether it has several long names, which could be given different values."""
+        return sum(name.startswith("--") for name in self.names) > 1
+
+    def parameter(self) -> Parameter:
+        """As typer takes it."""
+        kind = next((kind for kind in self.field.kinds if kind in (bool, int, float)), str)
+        if self.field.is_list and not self.setting.with_commas:
+            kind = list[float] if any(get_args(one)[:1] == (float,) for one in self.field.kinds) else list[str]
+        elif self.has_several_names:
+            kind = list[kind]  # type: ignore[valid-type]
+        option = typer.Option(
+            *self.names,
+            *(name for name in self.setting.old if name.startswith("--")),
+            metavar=self.setting.metavar,
+            help=self.setting.help,
+            min=self.setting.least,
+            show_default=False,
+            rich_help_panel=None if self.names == self.setting.names else self.setting.group,
+        )
+        return Parameter(
+            self.parameter_name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+        )
+
+    def value(self, given: Any) -> Any:
+        """What the setting gets from what was typed. Raises UsageError for a word that it does not know."""
+        if given is None or (given is False and "/" not in (self.setting.option or "")):
+            return None
+        if self.field.is_list:
+            return tuple(
+                (part.strip() for part in given.split(",") if part.strip()) if self.setting.with_commas else given
+            ) or (() if self.setting.with_commas else None)
+        if self.has_several_names:
+            given = once(given, *(name for name in self.names if name.startswith("--")))
+        if self.setting.words and given is not None and given not in self.setting.words:
+            raise UsageError(f"{self.names[-1]} is {given!r}: write {' or '.join(map(repr, self.setting.words))}")
+        return given
+
+
+def once(given: Sequence[_Given] | None, *names: str) -> _Given | None:
+    """The one value of an option that has several names. Raises UsageError where they say different things."""
+    values = list(dict.fromkeys(given or ()))
+    if len(values) > 1:
+        said = " and ".join(map(repr, values))
+        raise UsageError(f"{' and '.join(names)} are one option, and say {said}: give it once")
+    return values[0] if values else None
+
+
+def _options_of(only: Only | None) -> Iterator[_Option]:
+    """The options of the settings, in the order of their declarations."""
+    for name, field in fields_of(Settings).items():
+        columns = field.columns or {}
+        declared: list[tuple[tuple[str, ...], Field, Setting]] = [
+            ((name, column), fields_of(FieldNames)[column], setting) for column, setting in columns.items()
+        ]
+        if field.setting is not None:
+            declared.append(((name,), field, field.setting))
+        for path, own, setting in declared:
+            key = ".".join(path)
+            if setting.option is None or (only is not None and not only.has(key, name)):
+                continue
+            said = None if only is None else only.said.get(key)
+            names = setting.names if only is None else only.renamed.get(key, setting.names)
+            yield _Option(path, own, setting if said is None else replace(setting, help=said), names)
+
+
+def _settings(options: Sequence[_Option], given: dict[str, Any]) -> Settings:
+    """The settings that were typed; what belongs to them is taken out of ``given``."""
+    values: dict[str, Any] = {}
+    columns: dict[str, dict[str, Any]] = {}
+    for option in options:
+        value = option.value(given.pop(option.parameter_name))
+        if len(option.path) == 1:
+            values[option.path[0]] = value
+        else:
+            columns.setdefault(option.path[0], {})[option.path[1]] = value
+    values |= {name: FieldNames(**names) for name, names in columns.items()}
+    return Settings(**values)
+
+
+def typed(declared: type[Any], name: str, *names: str, help: str | None = None) -> Any:
+    """The parser's option of a declared setting, for a verb or a group that takes it in a form of its own."""
+    setting = fields_of(declared)[name].setting
+    if setting is None or setting.option is None:
+        raise LookupError(f"{declared.__name__}.{name} is no option")
+    return typer.Option(
+        *(names or setting.names),
+        metavar=setting.metavar,
+        help=help or setting.help,
+        min=setting.least,
+        show_default=False,
+    )
+
+
 def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb as the parser sees it: with the fields of each group among its own parameters."""
+    """The verb as the parser sees it: with the fields of each group and its settings among its own parameters."""
     hints = get_type_hints(verb, include_extras=True)
     groups: dict[str, type[Any]] = {}
+    settings: dict[str, list[_Option]] = {}
     parameters: list[Parameter] = []
     for parameter in signature(verb).parameters.values():
         hint = hints[parameter.name]
-        if isinstance(hint, type) and issubclass(hint, Struct):
+        plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if plain is Settings:
+            only = next((mark for mark in marks if isinstance(mark, Only)), None)
+            settings[parameter.name] = list(_options_of(only))
+            parameters += [option.parameter() for option in settings[parameter.name]]
+        elif isinstance(hint, type) and issubclass(hint, Struct):
             groups[parameter.name] = hint
             kinds = get_type_hints(hint, include_extras=True)
             parameters += [
@@ -242,12 +246,13 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint))
 
     @wraps(verb)
-    def called(**options: Any) -> None:
-        made = {
-            name: group(**{field: options.pop(field) for field in group.__struct_fields__})
+    def called(**given: Any) -> None:
+        made: dict[str, Any] = {name: _settings(options, given) for name, options in settings.items()}
+        made |= {
+            name: group(**{field: given.pop(field) for field in group.__struct_fields__})
             for name, group in groups.items()
         }
-        verb(**options, **made)
+        verb(**given, **made)
 
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

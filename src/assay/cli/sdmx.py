@@ -10,25 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.gate_options import GateFlags
-from assay.cli.options import (
-    CONCURRENCY,
-    AllowUnmatched,
-    AsJson,
-    AskFlags,
-    Concurrency,
-    Limit,
-    Name,
-    Overwrite,
-    Quiet,
-    Repeat,
-    ReportFlags,
-    Rescore,
-    RunFolder,
-    Tags,
-    Token,
-    VerifySsl,
-)
+from assay.cli.options import CONCURRENCY, AsJson, Only, Overwrite, Quiet, ReportFlags, Rescore, Token
 from assay.errors import UsageError
+from assay.settings import Settings
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
@@ -44,13 +28,33 @@ def sdmx(  # one parameter an option
         Path, typer.Argument(metavar="CASES", help="YAML or JSON: a case, many, or a folder of such files.")
     ],
     *,
-    predictions: Annotated[
-        Path | None, typer.Option("--predictions", "-p", metavar="FILE", help="The assistant's answers.")
-    ] = None,
-    system: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Ask a live assistant: chat:https://host/openai/deployments/NAME/…"),
-    ] = None,
+    settings: Annotated[
+        Settings,
+        Only(
+            (
+                "predictions",
+                "system",
+                "output",
+                "limit",
+                "name",
+                "tags",
+                "allow_unmatched",
+                "prediction_fields.id",
+                "concurrency",
+                "repeat",
+                "param",
+                "headers",
+                "system_timeout_s",
+                "retries",
+                "verify_ssl",
+            ),
+            said={
+                "predictions": "The assistant's answers.",
+                "system": "Ask a live assistant: chat:https://host/openai/deployments/NAME/…",
+                "prediction_fields.id": "Key of the answers' ids ('@position': in the cases' order).",
+            },
+        ),
+    ],
     structures: Annotated[
         list[str] | None,
         typer.Option(metavar="PATH|URL", help="SDMX structures: a file, a folder or a service; repeatable."),
@@ -59,7 +63,6 @@ def sdmx(  # one parameter an option
         str | None,
         typer.Option(metavar="PATH|URL", help="Execute both on data: SDMX-CSV or SDMX-ML files, or a service."),
     ] = None,
-    output: RunFolder = None,
     match_on: Annotated[
         str, typer.Option(metavar="WHAT", help="'id_and_name', or 'id': the code alone counts.")
     ] = "id_and_name",
@@ -70,20 +73,9 @@ def sdmx(  # one parameter an option
         list[str] | None, typer.Option(metavar="NAME", help="A dimension to leave out of the judgement; repeatable.")
     ] = None,
     language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en",
-    limit: Limit = None,
-    name: Name = None,
-    tag: Tags = None,
     overwrite: Overwrite = False,
     rescore: Rescore = False,
-    allow_unmatched: AllowUnmatched = False,
-    prediction_id_column: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Key of the answers' ids ('@position': in the cases' order).")
-    ] = None,
-    concurrency: Concurrency = None,
-    repeat: Repeat = None,
     token: Token = None,
-    asking: AskFlags,
-    verify_ssl: VerifySsl = True,
     reports: ReportFlags,
     gates: GateFlags,
     as_json: AsJson = False,
@@ -100,40 +92,40 @@ def sdmx(  # one parameter an option
     from assay.cli.access import Access
     from assay.scoring.selections.metrics import selection_metrics
 
-    if predictions is not None and system is not None:
+    output = None if settings.output is None else Path(settings.output)
+    if settings.predictions is not None and settings.system is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
     computed = [metric.name for metric in selection_metrics(on_data=data is not None)]
     keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=output)
     targets = reports.targets()
     access = Access.gathered(user=None, password=None, token=token, needed=False)
     answers: Path | System
-    if predictions is not None:
-        answers = predictions
-    elif system is None:
+    if settings.predictions is not None:
+        answers = Path(settings.predictions)
+    elif settings.system is None:
         raise UsageError("--predictions or --system must be given: see  assay sdmx --help")
     else:
-        options = access.system_options(asking, verify_ssl=verify_ssl)
-        answers = registry.open_system(system, options)
+        answers = registry.open_system(settings.system, access.system_options(settings))
     run_selections(
         cases,
         answers,
         structures=structures,
         data=data,
-        verify_ssl=verify_ssl,
+        verify_ssl=settings.verify_ssl is not False,
         match_on=match_on,
         count_hierarchy=count_hierarchy,
         ignore_dimensions=ignore_dimension or (),
         language=language,
-        concurrency=concurrency or CONCURRENCY,
-        repeats=repeat or 1,
+        concurrency=settings.concurrency or CONCURRENCY,
+        repeats=settings.repeat or 1,
         output=output,
         overwrite=overwrite,
         rescore=rescore,
-        name=name,
-        tags=tag or (),
-        limit=limit,
-        allow_unmatched=allow_unmatched,
-        prediction_id=prediction_id_column,
+        name=settings.name,
+        tags=settings.tags or (),
+        limit=settings.limit,
+        allow_unmatched=bool(settings.allow_unmatched),
+        prediction_id=settings.prediction_fields.id,
         as_json=as_json,
         quiet=quiet,
         reports=targets,

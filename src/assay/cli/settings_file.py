@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.cli.evidence_options import WitnessFlags
 from assay.cli.gate_options import CandidateGateFlags, gathered
-from assay.cli.witness_options import WitnessFlags
 from assay.errors import CaseFileError, InputError, UsageError
-from assay.settings import RunFileSettings, is_run_file, place_of, read_run_file
+from assay.settings import Settings, is_run_file, place_of, read_run_file
 
 _YAML = (".yaml", ".yml")
 
 
-def with_file(path: Path, flags: RunFileSettings, *, needs_database: bool = False) -> RunFileSettings:
+def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> Settings:
     """The settings of a file, overridden by the flags; the flags alone where the path is a question set.
 
     Raises CaseFileError with line and column for what cannot be used of the file, names that nothing has included.
@@ -49,16 +49,14 @@ def at(path: Path, *trail: str | int) -> Iterator[None]:
         raise CaseFileError(message, path=str(path), place=place_of(path, *trail)) from None
 
 
-def _check(path: Path, own: RunFileSettings, flags: RunFileSettings) -> None:
+def _check(path: Path, own: Settings, flags: Settings) -> None:
     """Check what the types of the settings leave open, as whatever uses it would, save what a flag replaces."""
     from assay import registry
     from assay.api.arguments import check_options, checked_penalties
     from assay.api.backends import check_backend
 
     left = {
-        name
-        for name in RunFileSettings.__struct_fields__
-        if getattr(flags, name) is None and getattr(own, name) is not None
+        name for name in Settings.__struct_fields__ if getattr(flags, name) is None and getattr(own, name) is not None
     }
     if "metrics" in left:
         with at(path, "metrics"):
@@ -85,7 +83,7 @@ def _check(path: Path, own: RunFileSettings, flags: RunFileSettings) -> None:
     _check_sections(path, own)
 
 
-def _check_sections(path: Path, own: RunFileSettings) -> None:
+def _check_sections(path: Path, own: Settings) -> None:
     """The mappings of the file, which flags add to."""
     if own.gates is not None:
         with at(path, "gates"):

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import AsJson, MaxMemory, Timeout
+from assay.cli.options import AsJson, Only
 from assay.cli.query_texts import read_queries
 from assay.cli.streams import is_abandoned
 from assay.errors import InputError, UsageError
-from assay.settings import RunFileSettings
+from assay.settings import Settings
 
 _EVERY_COLUMN = (
     'SELECT table_name AS "table", column_name AS "column", data_type AS "type" '
@@ -31,8 +31,7 @@ def sql(
     *,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV on standard output.")] = False,
     as_json: AsJson = False,
-    timeout: Timeout = None,
-    max_memory: MaxMemory = None,
+    settings: Annotated[Settings, Only(("timeout_s", "max_memory_mib"))],
 ) -> None:
     """Query runs by SQL: the tables cases, scores, flags, causes, near_misses, failures and runs, each with its run.
 
@@ -55,8 +54,7 @@ def sql(
         typer.echo(visible(f"assay: left out: {point.folder}: {point.trouble}"), err=True)
     from assay.reports.text.query_table import aligned_rows, csv_lines, json_pieces
 
-    limits = RunFileSettings(timeout_s=timeout, max_memory_mib=max_memory).limits()
-    with answered(found, query, limits=limits) as result:
+    with answered(found, query, limits=settings.limits()) as result:
         if as_json:
             _write(json_pieces(result.columns, result.types, result.rows))
         elif as_csv:

@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import (
-    AsJson,
-    CaseFormat,
-    DbColumn,
-    Encoding,
-    GoldColumn,
-    IdColumn,
-    Limit,
-    QuestionColumn,
-    Quiet,
-    Sheet,
-    Workers,
-)
+from assay.cli.options import AsJson, Only, Quiet
 from assay.errors import InputError, UsageError
-from assay.model import FieldNames
+from assay.settings import Settings
 
 if TYPE_CHECKING:
     from assay.model.suite import Suite
@@ -35,9 +23,6 @@ def build(  # one parameter an option
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the suite.")],
-    db: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the data is, or a template. Default: the first run's.")
-    ] = None,
     databases: Annotated[
         int, typer.Option(metavar="N", min=1, max=50, help="At most so many databases for each case.")
     ] = 3,
@@ -46,20 +31,22 @@ def build(  # one parameter an option
     ] = 40,
     keeps: Annotated[
         str,
-        typer.Option(metavar="WHAT", help="'observed': databases like the real data; 'declared': any that may be."),
+        typer.Option(
+            "--preserve",
+            "--keeps",
+            metavar="WHAT",
+            help="'observed': databases like the data; 'declared': any that may be.",
+        ),
     ] = "observed",
     seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="Computing time for each gold.")] = 4.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed tries other databases.")] = 0,
-    columns: Annotated[str, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")] = "any",
-    workers: Workers = None,
-    limit: Limit = None,
-    case_format: CaseFormat = None,
-    id_column: IdColumn = None,
-    question_column: QuestionColumn = None,
-    gold_column: GoldColumn = None,
-    db_column: DbColumn = None,
-    sheet: Sheet = None,
-    encoding: Encoding = None,
+    settings: Annotated[
+        Settings,
+        Only(
+            ("db", "columns", "workers", "limit", "case_format", "case_fields"),
+            said={"db": "Where the data is, or a template. Default: the first run's."},
+        ),
+    ],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the suite in the folder.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -71,35 +58,27 @@ def build(  # one parameter an option
     Then:  assay run dev.jsonl --predictions new.jsonl --db 'sqlite:///dbs/{db_id}.sqlite' --suite suites/dev
     """
     if keeps not in ("observed", "declared"):
-        raise UsageError(f"--keeps is {keeps!r}: write 'observed' or 'declared'")
-    if columns not in ("any", "strict"):
-        raise UsageError(f"--columns is {columns!r}: write 'any' or 'strict'")
-    if not runs and db is None:
+        raise UsageError(f"--preserve is {keeps!r}: write 'observed' or 'declared'")
+    if not runs and settings.db is None:
         raise UsageError("--db must be given where no run is: it says where the cases' data is")
     from assay.api.inputs import FileOptions
     from assay.api.suites import build_suite
     from assay.cli.progress import progress
 
-    files = FileOptions(
-        case_format=case_format,
-        case_fields=FieldNames(
-            id=id_column, question=question_column, gold=gold_column, database=db_column, sheet=sheet, encoding=encoding
-        ),
-        limit=limit,
-    )
+    files = FileOptions(case_format=settings.case_format, case_fields=settings.case_fields, limit=settings.limit)
     with progress(quiet=quiet) as on_progress:
         made = build_suite(
             cases,
             runs or (),
-            databases=db,
+            databases=settings.db,
             output=output,
             most_databases=databases,
             most_neighbours=neighbours,
             keeps="declared" if keeps == "declared" else "observed",
             seconds=seconds,
             seed=seed,
-            columns="strict" if columns == "strict" else "any",
-            workers=workers,
+            columns="strict" if settings.columns == "strict" else "any",
+            workers=settings.workers,
             files=files,
             overwrite=overwrite,
             on_progress=on_progress,

@@ -12,7 +12,7 @@ from assay.model import Case, Prediction
 from assay.pytest_plugin.items import CALLABLE, MAPPING, AssayItem
 from assay.pytest_plugin.session import checker_of
 from assay.pytest_plugin.sources import CaseFile, answers_of, item_names, marker_name, read_case_file
-from assay.settings import RunFileSettings, url_relative_to
+from assay.settings import Settings, url_relative_to
 from assay.systems.concurrency import Sayings
 
 
@@ -76,11 +76,11 @@ class _Answers:
         return self._known[case_id]
 
 
-def _defaults(config: pytest.Config) -> RunFileSettings:
+def _defaults(config: pytest.Config) -> Settings:
     """The settings of pytest's ini file; paths are relative to it. Raises InputError."""
     folder = config.rootpath if config.inipath is None else config.inipath.parent
     predictions, db, timeout = (str(config.getini(f"assay_{name}") or "") for name in ("predictions", "db", "timeout"))
-    return RunFileSettings(
+    return Settings(
         predictions=str(Path(folder, predictions)) if predictions else None,
         db=url_relative_to(db, folder) if db else None,
         timeout_s=_seconds(timeout) if timeout else None,

@@ -18,7 +18,7 @@ from assay.errors import CaseFileError, InputError
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Limits, Prediction
 from assay.reports.text.plain import one_line
 from assay.runs.plan import TextReading, Work, plan_work
-from assay.settings import RunFileSettings, read_run_file
+from assay.settings import Settings, read_run_file
 
 _NAME_LENGTH = 120
 _BUILT_IN = ("parametrize", "skip", "skipif", "xfail", "usefixtures", "filterwarnings", "tryfirst", "trylast")
@@ -42,12 +42,12 @@ class CaseFile(Struct, frozen=True, kw_only=True):
     """A live system that the file names; the plugin does not ask it."""
 
 
-def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSettings) -> CaseFile:
+def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> CaseFile:
     """Read a case file, or a file of settings that names or holds the cases; ``defaults`` fill its gaps.
 
     Raises InputError, as CaseFileError with file, row and column where it is one file's.
     """
-    own = read_run_file(path) if holds_settings else RunFileSettings(cases=str(path))
+    own = read_run_file(path) if holds_settings else Settings(cases=str(path))
     if own.cases is None:
         raise CaseFileError("names no cases: write  cases: FILE  or a list of cases under it", path=str(path))
     settings = replace(defaults, cases=own.cases).overlaid(own)

@@ -20,19 +20,15 @@ themselves.
 from __future__ import annotations
 
 from assay.settings.reading import is_run_file, place_of, read_run_file, url_relative_to
-from assay.settings.values import (
-    GateSettings,
-    LintFileSettings,
-    RunFileSettings,
-    WitnessFileSettings,
-    read_duration,
-)
+from assay.settings.sections import GateSettings, LintFileSettings, WitnessFileSettings, read_duration
+from assay.settings.values import Settings, all_settings
 
 __all__ = [
     "GateSettings",
     "LintFileSettings",
-    "RunFileSettings",
+    "Settings",
     "WitnessFileSettings",
+    "all_settings",
     "is_run_file",
     "place_of",
     "read_duration",

@@ -6,83 +6,19 @@ import math
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Final, NoReturn, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Any, Final, NoReturn, get_args, get_origin
 
 from msgspec import Struct
 
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
-from assay.settings.values import RunFileSettings
+from assay.settings.setting import Field, Setting, fields_of, key_of, members_of
+from assay.settings.values import Settings
 
-_LEAST: Final = {
-    "limit": 1,
-    "concurrency": 1,
-    "repeat": 1,
-    "timing_iterations": 1,
-    "timing_budget_s": 0,
-    "timeout_s": 0.01,
-    "gold_timeout_s": 0.001,
-    "comparison_timeout_s": 0.01,
-    "max_rows": 1,
-    "max_memory_mib": 16,
-    "cache_size_mib": 1,
-    "workers": 1,
-    "tolerance": 0,
-    "relative_tolerance": 0,
-    "absolute_tolerance": 0,
-}
-"""The same bounds as those of the options on the command line."""
-_WORDS: Final = {
-    "columns": ("any", "strict"),
-    "extra_columns": ("allowed",),
-    "duplicates": ("ignored",),
-    "case": ("ignored",),
-    "shape": ("any",),
-    "lint.fail_on": ("error", "warning", "note"),
-}
-_EXAMPLES: Final = {
-    "cases": "dev.jsonl",
-    "predictions": "answers.jsonl",
-    "system": "chat:gpt-4.1",
-    "headers": '["X-Api-Key=${GATEWAY_KEY}"]',
-    "db": "sqlite:///shop.sqlite",
-    "gold_db": "sqlite:///gold.sqlite",
-    "output": "runs/first",
-    "metrics": "[match, bird_ex]",
-    "limit": "100",
-    "penalties": "[0, 10]",
-    "timeout_s": "30",
-    "gold_timeout_s": "60",
-    "comparison_timeout_s": "60",
-    "tolerance": "1e-6",
-    "relative_tolerance": "1e-12",
-    "absolute_tolerance": "1e-12",
-    "max_rows": "1000000",
-    "max_memory_mib": "2048",
-    "cache": "cache",
-    "cache_size_mib": "2048",
-    "suite": "suites/dev",
-    "backend": "local",
-    "tags": "[nightly, model=gpt-4.1]",
-    "case_format": "jsonl",
-    "prediction_format": "jsonl",
+_COLUMN_EXAMPLES: Final = {
     "case_fields": "{id: question_id, gold: SQL}",
     "prediction_fields": "{prediction: sql}",
-    "gates": "{min: {match: 80%}}",
-    "gates.min": "{match: 80%}",
-    "gates.max_drop": "{match: 1%}",
-    "gates.must_pass": "[tag:smoke]",
-    "gates.alpha": "0.05",
-    "baseline": "runs/main",
-    "lint": "{with_run: true}",
-    "lint.only": "[ties]",
-    "lint.ignore": "[ties]",
-    "lint.dialect": "sqlite",
-    "witness": "{time: 1s}",
-    "witness.time": "1s",
-    "witness.total": "10m",
-    "witness.scratch": "postgresql://user@host/scratch",
 }
 _NOUNS: Final = {"gates": "gate", "lint": "setting of lint", "witness": "setting of witness"}
 _NOT_READ: Final = frozenset({"gates.origin", "case_fields.shared_id", "prediction_fields.shared_id"})
@@ -101,16 +37,18 @@ _MOST_SHOWN: Final = 60
 Trail = tuple[str | int, ...]
 
 
-def check_settings(content: dict[str, Any], node: Any, path: Path) -> None:
-    """Raise CaseFileError for the first name that no setting has, else for the first value that its setting cannot be.
+def check_settings(content: dict[str, Any], node: Any, path: Path) -> dict[str, Any]:
+    """The content with each setting under its own name, where the file uses an earlier one.
 
+    Raises CaseFileError for the first name that no setting has, else for the first value that its setting cannot be.
     ``node`` is what ``content`` was made from, as ruamel has it.
     """
     checker = _Checker(node, path)
-    checker.names(content, RunFileSettings, ())
+    checker.names(content, Settings, ())
+    content = checker.under_own_names(content)
     if content.get("cases") is None:
         checker.fail((), "names no cases", write="cases: dev.jsonl  or a list of cases under it")
-    checker.values(content, RunFileSettings, ())
+    checker.values(content, Settings, ())
     checker.urls(content)
     if content.get("predictions") is not None and content.get("system") is not None:
         checker.fail(
@@ -118,6 +56,7 @@ def check_settings(content: dict[str, Any], node: Any, path: Path) -> None:
             "predictions and system are both named: the answers come from a file or are asked for",
             of_key=True,
         )
+    return content
 
 
 def check_cases(cases: Sequence[Any], node: Any, path: Path) -> None:
@@ -137,72 +76,100 @@ class _Checker:
     def __init__(self, node: Any, path: Path) -> None:
         self._node = node
         self._path = path
+        self._written: dict[str, str] = {}
+        """The names as the file has them, of settings that it calls by an earlier one."""
 
     def names(self, content: dict[str, Any], of: type[Any], trail: Trail) -> None:
         """Check the names of a mapping, and of those within it."""
-        known = [name for name in _names_of(of) if ".".join([*map(str, trail), name]) not in _NOT_READ]
+        fields = fields_of(of)
+        known = [name for name in fields if ".".join([*map(str, trail), name]) not in _NOT_READ]
         for name, value in content.items():
-            if name not in known:
+            own = key_of(of, name) if isinstance(name, str) else None
+            if own not in known:
                 noun = _NOUNS.get(str(trail[-1]), f"name in {trail[-1]}") if trail else "setting"
                 hint = _hint(str(name), known, trail)
                 self.fail((*trail, name), f"no {noun} is called {name!r}{hint}", of_key=True)
-            inner = next((one for one in _members(_hints(of)[name]) if _is_struct(one)), None)
-            if isinstance(inner, type) and isinstance(value, dict):
-                self.names(value, inner, (*trail, name))
+            section = fields[own].section
+            if section is not None and isinstance(value, dict):
+                self.names(value, section, (*trail, name))
+
+    def under_own_names(self, content: dict[str, Any]) -> dict[str, Any]:
+        """The content without earlier names. Raises CaseFileError where one setting stands under two names."""
+        renamed: dict[str, Any] = {}
+        for name, value in content.items():
+            own = key_of(Settings, name) or name
+            if own in renamed:
+                self.fail((name,), f"{self._written.get(own, own)} and {name} are one setting: write one", of_key=True)
+            renamed[own] = value
+            if own != name:
+                self._written[own] = name
+        return renamed
 
     def values(self, content: dict[str, Any], of: type[Any], trail: Trail) -> None:
         """Check the values of a mapping, and of those within it."""
         for name, value in content.items():
-            self._value(value, _hints(of)[name], (*trail, name))
+            field = fields_of(of)[name]
+            self._value(value, field.kinds, (*trail, name), optional=field.is_optional)
 
     def urls(self, content: dict[str, Any]) -> None:
         """Check that what names a database is a URL."""
         for name in ("db", "gold_db"):
             try:
-                DatabaseUrl.parse(content.get(name) or _EXAMPLES["db"])
+                if content.get(name):
+                    DatabaseUrl.parse(content[name])
             except InputError as error:
                 self.fail((name,), f"{name}: {error}")
 
-    def _value(self, value: Any, hint: Any, trail: Trail) -> None:
-        members = _members(hint)
-        inner = next((one for one in members if _is_struct(one)), None)
-        if isinstance(inner, type) and isinstance(value, dict):
-            self.values(value, inner, trail)
+    def _value(self, value: Any, kinds: Sequence[Any], trail: Trail, *, optional: bool = False) -> None:
+        section = next((kind for kind in kinds if _is_struct(kind)), None)
+        if isinstance(section, type) and isinstance(value, dict):
+            self.values(value, section, trail)
             return
-        sequence = next((one for one in members if get_origin(one) is tuple), None)
+        sequence = next((kind for kind in kinds if get_origin(kind) is tuple), None)
         if sequence is not None and isinstance(value, list):
-            for place, one in enumerate(value):
-                self._value(one, get_args(sequence)[0], (*trail, place))
+            for position, entry in enumerate(value):
+                self._value(entry, members_of(get_args(sequence)[0]), (*trail, position))
             return
-        mapping = next((one for one in members if get_origin(one) is dict), None)
+        mapping = next((kind for kind in kinds if get_origin(kind) is dict), None)
         if mapping is not None and isinstance(value, dict):
-            for key, one in value.items():
-                self._value(one, get_args(mapping)[1], (*trail, key))
+            for key, entry in value.items():
+                self._value(entry, members_of(get_args(mapping)[1]), (*trail, key))
             return
-        if not any(_is(value, one) for one in members):
-            self._unfit(value, _expected(members), trail)
-        self._check_reach(value, trail)
+        if not (value is None and optional) and not any(_is(value, kind) for kind in kinds):
+            self._unfit(value, _expected(kinds), trail)
+        if value is not None:
+            self._check_reach(value, trail)
 
     def _check_reach(self, value: Any, trail: Trail) -> None:
-        name = ".".join(map(str, trail))
-        least, words = _LEAST.get(name), _WORDS.get(name)
-        if least is not None and value is not None and not least <= value < math.inf:
+        setting = _declared(trail)
+        if setting is None:
+            return
+        least = setting.least
+        if least is not None and not least <= value < math.inf:
             whole = "a whole number" if isinstance(least, int) and isinstance(value, int) else "a number"
             self._unfit(value, f"{whole} from {least:g} up", trail)
-        if words is not None and value is not None and value not in words:
-            self._unfit(value, " or ".join(words), trail, example=words[0])
+        if setting.words and value not in setting.words:
+            self._unfit(value, " or ".join(setting.words), trail)
 
-    def _unfit(self, value: Any, expected: str, trail: Trail, *, example: str | None = None) -> NoReturn:
-        name = str(trail[-1]) if isinstance(trail[-1], str) else str(trail[-2])
-        known = ".".join(one for one in trail if isinstance(one, str))
-        example = example or _EXAMPLES.get(known) or _EXAMPLES.get(known.rpartition(".")[0]) or _by_type(expected)
-        if known not in _EXAMPLES and known.rpartition(".")[0] in _EXAMPLES:
-            name = known.split(".")[-2]
-        told = ", ".join(str(one) if isinstance(one, str) else f"entry {one + 1}" for one in trail)
-        self.fail(trail, f"{told} is {_found(value)}, and {expected} is expected", write=f"{name}: {example}")
+    def _unfit(self, value: Any, expected: str, trail: Trail) -> NoReturn:
+        names = [self._written.get(step, step) for step in trail if isinstance(step, str)]
+        inner, outer = _example(trail), _example(trail[:1])
+        # A value of a mapping of columns or of metrics is shown within the mapping.
+        name: str
+        example: str | None
+        name, example = (names[-1], inner) if inner else (names[0], outer) if outer else (names[-1], None)
+        if inner is None and len(names) > 2 and (middle := _example(trail[:2])):
+            name, example = names[1], middle
+        told = ", ".join(
+            self._written.get(step, step) if isinstance(step, str) else f"entry {step + 1}" for step in trail
+        )
+        write = f"{name}: {example or _by_type(expected)}"
+        self.fail(trail, f"{told} is {_found(value)}, and {expected} is expected", write=write)
 
     def fail(self, trail: Trail, message: str, *, write: str | None = None, of_key: bool = False) -> NoReturn:
         """Raise the error with the place of what the trail leads to."""
+        if trail:
+            trail = (self._written.get(str(trail[0]), trail[0]), *trail[1:])
         place = place_in(self._node, trail, of_key=of_key)
         raise CaseFileError(f"{message}: write  {write}" if write else message, path=str(self._path), place=place)
 
@@ -229,49 +196,62 @@ def place_in(node: Any, trail: Sequence[str | int], *, of_key: bool = False) -> 
 def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
     """Where an unknown name belongs, or the closest name, or all there are with an example."""
     if not trail:
-        sections = [section for section in _NOUNS if name in _names_of(_section(section))]
-        if sections and f"{sections[0]}.{name}" not in _NOT_READ:
-            example = _EXAMPLES.get(f"{sections[0]}.{name}", "true")
-            return f": it belongs under {sections[0]}: write  {sections[0]}: {{{name}: {example}}}"
-    elif name in _names_of(RunFileSettings):
+        for section in _NOUNS:
+            if name in _section(section) and f"{section}.{name}" not in _NOT_READ:
+                example = _example((section, name)) or "true"
+                return f": it belongs under {section}: write  {section}: {{{name}: {example}}}"
+    elif name in fields_of(Settings):
         return f": it is a setting of its own: write it without indentation, not under {trail[0]}"
     close = get_close_matches(name, known, n=1)
     if close:
         return f" (did you mean {close[0]!r}?)"
-    example = _EXAMPLES.get(str(trail[-1]), "") if trail else ""
+    example = _example(trail) if trail else None
     return f": there is {', '.join(known)}" + (f": write  {trail[-1]}: {example}" if example else "")
 
 
-def _section(name: str) -> type[Any]:
-    section: type[Any] = next(one for one in _members(_hints(RunFileSettings)[name]) if _is_struct(one))
-    return section
+def _section(name: str) -> dict[str, Field]:
+    section = fields_of(Settings)[name].section
+    return {} if section is None else fields_of(section)
+
+
+def _field(trail: Trail) -> Field | None:
+    """The field of the settings that a trail leads to; None for what is within a list or a mapping."""
+    names = [step for step in trail if isinstance(step, str)]
+    if not names:
+        return None
+    inner = _section(names[0]) if len(names) > 1 else {}
+    return inner.get(names[1]) if len(names) == 2 else fields_of(Settings)[names[0]] if len(names) == 1 else None
+
+
+def _declared(trail: Trail) -> Setting | None:
+    field = _field(trail)
+    if field is not None and field.setting is None and len(trail) == 1:
+        return None
+    if field is not None and field.setting is None and len(trail) > 1:
+        columns = fields_of(Settings)[str(trail[0])].columns or {}
+        return columns.get(field.name)
+    return None if field is None else field.setting
+
+
+def _example(trail: Trail) -> str | None:
+    """What to write for a setting; None where only its kind says it."""
+    setting = _declared(trail)
+    if setting is not None and (setting.example or setting.words):
+        return setting.example or setting.words[0]
+    return _COLUMN_EXAMPLES.get(str(trail[0])) if len(trail) == 1 else None
 
 
 def _is_struct(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, Struct)
 
 
-def _names_of(of: type[Any]) -> list[str]:
-    return list(of.__struct_fields__)
-
-
-def _hints(of: type[Any]) -> dict[str, Any]:
-    return get_type_hints(of)
-
-
-def _members(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-
-
 def _is(value: Any, member: Any) -> bool:
     """Whether a plain value is of a plain type: a whole number is a number, and true is none."""
-    if member is NoneType:
-        return value is None
     if isinstance(value, bool) or member is bool:
         return isinstance(value, bool) and member is bool
     if member is float:
         return isinstance(value, int | float)
-    return isinstance(member, type) and isinstance(value, member)
+    return member is Any or (isinstance(member, type) and isinstance(value, member))
 
 
 def _expected(members: Sequence[Any]) -> str:
@@ -280,8 +260,6 @@ def _expected(members: Sequence[Any]) -> str:
 
 def _kinds(members: Sequence[Any]) -> Iterator[str]:
     for one in members:
-        if one is NoneType:
-            continue
         if get_origin(one) is tuple:
             yield {str: "a list of texts", float: "a list of numbers"}.get(get_args(one)[0], "a list")
         elif get_origin(one) is dict or _is_struct(one):

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
-from assay.settings.values import RunFileSettings
+from assay.settings.setting import fields_of
+from assay.settings.values import Settings
 
 _SUFFIXES = (".yaml", ".yml")
 _FILE_SCHEMES = ("sqlite", "duckdb")
@@ -37,7 +38,7 @@ def is_run_file(path: Path) -> bool:
     return not isinstance(cases, list) and "db" in content and not _OF_A_RUN.isdisjoint(content)
 
 
-def read_run_file(path: Path) -> RunFileSettings:
+def read_run_file(path: Path) -> Settings:
     """Read the settings. Raises CaseFileError with line and column for unknown names, with the closest one, and for
     values that a setting cannot have, with what to write.
 
@@ -56,9 +57,9 @@ def read_run_file(path: Path) -> RunFileSettings:
     if isinstance(content.get("cases"), list):
         check_cases(content["cases"], node, path)
         content = {"case_format": "yaml", **content, "cases": path.name}
-    check_settings(content, node, path)
+    content = check_settings(content, node, path)
     try:
-        settings = msgspec.convert(content, RunFileSettings)
+        settings = msgspec.convert(content, Settings)
     except msgspec.ValidationError as error:
         raise CaseFileError(str(error), path=str(path)) from error
     if settings.gates is not None:
@@ -73,21 +74,19 @@ def place_of(path: Path, *trail: str | int) -> str | None:
     return place_in(_read(path)[1], trail)
 
 
-def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
-    def within(path: str | None) -> str | None:
-        return None if path is None else str(folder / path)
-
-    return replace(
-        settings,
-        cases=within(settings.cases),
-        predictions=within(settings.predictions),
-        output=within(settings.output),
-        baseline=within(settings.baseline),
-        cache=within(settings.cache),
-        suite=within(settings.suite),
-        db=None if settings.db is None else url_relative_to(settings.db, folder),
-        gold_db=None if settings.gold_db is None else url_relative_to(settings.gold_db, folder),
-    )
+def _relative_to(settings: Settings, folder: Path) -> Settings:
+    """The settings with paths that were relative to their file's folder."""
+    given: dict[str, Any] = {
+        name: str(folder / value)
+        for name, field in fields_of(Settings).items()
+        if (name == "cases" or (field.setting and field.setting.is_path)) and (value := getattr(settings, name))
+    }
+    if settings.prompt is not None and (folder / settings.prompt).is_file():  # otherwise it is a built-in one's name
+        given["prompt"] = str(folder / settings.prompt)
+    for name in ("db", "gold_db"):
+        if (url := getattr(settings, name)) is not None:
+            given[name] = url_relative_to(url, folder)
+    return replace(settings, **given)
 
 
 def url_relative_to(text: str, folder: Path) -> str:

@@ -1,157 +1,513 @@
-"""The settings of a run, as a file says them. What is None is left to its default."""
+"""The settings of a run, each declared once. What is None is left to its default."""
 
 from __future__ import annotations
 
-import math
+import json
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.errors import UsageError
 from assay.model import FieldNames, Leniency, Limits
-from assay.model.gate import HEADLINE
+from assay.model.secret import MASK
+from assay.settings.columns import CASE_COLUMNS, PREDICTION_COLUMNS
+from assay.settings.sections import GateSettings, LintFileSettings, WitnessFileSettings
+from assay.settings.setting import (
+    ANSWERS,
+    COMPARISON,
+    DATABASE,
+    EVIDENCE,
+    GATES,
+    LIMITS,
+    LIVE,
+    QUESTIONS,
+    RUN,
+    Setting,
+    fields_of,
+)
 
-_NAMES = ("case_fields", "prediction_fields")
+_COLUMNS = ("case_fields", "prediction_fields")
 _MEBIBYTE = 1024 * 1024
 
 
-class GateSettings(Struct, frozen=True, kw_only=True):
-    """What a run must reach, as the file says it (docs/guides/gates.md)."""
-
-    min: dict[str, float | str] | None = None
-    """Per metric, a number or a text such as ``80%``."""
-    max_drop: dict[str, float | str] | None = None
-    fail_on_regression: bool | str | tuple[str, ...] = False
-    """True: the headline metric."""
-    alpha: float | None = None
-    must_pass: str | tuple[str, ...] = ()
-    origin: str | None = None
-    """The file, for messages; not read from it."""
-
-    @property
-    def regression_metrics(self) -> tuple[str, ...]:
-        """The metrics, or ``headline`` for the headline metric."""
-        if isinstance(self.fail_on_regression, bool):
-            return (HEADLINE,) if self.fail_on_regression else ()
-        return _several(self.fail_on_regression)
-
-    @property
-    def selectors(self) -> tuple[str, ...]:
-        """The selectors of ``must_pass`` as a tuple, also where the file has a single one."""
-        return _several(self.must_pass)
-
-
-class LintFileSettings(Struct, frozen=True, kw_only=True):
-    """How `assay lint` looks at the question set of the file (docs/guides/lint.md)."""
-
-    only: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    fail_on: str | None = None
-    dialect: str | None = None
-    with_run: bool = False
-    """Whether `assay run` of the file shows the findings beside its verdicts, as ``--lint`` does."""
-
-
-class WitnessFileSettings(Struct, frozen=True, kw_only=True):
-    """How `assay run` of the file looks for witnesses (docs/guides/strength.md)."""
-
-    time: str | float | None = None
-    """For each pair, such as ``2s``."""
-    total: str | float | None = None
-    """For all pairs together, such as ``10m``."""
-    seed: int | None = None
-    rows: int | None = None
-    scratch: str | None = None
-    """The URL of a server on which schemas may be made, to try its queries there."""
-    with_run: bool = True
-    """False: only where ``--witness`` asks for it."""
-
-
-_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|h)?", re.ASCII)
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
-
-
-def read_duration(given: str | float, *, of: str, from_zero: bool = False) -> float:
-    """Seconds from a text such as ``500ms``, ``2s``, ``10m`` or ``1h``; a number alone is seconds.
-
-    Raises UsageError, naming ``of``, for anything else, and for 0 unless ``from_zero``.
-    """
-    found = _DURATION.fullmatch(str(given).strip())
-    seconds = float(found[1]) * _SECONDS[found[2]] if found is not None else math.nan
-    if not math.isfinite(seconds) or (seconds == 0 and not from_zero):
-        least = "from 0 up" if from_zero else "above 0"
-        raise UsageError(f"{of} is {given!r}: write a time {least}, such as 500ms, 2s, 10m or 1h")
-    return seconds
-
-
-def _several(given: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else given
-
-
-class RunFileSettings(Struct, frozen=True, kw_only=True):
+class Settings(Struct, frozen=True, kw_only=True):
     """The settings of a run, each None where it is left to its default."""
 
-    cases: str | None = None
-    predictions: str | None = None
-    system: str | None = None
-    headers: tuple[str, ...] | None = None
-    """HTTP headers for the system, each ``NAME=VALUE``; ``${NAME}`` is taken from the environment."""
-    concurrency: int | None = None
-    repeat: int | None = None
-    timing_iterations: int | None = None
-    timing_budget_s: float | None = None
-    db: str | None = None
-    gold_db: str | None = None
-    """The database of gold's queries, where that is another one."""
-    output: str | None = None
-    metrics: tuple[str, ...] | None = None
-    limit: int | None = None
-    columns: str | None = None
-    relative_tolerance: float | None = None
-    absolute_tolerance: float | None = None
-    extra_columns: str | None = None
-    duplicates: str | None = None
-    case: str | None = None
-    shape: str | None = None
-    tolerance: float | None = None
-    penalties: tuple[float, ...] | None = None
+    cases: Annotated[
+        str | None,
+        Setting(None, QUESTIONS, "The question set, or a list of the cases themselves.", example="dev.jsonl"),
+    ] = None
+    predictions: Annotated[
+        str | None,
+        Setting(
+            "--predictions",
+            ANSWERS,
+            "The system's answers. Default: in CASES.",
+            "FILE",
+            "-p",
+            example="answers.jsonl",
+            meaning="The system's answers. Default: in the question set.",
+        ),
+    ] = None
+    prediction_fields: Annotated[FieldNames, PREDICTION_COLUMNS] = field(default_factory=FieldNames)
+    prediction_format: Annotated[
+        str | None, Setting("--prediction-format", ANSWERS, "Format of the predictions.", "NAME", example="jsonl")
+    ] = None
+    allow_unmatched: Annotated[
+        bool | None, Setting("--allow-unmatched", ANSWERS, "Accept predictions that fit no case.")
+    ] = None
+    ignore_questions: Annotated[
+        bool | None,
+        Setting("--ignore-questions", ANSWERS, "Accept answers that repeat another question than their case's."),
+    ] = None
+    extract: Annotated[
+        bool | None,
+        Setting(
+            "--extract/--no-extract",
+            ANSWERS,
+            "Evaluate the one statement in a prediction with words besides it. [default: extract]",
+            meaning="Whether the one statement in a prediction with words besides it is evaluated. Default: true.",
+        ),
+    ] = None
+    db: Annotated[
+        str | None,
+        Setting(
+            "--db",
+            DATABASE,
+            "Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'.",
+            "URL",
+            example="sqlite:///shop.sqlite",
+        ),
+    ] = None
+    gold_db: Annotated[
+        str | None,
+        Setting(
+            "--gold-db",
+            DATABASE,
+            "Of gold's queries, where they run on another database than --db.",
+            "URL",
+            example="sqlite:///gold.sqlite",
+            meaning="Of gold's queries, where they run on another database than `db`.",
+        ),
+    ] = None
+    denodo_config: Annotated[
+        str | None,
+        Setting(
+            "--denodo-config",
+            DATABASE,
+            "Denodo's project_config.env. The environment and flags weigh more.",
+            "FILE",
+            old=("--config",),
+            example="project_config.env",
+        ),
+    ] = None
+    output: Annotated[
+        str | None,
+        Setting("--output", RUN, "Folder for the run; resumes what is there.", "RUN", "-o", example="runs/first"),
+    ] = None
+    name: Annotated[str | None, Setting("--name", RUN, "A name for the run.", "TEXT")] = None
+    tags: Annotated[
+        tuple[str, ...] | None,
+        Setting(
+            "--tag",
+            RUN,
+            "A label for the run, as model=gpt-4.1; repeatable.",
+            "TEXT",
+            example="[nightly, model=gpt-4.1]",
+            meaning="Labels of the run, as `model=gpt-4.1`.",
+        ),
+    ] = None
+    gates: Annotated[
+        GateSettings | None,
+        Setting(None, GATES, "What the run must reach: [in gates](#in-gates).", example="{min: {match: 80%}}"),
+    ] = None
+    baseline: Annotated[
+        str | None,
+        Setting("--baseline", GATES, "Folder of the finished run to be compared with.", "RUN", example="runs/main"),
+    ] = None
+    limit: Annotated[
+        int | None,
+        Setting("--limit", QUESTIONS, "Judge only the first so many cases.", "N", least=1, example="100"),
+    ] = None
+    case_format: Annotated[
+        str | None,
+        Setting(
+            "--case-format", QUESTIONS, "Format of the question set, if not told by its name.", "NAME", example="jsonl"
+        ),
+    ] = None
+    case_fields: Annotated[FieldNames, CASE_COLUMNS] = field(default_factory=FieldNames)
+    system: Annotated[
+        str | None,
+        Setting(
+            "--system",
+            LIVE,
+            "Ask a live system: denodo:URL, http:URL, chat:MODEL, command:…, python:MOD:FUNC.",
+            "URL",
+            example="chat:gpt-4.1",
+        ),
+    ] = None
+    user: Annotated[
+        str | None,
+        Setting("--user", LIVE, "For the live system. Or ASSAY_USER.", "NAME"),
+    ] = None
+    concurrency: Annotated[
+        int | None,
+        Setting("--concurrency", LIVE, "Questions asked at once. [default: 4]", "N", least=1, example="4"),
+    ] = None
+    repeat: Annotated[
+        int | None,
+        Setting("--repeat", LIVE, "Ask each question N times, and say how steady it is.", "N", least=1, example="5"),
+    ] = None
+    param: Annotated[
+        tuple[str, ...] | dict[str, Any] | None,
+        Setting(
+            "--param",
+            LIVE,
+            "A field of each request, as model=gpt-4.1; repeatable.",
+            "NAME=VALUE",
+            old=("params",),
+            example="{model: gpt-4.1}",
+            meaning="Fields of each request, such as `{model: gpt-4.1}`, or a list of `NAME=VALUE`.",
+        ),
+    ] = None
+    headers: Annotated[
+        tuple[str, ...] | None,
+        Setting(
+            "--header",
+            LIVE,
+            "An HTTP header of each request, for a gateway; never shown. Repeatable.",
+            "NAME=VALUE",
+            example='["X-Api-Key=${GATEWAY_KEY}"]',
+            meaning="HTTP headers for the system, each `NAME=VALUE`; `${NAME}` is taken from the environment.",
+        ),
+    ] = None
+    system_timeout_s: Annotated[
+        float | None,
+        Setting(
+            "--system-timeout",
+            LIVE,
+            "For each question. [default: 120]",
+            "SECONDS",
+            old=("--ask-timeout", "ask_timeout_s", "ask_timeout", "system_timeout"),
+            least=0.01,
+            example="120",
+        ),
+    ] = None
+    retries: Annotated[
+        int | None,
+        Setting("--retries", LIVE, "After trouble that may pass. [default: 3]", "N", least=0, example="3"),
+    ] = None
+    verify_ssl: Annotated[
+        bool | None,
+        Setting(
+            "--verify-ssl/--no-verify-ssl",
+            LIVE,
+            "Check the live system's certificate. [default: verify-ssl]",
+            meaning="Whether the live system's certificate is checked. Default: true.",
+        ),
+    ] = None
+    prompt: Annotated[
+        str | None,
+        Setting(
+            "--prompt",
+            LIVE,
+            "chat: ddl, ddl-or-null, llmsql-0, -1, -5 or a file. [default: ddl]",
+            "NAME|FILE",
+            example="ddl",
+        ),
+    ] = None
+    query_tool: Annotated[
+        str | None,
+        Setting(
+            "--query-tool",
+            LIVE,
+            "chat: the tool that executes queries. Default: named as run_sql or query.",
+            "NAME",
+            example="run_sql",
+        ),
+    ] = None
+    request_template: Annotated[
+        str | dict[str, Any] | None,
+        Setting(
+            "--request-template",
+            LIVE,
+            "http: the request, with {question}, {context}, {database}.",
+            "JSON",
+            old=("--body", "body"),
+            example='{ask: "{question}"}',
+        ),
+    ] = None
+    query_path: Annotated[
+        str | None,
+        Setting("--query-path", LIVE, "http: where the query stands, such as data.sql.", "PATH", example="data.sql"),
+    ] = None
+    tokens_path: Annotated[
+        str | None, Setting("--tokens-path", LIVE, "http: where the tokens stand.", "PATH", example="usage")
+    ] = None
+    times_path: Annotated[
+        str | None, Setting("--times-path", LIVE, "http: where the times stand.", "PATH", example="times")
+    ] = None
+    decision_path: Annotated[
+        str | None,
+        Setting(
+            "--decision-path",
+            LIVE,
+            "http: where it says whether it answers, declines or asks back.",
+            "PATH",
+            example="decision",
+        ),
+    ] = None
+    confidence_path: Annotated[
+        str | None,
+        Setting(
+            "--confidence-path", LIVE, "http: where it says how sure it is, from 0 to 1.", "PATH", example="confidence"
+        ),
+    ] = None
+    price_in: Annotated[
+        float | None,
+        Setting("--price-in", LIVE, "For a million tokens of input.", "USD", least=0, example="2.5"),
+    ] = None
+    price_out: Annotated[
+        float | None,
+        Setting("--price-out", LIVE, "For a million tokens of output.", "USD", least=0, example="10"),
+    ] = None
+    metrics: Annotated[
+        tuple[str, ...] | None,
+        Setting(
+            "--metrics",
+            COMPARISON,
+            "Metrics, separated by commas. Default: all built-in ones.",
+            "NAMES",
+            example="[match, bird_ex]",
+            with_commas=True,
+            meaning="Names of [metrics](metrics.md). Default: those that the table there has by default.",
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        Setting("--columns", COMPARISON, "'any' column order, or 'strict': gold's.", "ORDER", words=("any", "strict")),
+    ] = None
+    extra_columns: Annotated[
+        str | None,
+        Setting(
+            "--extra-columns",
+            COMPARISON,
+            "'allowed': more columns than gold's are no mistake.",
+            "RULE",
+            words=("allowed", "wrong"),
+        ),
+    ] = None
+    duplicates: Annotated[
+        str | None,
+        Setting(
+            "--duplicates",
+            COMPARISON,
+            "'ignored': how often a row occurs does not count.",
+            "RULE",
+            words=("ignored", "counted"),
+        ),
+    ] = None
+    case: Annotated[
+        str | None,
+        Setting("--case", COMPARISON, "'ignored': upper and lower case are alike.", "RULE", words=("ignored", "exact")),
+    ] = None
+    shape: Annotated[
+        str | None,
+        Setting(
+            "--shape",
+            COMPARISON,
+            "'any': a pivoted answer, or a row of totals, is no mistake.",
+            "RULE",
+            words=("any", "gold"),
+        ),
+    ] = None
+    tolerance: Annotated[
+        float | None,
+        Setting(
+            "--tolerance",
+            COMPARISON,
+            "Floats that differ by less are no mistake, as 1e-6.",
+            "SHARE",
+            least=0,
+            example="1e-6",
+        ),
+    ] = None
+    relative_tolerance: Annotated[
+        float | None,
+        Setting(
+            "--relative-tolerance",
+            COMPARISON,
+            "How far floats may differ, of the larger, below 1. [default: 1e-12]",
+            "SHARE",
+            least=0,
+            example="1e-12",
+        ),
+    ] = None
+    absolute_tolerance: Annotated[
+        float | None,
+        Setting(
+            "--absolute-tolerance",
+            COMPARISON,
+            "Floats this near to 0 are all 0. [default: 1e-12]",
+            "SIZE",
+            least=0,
+            example="1e-12",
+        ),
+    ] = None
+    penalties: Annotated[
+        tuple[float, ...] | None,
+        Setting(
+            "--penalty",
+            COMPARISON,
+            "Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]",
+            "C",
+            example="[0, 10]",
+            meaning="Of the reliability score: what a wrong answer costs. Default: 0, 10 and the number of cases.",
+        ),
+    ] = None
     """Of the reliability score, the gates' first."""
-    timeout_s: float | None = None
-    gold_timeout_s: float | None = None
-    comparison_timeout_s: float | None = None
-    max_rows: int | None = None
-    max_memory_mib: int | None = None
-    cache: str | None = None
-    """Folder of the executions that runs share."""
-    cache_size_mib: int | None = None
-    suite: str | None = None
-    """Folder of a suite on whose small databases answers are tried too."""
-    workers: int | None = None
-    backend: str | None = None
-    name: str | None = None
-    tags: tuple[str, ...] | None = None
-    allow_unmatched: bool | None = None
-    ignore_questions: bool | None = None
-    extract: bool | None = None
-    """False: do not extract the query from a prediction with words besides it."""
-    case_format: str | None = None
-    prediction_format: str | None = None
-    case_fields: FieldNames = field(default_factory=FieldNames)
-    prediction_fields: FieldNames = field(default_factory=FieldNames)
-    gates: GateSettings | None = None
-    baseline: str | None = None
-    """Folder of the finished run that gates compare with."""
-    lint: LintFileSettings | None = None
-    witness: bool | WitnessFileSettings | None = None
+    timing_iterations: Annotated[
+        int | None,
+        Setting(
+            "--ves-iterations",
+            COMPARISON,
+            "Executions for the metrics ves, bird_rves. [default: 3]",
+            "N",
+            least=1,
+            example="3",
+        ),
+    ] = None
+    timing_budget_s: Annotated[
+        float | None,
+        Setting(
+            "--ves-budget",
+            COMPARISON,
+            "For all timing. [default: as long as it takes, and 60 more for noisy pairs]",
+            "SECONDS",
+            least=0,
+            example="60",
+        ),
+    ] = None
+    timeout_s: Annotated[
+        float | None,
+        Setting("--timeout", LIMITS, "For each query. [default: 30]", "SECONDS", least=0.01, example="30"),
+    ] = None
+    gold_timeout_s: Annotated[
+        float | None,
+        Setting(
+            "--gold-timeout",
+            LIMITS,
+            "Per gold query, in place of --timeout.",
+            "S",
+            least=0.001,
+            example="60",
+            meaning="Per gold query, in place of `timeout_s`.",
+        ),
+    ] = None
+    comparison_timeout_s: Annotated[
+        float | None,
+        Setting(
+            "--comparison-timeout",
+            LIMITS,
+            "For comparing two results, and for each metric. [default: 60]",
+            "SECONDS",
+            least=0.01,
+            example="60",
+        ),
+    ] = None
+    max_rows: Annotated[
+        int | None,
+        Setting("--max-rows", LIMITS, "Rows of each result. [default: 1000000]", "N", least=1, example="1000000"),
+    ] = None
+    max_memory_mib: Annotated[
+        int | None,
+        Setting(
+            "--max-memory",
+            LIMITS,
+            "Memory that the engine may use for a query. [default: 2048]",
+            "MIB",
+            least=16,
+            example="2048",
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Setting(
+            "--workers",
+            LIMITS,
+            "Processes, on a cluster a node. Default: one a core, at most 8.",
+            "N",
+            least=1,
+            example="4",
+        ),
+    ] = None
+    backend: Annotated[
+        str | None,
+        Setting(
+            "--backend",
+            LIMITS,
+            "Where queries run: local, ray, or ray://HOST:PORT. [default: local]",
+            "NAME",
+            example="local",
+        ),
+    ] = None
+    cache: Annotated[
+        str | None,
+        Setting(
+            "--cache",
+            LIMITS,
+            "Executions that runs share: a query runs once on the same content.",
+            "DIR",
+            example="cache",
+        ),
+    ] = None
+    cache_size_mib: Annotated[
+        int | None,
+        Setting(
+            "--cache-size",
+            LIMITS,
+            "The cache's bound; the least used goes. [default: 2048]",
+            "MIB",
+            least=1,
+            example="2048",
+        ),
+    ] = None
+    witness: Annotated[
+        bool | WitnessFileSettings | None,
+        Setting(
+            None, EVIDENCE, "True, or how witnesses are looked for: [in witness](#in-witness).", example="{time: 1s}"
+        ),
+    ] = None
+    suite: Annotated[
+        str | None,
+        Setting(
+            "--suite",
+            EVIDENCE,
+            "Try the answers on a suite's small databases too: see  assay suite --help",
+            "DIR",
+            example="suites/dev",
+            meaning="Folder of a [suite](../guides/suites.md) on whose small databases the answers are tried, too.",
+        ),
+    ] = None
+    lint: Annotated[
+        LintFileSettings | None,
+        Setting(
+            None,
+            EVIDENCE,
+            "How `assay lint` looks at the question set: [in lint](#in-lint).",
+            example="{with_run: true}",
+        ),
+    ] = None
 
-    def overlaid(self, other: RunFileSettings) -> RunFileSettings:
+    def overlaid(self, other: Settings) -> Settings:
         """These settings, overridden by those that ``other`` gives, except its ``cases``."""
         given = {
             name: value
             for name in self.__struct_fields__
-            if name not in ("cases", *_NAMES) and (value := getattr(other, name)) is not None
+            if name not in ("cases", *_COLUMNS) and (value := getattr(other, name)) is not None
         }
         # Name by name: a flag that names one column keeps the other names of the file.
         return replace(
@@ -177,6 +533,20 @@ class RunFileSettings(Struct, frozen=True, kw_only=True):
         }
         return Leniency(**declared)
 
+    def parameters(self) -> tuple[tuple[str, str], ...]:
+        """The fields of each request as pairs. Raises UsageError for a text that is not ``NAME=VALUE``."""
+        if isinstance(self.param, dict):
+            return tuple((name, _json(value)) for name, value in self.param.items())
+        pairs = [(text, *text.partition("=")) for text in self.param or ()]
+        for text, name, equals, _ in pairs:
+            if not equals or not name.strip():
+                raise UsageError(f"--param {_before_value(text)} is not a pair: write --param name=value")
+        return tuple((name.strip(), value) for _, name, _, value in pairs)
+
+    def body_template(self) -> str | None:
+        """The request's body as JSON text."""
+        return None if self.request_template is None else _json(self.request_template)
+
     def limits(self) -> Limits:
         """The caps for every query, the default ones where none are given."""
         default = Limits()
@@ -191,7 +561,25 @@ class RunFileSettings(Struct, frozen=True, kw_only=True):
         )
 
 
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _before_value(text: str) -> str:
+    """The name at the beginning of a text that is not a pair. The rest may be a secret."""
+    name = re.match(r"[A-Za-z_][\w.-]*(?=[:\s])", text)
+    return MASK if name is None else f"{name[0]}{MASK}"
+
+
 def _overlaid(names: FieldNames, other: FieldNames) -> FieldNames:
     return replace(
         names, **{name: value for name in names.__struct_fields__ if (value := getattr(other, name)) is not None}
     )
+
+
+def all_settings() -> Iterator[Setting]:
+    """Every declaration, those of columns and sections at their places."""
+    for top in fields_of(Settings).values():
+        section = () if top.columns or top.section is None else fields_of(top.section).values()
+        yield from (one for one in (top.setting, *(inner.setting for inner in section)) if one is not None)
+        yield from (top.columns or {}).values()

@@ -11,7 +11,8 @@ import typer
 from msgspec import to_builtins
 
 from assay._version import __version__
-from assay.cli.options import DenodoConfig, Password, Token, User
+from assay.cli.options import Only, Password, Token
+from assay.settings import Settings
 
 _UNREACHED = 2
 
@@ -26,10 +27,9 @@ def doctor(
     untried: Annotated[
         bool, typer.Option("--untried", help="Try no limits: faster, and no process is started.")
     ] = False,
-    user: User = None,
+    settings: Annotated[Settings, Only(("user", "denodo_config"))],
     password: Password = None,
     token: Token = None,
-    config: DenodoConfig = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON on standard output.")] = False,
 ) -> None:
     """Say what is installed, which engines and extras work, which limits hold here, and what a URL can reach.
@@ -52,8 +52,8 @@ def doctor(
     secrets = (*secrets_of(()), *(one for one in (password, token) if one))  # before any is taken from the environment
     given = url or []
     if any(one.startswith("denodo+") for one in given):
-        access = Access.gathered(user=user, password=password, token=token, needed=True)
-        given = [access.denodo_database(one, config) if one.startswith("denodo+http") else one for one in given]
+        access = Access.gathered(user=settings.user, password=password, token=token, needed=True)
+        given = [access.database(address, settings) or address for address in given]
     extras = installed.extras()
     found = Findings(
         assay=__version__,

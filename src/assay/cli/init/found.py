@@ -12,7 +12,7 @@ from msgspec import Struct
 from assay.errors import InputError
 from assay.model import Case, ColumnUse, DatabaseUrl, Joining
 from assay.reports.text.plain import one_line, plural
-from assay.settings import is_run_file
+from assay.settings import Settings, is_run_file
 
 FILE_SCHEMES = ("sqlite", "duckdb")
 
@@ -33,12 +33,9 @@ class Found(Struct, frozen=True, kw_only=True):
     """Enough to write the settings of a run."""
 
     cases: Path
-    predictions: Path | None
-    system: str | None
+    settings: Settings
+    """What was typed."""
     db: DatabaseUrl
-    format: str
-    named_format: bool
-    """The format was said, and is not told by the file's name."""
     metrics: tuple[str, ...]
     case_count: int
     has_answers: bool
@@ -53,10 +50,11 @@ class Found(Struct, frozen=True, kw_only=True):
     @property
     def holds_secret(self) -> bool:
         """Whether the database's URL or the system's holds one, and not only a reference to the environment."""
-        return self.db.holds_secret or (self.system is not None and DatabaseUrl(text=self.system).holds_secret)
+        named = (self.settings.db, self.settings.gold_db, self.settings.system)
+        return any(text is not None and DatabaseUrl(text=text).holds_secret for text in named)
 
 
-def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: str, case_format: str | None) -> Found:
+def look_at(cases: Path, settings: Settings) -> Found:
     """Read both files, join them, and see whether the databases are there. Raises InputError for what cannot be used.
 
     A database that is missing is a note: it may be on its way.
@@ -65,39 +63,37 @@ def look_at(cases: Path, *, predictions: Path | None, system: str | None, db: st
     from assay.cases import load_questions
     from assay.cases.load import recognise
 
-    url = DatabaseUrl.parse(db)
+    url = DatabaseUrl.parse(settings.db or "")
+    system, predictions = settings.system, settings.predictions
     registry.engine_class(url)
     if system is not None:
         registry.find("assay.systems", system.partition(":")[0])
     if is_run_file(cases):
         raise InputError(f"{cases}: this is a file of settings already: write  assay run {cases}")
     formats = registry.case_formats()
-    name = case_format or recognise(cases, formats).name
+    name = settings.case_format or recognise(cases, formats).name
     if name == "sdmx":
         raise InputError(
             f"{cases}: these are targets for an SDMX assistant: write  assay sdmx {cases} --predictions FILE"
         )
-    loaded = load_questions(cases, formats=formats, format=case_format)
+    loaded = load_questions(cases, formats=formats, format=settings.case_format, fields=settings.case_fields)
     told: list[str] = []
     notes = list(_trouble_with_databases(loaded.cases, url))
     if predictions is not None:
-        told, unmatched = _answers(cases, predictions, case_format)
+        told, unmatched = _answers(cases, settings)
         notes += unmatched
     elif system is None:
         with suppress(InputError):  # no answers beside the questions: the file says where to name them
-            told, _ = _answers(cases, None, case_format)
+            told, _ = _answers(cases, settings)
     every = Counter(case.database for case in loaded.cases)
     difficulties = tuple(one for one, _ in Counter(case.difficulty for case in loaded.cases).most_common() if one)
     tags = tuple(one for one, _ in Counter(tag for case in loaded.cases for tag in case.tags).most_common(_MOST_NAMED))
     asked = [f"a live system: {system.partition('?')[0]}"] if system is not None and "@" not in system else []
     return Found(
         cases=cases,
-        predictions=predictions,
-        system=system,
+        settings=settings,
         db=url,
-        format=name,
-        named_format=case_format is not None,
-        metrics=_OF_DENODO if url.scheme.startswith("denodo") else _OF_FORMAT.get(name, _GENERAL),
+        metrics=settings.metrics or (_OF_DENODO if url.scheme.startswith("denodo") else _OF_FORMAT.get(name, _GENERAL)),
         case_count=len(loaded.cases),
         has_answers=bool(told) or system is not None,
         lines=(
@@ -132,19 +128,26 @@ def _columns(columns: Sequence[ColumnUse]) -> str:
     return f": {', '.join(told)}" if told else ""
 
 
-def _answers(cases: Path, predictions: Path | None, case_format: str | None) -> tuple[list[str], list[str]]:
+def _answers(cases: Path, settings: Settings) -> tuple[list[str], list[str]]:
     """What was found of the answers, and what of them fits no case."""
     from assay.api.inputs import FileOptions, read_inputs
 
-    inputs = read_inputs(cases, predictions, FileOptions(case_format=case_format), allow_unmatched=True)
+    options = FileOptions(
+        case_format=settings.case_format,
+        prediction_format=settings.prediction_format,
+        case_fields=settings.case_fields,
+        prediction_fields=settings.prediction_fields,
+        ignore_questions=bool(settings.ignore_questions),
+    )
+    inputs = read_inputs(cases, settings.predictions, options, allow_unmatched=True)
     given = sum(one.failure is None for one in inputs.predictions)
     joining: Joining | None = inputs.joining
     how = "" if joining is None else f", joined by {joining.by}{_columns(joining.prediction_columns)}"
     notes = []
-    if inputs.unmatched:
+    if inputs.unmatched and not settings.allow_unmatched:
         fit = "1 prediction fits" if len(inputs.unmatched) == 1 else f"{len(inputs.unmatched):,} predictions fit"
         fit += f" no case, such as {inputs.unmatched[0]!r}"
-        notes.append(f"{predictions}: {fit}: correct their ids, or set allow_unmatched: true")
+        notes.append(f"{settings.predictions}: {fit}: correct their ids, or set allow_unmatched: true")
     return [f"answers to {given:,} of {plural(len(inputs.cases), 'case')}{how}"], notes
 
 

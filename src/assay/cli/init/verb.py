@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
-from assay.cli.options import CaseFormat
+from assay.cli.evidence_options import EvidenceFlags
+from assay.cli.gate_options import GateFlags
+from assay.cli.options import Only
 from assay.errors import InputError, UsageError
+from assay.settings import Settings
 from assay.shell import quoted
 
 if TYPE_CHECKING:
@@ -18,23 +22,15 @@ if TYPE_CHECKING:
 def init(  # one parameter an option
     cases: Annotated[Path, typer.Argument(metavar="CASES", help="The question set.")],
     *,
-    predictions: Annotated[
-        Path | None, typer.Option("--predictions", "-p", metavar="FILE", help="The system's answers.")
-    ] = None,
-    system: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Ask a live system: denodo:URL, http:URL, chat:MODEL, command:…, python:MOD:FUNC."
-        ),
-    ] = None,
-    db: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'."),
-    ] = None,
+    settings: Annotated[Settings, Only(without=("output", "baseline"))],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = Path(
         "eval.yaml"
     ),
-    case_format: CaseFormat = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", metavar="RUN", help="Folder for the run. [default: runs/first]")
+    ] = None,
+    evidence: EvidenceFlags,
+    gates: GateFlags,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
 ) -> None:
     """Write an eval.yaml with comments that fits a question set and a database. Asks nothing, executes nothing.
@@ -46,19 +42,20 @@ def init(  # one parameter an option
     Then:  assay run eval.yaml
     """
     from assay.cli.init.found import look_at
-    from assay.cli.init.settings_text import settings_text
+    from assay.cli.init.settings_text import settings_text, with_sections
     from assay.reports.files import replace_file
     from assay.reports.text.plain import visible
 
-    if db is None:
+    if settings.db is None:
         raise UsageError("--db must be given: the database on which the queries run, such as sqlite:///shop.sqlite")
-    if predictions is not None and system is not None:
+    if settings.predictions is not None and settings.system is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
     if output.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"--output is {output}: write a name that ends in .yaml")
     if output.exists() and not overwrite:
         raise InputError(f"{output}: there is such a file already: add --overwrite to replace it, or name another (-o)")
-    found = look_at(cases, predictions=predictions, system=system, db=db, case_format=case_format)
+    settings = with_sections(settings, evidence, gates)
+    found = look_at(cases, replace(settings, output=None if run is None else str(run)))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         replace_file(output, settings_text(found, output.parent).encode())

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 from assay.cli.parsing.coercion import SparingCommand, SparingGroup
 from assay.cli.parsing.completion import completer_of
 from assay.cli.parsing.faults import PARSER_ERROR, no_such_verb, too_many, with_context
-from assay.cli.parsing.panels import OTHER, panel_of, place_of
+from assay.cli.parsing.panels import OTHER, earlier_names, panel_of, place_of
 from assay.errors import UsageError
 
 _EXAMPLE: Final = re.compile(r"(.*?): +(assay .*)")
@@ -138,9 +138,15 @@ def _name(argument: Any) -> str:
     return argument.metavar or str(argument.name).upper()
 
 
+def _current(record: tuple[str, str]) -> tuple[str, str]:
+    """What the help says of an option, without its earlier names."""
+    names, told = record
+    return re.sub(rf", ({'|'.join(earlier_names())})(?=[ ,]|$)", "", names), told
+
+
 def _write_parameters(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
     """Write arguments, then options by their groups."""
-    shown = [(one, record) for one in parameters if (record := one.get_help_record(ctx)) is not None]
+    shown = [(one, _current(record)) for one in parameters if (record := one.get_help_record(ctx)) is not None]
     arguments = [(_name(one).strip("[]"), one.help or "") for one, _ in shown if one.param_type_name == "argument"]
     if arguments:
         with formatter.section("Takes"):

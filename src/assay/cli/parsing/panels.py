@@ -6,30 +6,29 @@ An option has one group whatever the verb, save those in `_OF_VERB`, which mean 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
+
+from assay.settings import all_settings
+from assay.settings.setting import (
+    ANSWERS,
+    COMPARISON,
+    DATABASE,
+    EVIDENCE,
+    GATES,
+    LIMITS,
+    LINT,
+    LIVE,
+    QUESTIONS,
+    RUN,
+)
 
 OTHER: Final = "Other options"
 
 PANELS: Final[dict[str, tuple[str, ...]]] = {
-    "Answers": (
-        "--predictions",
-        "--outputs",
-        "--generated-col",
-        "--prediction-column",
-        "--prediction-id-column",
-        "--prediction-format",
-        "--prediction-sheet",
-        "--prediction-encoding",
-        "--decision-column",
-        "--confidence-column",
-        "--allow-unmatched",
-        "--ignore-questions",
-        "--extract",
-    ),
+    ANSWERS: ("--outputs",),
     "Queries": ("--sql", "--gold", "--question", "--schema", "--dialect", "--only", "--keep-comments"),
-    "Database": (
-        "--db",
-        "--gold-db",
+    DATABASE: (
         "--structures",
         "--data",
         "--catalog-url",
@@ -39,16 +38,15 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--port",
         "--database",
         "--db-config",
-        "--config",
     ),
-    "The run": ("--output", "--run", "--overwrite", "--rescore", "--name", "--tag"),
+    RUN: ("--run", "--overwrite", "--rescore"),
     "The folder": ("--cases", "--metric"),
     "Reports": (
         "--html",
         "--md",
         "--xlsx",
         "--junit",
-        "--to",
+        "--report",
         "--json",
         "--csv",
         "--latex",
@@ -68,64 +66,18 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--merge",
         "--quiet",
     ),
-    "Gates": (
-        "--min",
-        "--min-accuracy",
-        "--max-drop",
-        "--fail-on-regression",
-        "--must-pass",
-        "--baseline",
-        "--alpha",
-        "--fail-on",
-    ),
-    "Rules": ("--only", "--ignore", "--with", "--dialect", "--rules", "--all"),
-    "Questions": (
-        "--input",
-        "--questions",
-        "--limit",
-        "--question-rows",
-        "--case-format",
-        "--id-column",
-        "--question-column",
-        "--gold-column",
-        "--db-column",
-        "--difficulty-column",
-        "--context-column",
-        "--answerable-column",
-        "--sheet",
-        "--header-row",
-        "--encoding",
-        "--version",
-        "--workdir",
-    ),
-    "Live systems": (
-        "--system",
+    GATES: ("--min-accuracy", "--fail-on"),
+    LINT: ("--only", "--ignore", "--runs", "--dialect", "--rules", "--all"),
+    QUESTIONS: ("--input", "--questions", "--version", "--workdir"),
+    LIVE: (
         "--api-url",
         "--model",
-        "--user",
         "--password",
         "--token",
         "--api-username",
         "--api-password",
-        "--concurrency",
-        "--repeat",
-        "--param",
-        "--header",
-        "--ask-timeout",
-        "--retries",
-        "--verify-ssl",
         "--data-catalog-verify-ssl",
-        "--prompt",
-        "--query-tool",
         "--show-prompt",
-        "--body",
-        "--query-path",
-        "--tokens-path",
-        "--times-path",
-        "--decision-path",
-        "--confidence-path",
-        "--price-in",
-        "--price-out",
     ),
     "The judge": (
         "--calibrate",
@@ -136,43 +88,21 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--no-cache",
         "--retry-refusals",
     ),
-    "Metrics and comparison": (
-        "--metrics",
+    COMPARISON: (
         "--as-denodo",
         "--ordered",
-        "--columns",
-        "--extra-columns",
-        "--duplicates",
-        "--case",
-        "--shape",
-        "--tolerance",
-        "--relative-tolerance",
-        "--absolute-tolerance",
-        "--penalty",
         "--match-on",
         "--count-hierarchy",
         "--ignore-dimension",
         "--language",
         "--ves",
-        "--ves-iterations",
-        "--ves-budget",
     ),
-    "Limits": (
-        "--timeout",
-        "--gold-timeout",
-        "--comparison-timeout",
-        "--max-rows",
-        "--max-memory",
-        "--untried",
-        "--workers",
-        "--backend",
-        "--cache",
-        "--cache-size",
-    ),
-    "Evidence": ("--witness", "--witness-time", "--witness-total", "--scratch", "--suite", "--lint"),
-    "Search": ("--seconds", "--rows", "--seed", "--databases", "--neighbours", "--keeps"),
+    LIMITS: ("--untried",),
+    EVIDENCE: (),
+    "Search": ("--seconds", "--rows", "--seed", "--databases", "--neighbours", "--preserve"),
     "Statistics": ("--confidence", "--power", "--resamples", "--alpha", "--seed"),
 }
+"""The groups, each with its options that are no settings; those of settings stand before them."""
 
 _OF_VERB: Final[dict[str, dict[str, str]]] = {
     "doctor": {"--user": "Database", "--password": "Database", "--token": "Database"},
@@ -180,7 +110,7 @@ _OF_VERB: Final[dict[str, dict[str, str]]] = {
     "diff": {"--metric": "Statistics", "--alpha": "Statistics"},
     "judge": {"--output": "Reports", "--cache": "The judge", "--only": "Queries"},
     "leaderboard": {"--metric": "Statistics", "--alpha": "Statistics", "--cases": "The folder"},
-    "lint": {"--dialect": "Rules", "--only": "Rules"},
+    "lint": {"--dialect": LINT, "--only": LINT},
     "refute": {"--sql": "Reports", "--seed": "Search"},
     "runs": {"--cases": "The folder", "--name": "The folder", "--tag": "The folder"},
     "build": {"--seed": "Search", "--output": "The suite", "--overwrite": "The suite"},
@@ -189,8 +119,26 @@ _OF_VERB: Final[dict[str, dict[str, str]]] = {
 }
 """Options that mean something else in a verb than elsewhere."""
 
-_PLACES: Final = {name: (panel, place) for panel, names in reversed(PANELS.items()) for place, name in enumerate(names)}
+_EARLIER: Final = ("--to", "--with", "--keeps")
+_PANEL_OF: Final = {name: panel for panel, names in reversed(PANELS.items()) for name in names}
 _ORDER: Final = (*PANELS, "The suite", OTHER)
+
+
+@cache
+def _settings() -> dict[str, tuple[str, int]]:
+    """The options of settings, each with its group and its place among all."""
+    return {
+        name: (setting.group, place)
+        for place, setting in enumerate(all_settings())
+        if setting.option is not None
+        for name in setting.option.split("/")
+    }
+
+
+@cache
+def earlier_names() -> tuple[str, ...]:
+    """The names that options had before, which work and are not shown."""
+    return (*_EARLIER, *(name for setting in all_settings() for name in setting.old if name.startswith("--")))
 
 
 def panel_of(verb: str | None, options: Sequence[str]) -> str:
@@ -200,11 +148,13 @@ def panel_of(verb: str | None, options: Sequence[str]) -> str:
 
 def _panel_of(verb: str | None, option: str) -> str | None:
     special = _OF_VERB.get(verb or "", {}).get(option)
-    return special or (_PLACES[option][0] if option in _PLACES else None)
+    return special or _settings().get(option, (None, 0))[0] or _PANEL_OF.get(option)
 
 
 def place_of(panel: str, options: Sequence[str]) -> tuple[int, int]:
-    """Where an option of this group stands: by the group, then by its place in it."""
+    """Where an option of this group stands: by the group, then by its place in it, settings first."""
     names = PANELS.get(panel, ())
-    places = [names.index(one) for one in options if one in names]
-    return (_ORDER.index(panel) if panel in _ORDER else len(_ORDER), min(places, default=len(names)))
+    most = len(_settings())
+    places = [_settings()[one][1] for one in options if one in _settings()]
+    places += [most + names.index(one) for one in options if one in names]
+    return (_ORDER.index(panel) if panel in _ORDER else len(_ORDER), min(places, default=most + len(names)))

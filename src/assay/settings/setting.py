@@ -1,0 +1,117 @@
+"""What is declared of a setting beside its type: its option, its group, its help, its bounds.
+
+A setting is a field of a Struct that is annotated with a `Setting`. The command line's options, the checks of a
+settings file, the file that `assay init` writes and the reference's tables are made from it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+
+ANSWERS: Final = "Answers"
+DATABASE: Final = "Database"
+RUN: Final = "The run"
+GATES: Final = "Gates"
+QUESTIONS: Final = "Questions"
+LIVE: Final = "Live systems"
+COMPARISON: Final = "Metrics and comparison"
+LIMITS: Final = "Limits"
+EVIDENCE: Final = "Evidence"
+LINT: Final = "Rules"
+
+
+class Setting(Struct, frozen=True):
+    """The declaration of one setting."""
+
+    option: str | None
+    """The option's name, such as ``--timeout``, or ``--extract/--no-extract`` for a switch; None: only in the file."""
+    group: str
+    """The heading of the help that it stands under."""
+    help: str
+    metavar: str | None = None
+    short: str | None = None
+    """A second name of one letter, such as ``-o``."""
+    old: tuple[str, ...] = ()
+    """Earlier names of the option and of the key in a file. They work, and no help shows them."""
+    least: float | None = None
+    """The smallest value. Whole for counts."""
+    words: tuple[str, ...] = ()
+    """All values, where they are so few."""
+    example: str | None = None
+    """A value in YAML, for messages and for the file that `assay init` writes. None: the first word, or by its type."""
+    with_commas: bool = False
+    """A list that is one text on the command line, separated by commas."""
+    meaning: str | None = None
+    """What the reference's table of the file says, where that is not the help."""
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it names a file or a folder."""
+        return self.metavar in ("FILE", "DIR", "RUN")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The option's names, the short one first."""
+        return tuple(name for name in (self.short, self.option) if name is not None)
+
+
+class Field(Struct, frozen=True):
+    """One declared field of a Struct."""
+
+    name: str
+    kinds: tuple[Any, ...]
+    """Its type, or the types of a union, without None."""
+    is_optional: bool
+    setting: Setting | None
+    columns: dict[str, Setting] | None = None
+    """Of a group of column names: the declaration of each."""
+
+    @property
+    def section(self) -> type[Any] | None:
+        """The Struct that holds the settings below this one; None for a plain value."""
+        return next((kind for kind in self.kinds if isinstance(kind, type) and issubclass(kind, Struct)), None)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes a list."""
+        return any(get_origin(kind) is tuple for kind in self.kinds)
+
+
+def fields_of(declared: type[Any]) -> dict[str, Field]:
+    """The fields of a Struct of settings by name, in their order."""
+    made: dict[str, Field] = _fields_of(declared)  # type: ignore[arg-type]  # a class is hashable
+    return made
+
+
+@cache
+def _fields_of(declared: Any) -> dict[str, Field]:
+    found = {}
+    for name, hint in get_type_hints(declared, include_extras=True).items():
+        marks = hint.__metadata__ if get_origin(hint) is Annotated else ()
+        plain = get_args(hint)[0] if marks else hint
+        members = members_of(plain)
+        found[name] = Field(
+            name,
+            tuple(member for member in members if member is not NoneType),
+            NoneType in members,
+            next((mark for mark in marks if isinstance(mark, Setting)), None),
+            next((mark for mark in marks if isinstance(mark, dict)), None),
+        )
+    return found
+
+
+def members_of(hint: Any) -> tuple[Any, ...]:
+    """The types of a union, or the one type."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def key_of(declared: type[Any], name: str) -> str | None:
+    """The setting that a key of a file names, by its own or an earlier name; None where there is none."""
+    fields = fields_of(declared)
+    if name in fields:
+        return name
+    return next((own for own, field in fields.items() if field.setting is not None and name in field.setting.old), None)
