@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RECORDS = {"docs/background/decisions.md"}
 """What was so on a day, and may name what is gone."""
-PROGRAMS = ("cli", "pytest_plugin", "testing", "linting")
+PROGRAMS = ("cli", "settings", "pytest_plugin", "testing", "linting")
 FENCE = re.compile(r"^(`{3,}).*?^\1`*$", re.M | re.S)
 THEIRS = frozenset({"--runxfail", "--collect-only", "--junitxml"})
 """Of pytest itself."""

@@ -116,6 +116,26 @@ def test_an_http_system_is_asked_by_template_and_several_at_once(
     assert all((body["db"], body["dialect"]) == ("shop", "sqlite") for body in bodies)
 
 
+@pytest.mark.parametrize(
+    "template", ["""'{"q": "{question}", "db": "{database}"}'""", '{q: "{question}", db: "{database}"}']
+)
+def test_a_settings_file_says_how_an_http_system_is_asked(
+    template: str, shop: Path, expected: dict[str, str], tmp_path: Path
+) -> None:
+    with _endpoint(together=4) as (address, bodies):
+        (tmp_path / "eval.yaml").write_text(
+            f"cases: {cases_path()}\n"
+            f"db: sqlite:///{(shop / 'shop.sqlite').as_posix()}\n"
+            f"limit: {LIMIT}\noutput: run\nsystem: http:{address}/ask\nconcurrency: 4\nquery_path: data.0.sql\n"
+            f"request_template: {template}\nparam: {{dialect: sqlite}}\nsystem_timeout_s: 300\nretries: 0\n",
+            encoding="utf-8",
+        )
+        done = assay("run", "eval.yaml", "-q", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert outcomes(tmp_path / "run") == expected
+    assert all((body["db"], body["dialect"]) == ("shop", "sqlite") for body in bodies)
+
+
 def test_a_system_that_is_not_there_stops_before_anything_is_written(shop: Path, tmp_path: Path) -> None:
     for system, named in (
         ("command:./no-such-thing", "no-such-thing"),

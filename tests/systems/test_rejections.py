@@ -266,8 +266,8 @@ SETUP: list[tuple[str, int, object, str]] = [
     ("denodo", 404, {"detail": "Not Found"}, "--api-url"),
     ("http", 405, b"", "--system"),
     # the request
-    ("http", 422, {"detail": [{"loc": ["body", "text"], "msg": "Field required"}]}, "--body, --param"),
-    ("http", 422, b"what?", "--body, --param"),
+    ("http", 422, {"detail": [{"loc": ["body", "text"], "msg": "Field required"}]}, "--request-template, --param"),
+    ("http", 422, b"what?", "--request-template, --param"),
     ("chat", 400, {"error": {"message": "max_tokens is too large"}}, "max_tokens is too large"),
     (
         "denodo",
@@ -306,8 +306,8 @@ SETUP: list[tuple[str, int, object, str]] = [
 
 LONG = "a reason " * 200
 SETUP += [
-    ("http", 422, {"detail": [{"loc": ["body", LONG], "msg": LONG}]}, "--body, --param"),
-    ("http", 400, {"message": LONG}, "--body, --param"),
+    ("http", 422, {"detail": [{"loc": ["body", LONG], "msg": LONG}]}, "--request-template, --param"),
+    ("http", 400, {"message": LONG}, "--request-template, --param"),
     ("http", 200, {f"{LONG}{number}": 1 for number in range(20)}, "--query-path"),
     ("chat", 200, {f"{LONG}{number}": 1 for number in range(20)}, "ends in /v1"),
     ("denodo", 403, {"detail": {"error": LONG}}, "--token"),

@@ -119,7 +119,7 @@ def targets_of(reports: Mapping[str, Path | None], questions: Path, to: Sequence
     for name, path in targets.items():
         if path is None or str(path) == "-":
             continue
-        what = f"--{_FLAG_OF.get(name, name)}" if reports.get(name) is path else f"--to {name}"
+        what = f"--{_FLAG_OF.get(name, name)}" if reports.get(name) is path else f"--report {name}"
         if (other := taken.setdefault(path.resolve(), what)) != what:
             raise UsageError(f"{what} is {path}, which is {other}, too: name another file")
     return targets

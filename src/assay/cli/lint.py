@@ -75,7 +75,7 @@ def lint(  # one parameter an option
 
     In continuous integration:  assay lint dev.jsonl --db sqlite:///shop.sqlite --fail-on error --sarif gold.sarif
 
-    With what systems answered:  assay lint dev.jsonl --db sqlite:///shop.sqlite --with runs/first --with runs/second
+    With what systems answered:  assay lint dev.jsonl --db sqlite:///shop.sqlite --runs runs/first --runs runs/second
     """
     if rules:
         _print_rules()

@@ -67,7 +67,7 @@ class ReportFlags(Struct, frozen=True, kw_only=True):
     to: To = None
 
     def targets(self, **others: Path | None) -> dict[str, Path | None]:
-        """The paths by format, with those of ``others`` and of ``--to``. Call it before any work is done.
+        """The paths by format, with those of ``others`` and of ``--report``. Call it before any work is done.
 
         Raises UsageError for a malformed pair and for a format with two files, InputError for an unknown format.
         """
@@ -76,7 +76,7 @@ class ReportFlags(Struct, frozen=True, kw_only=True):
 
 
 def with_named(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> dict[str, Path | None]:
-    """The files of each format, with those that ``--to NAME=FILE`` names. Call it before any work is done.
+    """The files of each format, with those that ``--report NAME=FILE`` names. Call it before any work is done.
 
     Raises UsageError for a malformed pair and for a format with two files, InputError for an unknown format.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = Path("-")
 UNFINISHED = 3
 _FLAGS = ("html", "md", "xlsx", "junit", "json")
-"""The formats that have a flag of their own; the others are written by ``--to``."""
+"""The formats that have a flag of their own; the others are written by ``--report``."""
 
 
 def printed_report(targets: Mapping[str, Path | None], *, as_json: bool = False) -> str | None:
@@ -38,7 +38,7 @@ def printed_report(targets: Mapping[str, Path | None], *, as_json: bool = False)
     """
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1 or (printed and as_json):
-        flags = [f"--{name} -" if name in _FLAGS else f"--to {name}=-" for name in printed]
+        flags = [f"--{name} -" if name in _FLAGS else f"--report {name}=-" for name in printed]
         options = [*flags, *(["--json"] if as_json else [])]
         raise UsageError(f"{' and '.join(options)} would be mixed on standard output: give all but one a file")
     return printed[0] if printed else None

@@ -12,7 +12,7 @@ _GROUPS = {
     "question": "Rules that compare the query with its question",
     "database": "Rules that need the database",
     "cases": "Rules that look at all cases together",
-    "runs": "Rules that look at what systems answered (`--with RUN`)",
+    "runs": "Rules that look at what systems answered (`--runs RUN`)",
 }
 
 

@@ -15,8 +15,8 @@ from assay import demo
 from assay.cases.text.yaml import plain_document
 from assay.cli.app import run_command_line
 from assay.cli.init.settings_text import _scalar
-from assay.model import DatabaseUrl
-from assay.settings import read_run_file
+from assay.model import DatabaseUrl, FieldNames
+from assay.settings import LintFileSettings, WitnessFileSettings, read_run_file
 
 
 @pytest.fixture
@@ -75,6 +75,50 @@ def test_its_run_has_the_sample_s_verdicts(sample: Path, capsys: pytest.CaptureF
     printed = capsys.readouterr().out
     assert json.loads(printed[printed.index("{") :])["aggregates"]["correct"] == 2
     assert Path("runs/first/run.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "value"),
+    [
+        ("--tag nightly --tag model=gpt", "tags", ("nightly", "model=gpt")),
+        ("--metrics match,bird_ex", "metrics", ("match", "bird_ex")),
+        ("--penalty 0 --penalty 10", "penalties", (0.0, 10.0)),
+        ("--no-extract", "extract", False),
+        ("--allow-unmatched", "allow_unmatched", True),
+        ("--columns strict", "columns", "strict"),
+        ("--timeout 2.5 --max-rows 7", "timeout_s", 2.5),
+        ("--id-column id --prediction-id-column id", "case_fields", FieldNames(id="id")),
+        ("--prediction-column predicted_sql", "prediction_fields", FieldNames(prediction="predicted_sql")),
+        ("--witness-time 2s --witness", "witness", WitnessFileSettings(time="2s")),
+        ("--lint --lint-only limit-over-tie", "lint", LintFileSettings(only=("limit-over-tie",), with_run=True)),
+        ("--min match=80% --must-pass tag:a", "gates", None),
+        ("--cache kept --cache-size 5", "cache", "kept"),
+        ("--run runs/other", "output", "runs/other"),
+        ("--gold-db sqlite:///gold.sqlite", "gold_db", "sqlite:///gold.sqlite"),
+    ],
+)
+def test_an_option_is_written_as_its_setting(typed: str, name: str, value: object, sample: Path) -> None:
+    database = f"sqlite:///{(sample / 'shop.sqlite').as_posix()}"
+    cases, answers = sample / "cases.jsonl", sample / "predictions.jsonl"
+    assert _init(cases, "-p", answers, "--db", database, *typed.split()) == 0
+    written = read_run_file(Path("eval.yaml"))
+    if name == "gates":
+        assert written.gates is not None
+        assert (written.gates.min, written.gates.must_pass) == ({"match": 0.8}, ("tag:a",))
+    else:
+        assert getattr(written, name) == value
+
+
+def test_how_a_live_system_is_asked_is_written(sample: Path) -> None:
+    database = f"sqlite:///{(sample / 'shop.sqlite').as_posix()}"
+    body = '{"q": "{question}: #1, \'a\'"}'
+    typed = ("--system", "http://127.0.0.1:9/ask", "--query-path", "data.0.sql", "--body", body, "--param", "a=b: c")
+    more = ("--header", "X-Key=${KEY}", "--ask-timeout", "5", "--retries", "0", "--price-in", "2", "--price-out", "8")
+    assert _init(sample / "cases.jsonl", "--db", database, *typed, *more) == 0
+    written = read_run_file(Path("eval.yaml"))
+    assert (written.system, written.query_path, written.request_template) == (typed[1], "data.0.sql", body)
+    assert (written.param, written.headers) == (("a=b: c",), ("X-Key=${KEY}",))
+    assert (written.system_timeout_s, written.retries, written.price_in, written.price_out) == (5, 0, 2, 8)
 
 
 def test_an_existing_file_stays(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from assay.errors import UsageError
+from assay.settings import all_settings
 
 SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 _MOST_CASES = 5_000
@@ -57,7 +58,7 @@ def completer_of(verb: str | None, parameter: Any) -> Callable[[Any, str], list[
         found = _ARGUMENTS.get((verb or "", str(parameter.name)))
     else:
         own = (_OF_VERB.get((verb or "", name), _OPTIONS.get(name)) for name in parameter.opts)
-        found = next((one for one in own if one is not None), None)
+        found = next((one for one in own if one is not None), None) or _words_of(parameter.opts)
     if found is None:
         return None
 
@@ -108,6 +109,13 @@ def _databases(_context: Any, typed: str) -> list[str]:
     return _starting((f"{name}://{'/' if name in files else ''}" for name in _plugins("engines")(None, "")), typed)
 
 
+def _words_of(options: Iterable[str]) -> Names | None:
+    """The words of a setting that takes only some."""
+    declared = (setting.words for setting in all_settings() if setting.option in options and setting.words)
+    words = next(declared, None)
+    return None if words is None else _words(*words)
+
+
 def _words(*words: str) -> Names:
     return lambda _context, typed: _starting(words, typed)
 
@@ -138,7 +146,7 @@ _OPTIONS: Final[dict[str, Names]] = {
     "--metric": _plugins("metrics"),
     "--case-format": _plugins("cases"),
     "--prediction-format": _plugins("cases"),
-    "--to": _with_equals(_plugins("reports")),
+    "--report": _with_equals(_plugins("reports")),
     "--min": _with_equals(_plugins("metrics")),
     "--max-drop": _with_equals(_plugins("metrics")),
     "--must-pass": _selectors,
@@ -147,14 +155,9 @@ _OPTIONS: Final[dict[str, Names]] = {
     "--gold-db": _databases,
     "--scratch": _words("postgresql://"),
     "--backend": _words("local", "ray", "ray://"),
-    "--columns": _words("any", "strict"),
-    "--extra-columns": _words("allowed"),
-    "--duplicates": _words("ignored"),
-    "--case": _words("ignored"),
-    "--shape": _words("any"),
     "--fail-on": _words("error", "warning", "note"),
     "--match-on": _words("id", "id_and_name"),
-    "--keeps": _words("observed", "declared"),
+    "--preserve": _words("observed", "declared"),
     "--prompt": _words("ddl", "ddl-or-null", "llmsql-0", "llmsql-1", "llmsql-5"),
     "--ignore": _rules,
 }

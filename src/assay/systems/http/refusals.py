@@ -63,9 +63,9 @@ class Conventions(Struct, frozen=True, kw_only=True):
     """The option that gives the address."""
     credentials: str = "a user and password (--user, --password), or a token (--token)"
     """Which credentials to give to a server that asks for them."""
-    fields: str = "check the fields of the request (--body, --param)"
+    fields: str = "check the fields of the request (--request-template, --param)"
     """The hint for a first answer of 400 or 422, if the user gave fields."""
-    fields_missing: str = "give the fields that it expects (--body, --param)"
+    fields_missing: str = "give the fields that it expects (--request-template, --param)"
     """The hint for a first answer of 400 or 422, if the user gave none."""
     of_question: Callable[[int, bytes], bool | None] | None = None
     """Whether a refusal is about the question, by status and body; None: the general rule decides."""

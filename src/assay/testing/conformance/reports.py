@@ -193,7 +193,7 @@ def _drawn(reporter: Reporter, what: str, run: Run) -> bytes:
 
 
 def it_says_what_it_is(adapter: ReportAdapter) -> None:
-    """It has a name for ``--to``, and the suffix of its files."""
+    """It has a name for ``--report``, and the suffix of its files."""
     reporter = adapter.reporter()
     named(reporter)
     suffix = getattr(reporter, "suffix", None)
