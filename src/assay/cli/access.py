@@ -54,27 +54,17 @@ class Access(Struct, frozen=True, kw_only=True):
 
     def system_options(self, settings: Settings) -> SystemOptions:
         """The options of a live system."""
-        default = SystemOptions()
-        return SystemOptions(
-            user=self.user,
-            password=self.password,
-            token=self.token,
-            headers=read_headers(settings.headers or (), os.environ),
-            timeout_s=default.timeout_s if settings.system_timeout_s is None else settings.system_timeout_s,
-            retries=default.retries if settings.retries is None else settings.retries,
-            parameters=settings.parameters(),
-            verify_ssl=settings.verify_ssl is not False,
-            body_template=settings.body_template(),
-            query_path=settings.query_path,
-            tokens_path=settings.tokens_path,
-            times_path=settings.times_path,
-            decision_path=settings.decision_path,
-            confidence_path=settings.confidence_path,
-            prompt=settings.prompt,
-            query_tool=settings.query_tool,
-            price_in=settings.price_in,
-            price_out=settings.price_out,
-        )
+        given = settings.given(SystemOptions.__struct_fields__) | {
+            "user": self.user,
+            "password": self.password,
+            "token": self.token,
+            "headers": read_headers(settings.headers or (), os.environ),
+            "parameters": settings.parameters(),
+            "body_template": settings.body_template(),
+        }
+        if settings.system_timeout_s is not None:
+            given["timeout_s"] = settings.system_timeout_s
+        return SystemOptions(**given)
 
     def database(self, url: str | None, settings: Settings) -> str | None:
         """The URL of a database, a Data Catalog's with these credentials and its configuration file's settings."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from assay.cli.evidence_options import EvidenceFlags
 from assay.cli.gate_options import GateFlags
-from assay.cli.options import CONCURRENCY, AsJson, Only, Overwrite, Password, Quiet, ReportFlags, Rescore, Token
+from assay.cli.options import AsJson, Only, Overwrite, Password, Quiet, ReportFlags, Rescore, Token
 from assay.cli.settings_file import at, with_file
 from assay.errors import UsageError
 from assay.model.suite import SUITE_MATCH
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from assay.model.lint import LintOptions
     from assay.ports import System
 
-_TIMING_ITERATIONS = 3
 TIMING_EXTRA_S = 60.0
 
 
@@ -152,43 +152,26 @@ def run_settings(
     if settings.cases is None or settings.db is None:
         raise UsageError("--db must be given: see  assay run --help")
     folder = None if settings.output is None else Path(settings.output)
+    arguments = settings.given(signature(evaluate).parameters) | {
+        "predictions": answers,
+        "databases": settings.db,
+        "gold_databases": settings.gold_db,
+        "limits": settings.limits(),
+        "leniency": settings.leniency(),
+        "cache_bytes": settings.cache_bytes(),
+        "overwrite": overwrite,
+        "rescore": rescore,
+        "repeats": settings.repeat or 1,
+        "timing_extra_s": timing_extra_s,
+        "files": _files(settings, difficulty_names),
+        "lint": lint,
+        "witness": witness or False,
+        "scratch": scratch,
+        "on_cases": None if keeper is None else keeper.check_cases,
+    }
     try:
         with keeping(folder), progress(quiet=quiet) as on_progress:
-            done = evaluate(
-                settings.cases,
-                answers,
-                databases=settings.db,
-                gold_databases=settings.gold_db,
-                metrics=settings.metrics,
-                limits=settings.limits(),
-                columns="strict" if settings.columns == "strict" else "any",
-                leniency=settings.leniency(),
-                **settings.tolerances(),
-                penalties=settings.penalties or (),
-                workers=settings.workers,
-                backend=settings.backend,
-                cache=settings.cache,
-                cache_bytes=settings.cache_bytes(),
-                suite=settings.suite,
-                output=folder,
-                overwrite=overwrite,
-                rescore=rescore,
-                concurrency=settings.concurrency or CONCURRENCY,
-                repeats=1 if settings.repeat is None else settings.repeat,
-                timing_iterations=settings.timing_iterations or _TIMING_ITERATIONS,
-                timing_budget_s=settings.timing_budget_s,
-                timing_extra_s=timing_extra_s,
-                name=settings.name,
-                tags=settings.tags or (),
-                files=_files(settings, difficulty_names),
-                allow_unmatched=bool(settings.allow_unmatched),
-                extract=settings.extract is not False,
-                lint=lint,
-                witness=False if witness is None else witness,
-                scratch=scratch,
-                on_cases=None if keeper is None else keeper.check_cases,
-                on_progress=on_progress,
-            )
+            done = evaluate(**arguments, on_progress=on_progress)
     finally:
         if system is not None:
             system.close()
@@ -223,12 +206,5 @@ def _tell_unsearched(done: Run, *, asked: bool) -> None:
 def _files(settings: Settings, difficulty_names: tuple[tuple[str, str], ...] = ()) -> FileOptions:
     from assay.api.inputs import FileOptions
 
-    return FileOptions(
-        case_format=settings.case_format,
-        prediction_format=settings.prediction_format,
-        case_fields=settings.case_fields,
-        prediction_fields=settings.prediction_fields,
-        limit=settings.limit,
-        ignore_questions=bool(settings.ignore_questions),
-        difficulty_names=difficulty_names,
-    )
+    given = settings.given(FileOptions.__struct_fields__)
+    return FileOptions(**given, difficulty_names=difficulty_names)

@@ -205,8 +205,8 @@ def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
     close = get_close_matches(name, known, n=1)
     if close:
         return f" (did you mean {close[0]!r}?)"
-    example = _example(trail) if trail else None
-    return f": there is {', '.join(known)}" + (f": write  {trail[-1]}: {example}" if example else "")
+    shown = _example(trail) if trail else None
+    return f": there is {', '.join(known)}" + (f": write  {trail[-1]}: {shown}" if shown else "")
 
 
 def _section(name: str) -> dict[str, Field]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from msgspec import Struct, field
@@ -516,6 +516,10 @@ class Settings(Struct, frozen=True, kw_only=True):
             prediction_fields=_overlaid(self.prediction_fields, other.prediction_fields),
             **given,
         )
+
+    def given(self, names: Iterable[str]) -> dict[str, Any]:
+        """Those of these settings that are not left to their defaults, save what has a mapping of its own here."""
+        return {name: value for name in names if (value := getattr(self, name, None)) is not None}
 
     def tolerances(self) -> dict[str, float]:
         """The tolerances of numbers that are given, by their names as arguments."""

@@ -111,9 +111,9 @@ def _databases(_context: Any, typed: str) -> list[str]:
 
 def _words_of(options: Iterable[str]) -> Names | None:
     """The words of a setting that takes only some."""
-    declared = (setting.words for setting in all_settings() if setting.option in options and setting.words)
-    words = next(declared, None)
-    return None if words is None else _words(*words)
+    names = set(options)
+    words = next((setting.words for setting in all_settings() if names.intersection(setting.names)), ())
+    return _words(*words) if words else None
 
 
 def _words(*words: str) -> Names:
