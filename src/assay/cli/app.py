@@ -11,36 +11,16 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from assay._version import __version__
-from assay.cli.check import check
-from assay.cli.demo import demo
-from assay.cli.denodo import denodo
-from assay.cli.diff import diff
-from assay.cli.doctor.verb import doctor
-from assay.cli.explain import explain
-from assay.cli.init.verb import init
-from assay.cli.judge import judge
-from assay.cli.leaderboard import leaderboard
-from assay.cli.lint import lint
-from assay.cli.llmsql import llmsql
-from assay.cli.options import ungrouped
-from assay.cli.parsing.commands import Verb, Verbs
+from assay.cli.parsing.commands import Listed, Verb, Verbs
 from assay.cli.parsing.completion import prepare_completion
 from assay.cli.parsing.endings import GATES, UNFINISHED, Ending
 from assay.cli.parsing.faults import PARSER_ERROR, fault_of
-from assay.cli.refute import refute
-from assay.cli.report import report
-from assay.cli.run import run
-from assay.cli.runs import runs
-from assay.cli.sdmx import sdmx
-from assay.cli.sql import sql
-from assay.cli.suite import build as build_suite
-from assay.cli.suite import show as show_suite
-from assay.cli.view import view
 from assay.errors import AssayError, Interrupted, SystemLost, UsageError
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
@@ -119,13 +99,29 @@ class _Unexpected(Exception):
         super().__init__(error)
 
 
-def _verb(function: Callable[..., None], short_help: str, *, ends: Ending, to: typer.Typer = app, panel: str) -> None:
-    """Add a verb. All that it raises is hidden from the parser, except the parser's own exits."""
+def _verb(place: str, short_help: str, *, panel: str, ends: Ending, name: str | None = None) -> Listed:
+    """A verb, from where its function is: ``module.function`` within `assay.cli`."""
+    module, _, function = place.rpartition(".")
 
-    @wraps(expanded := ungrouped(function))
+    def make() -> Any:
+        from assay.cli.options import ungrouped
+
+        verb = ungrouped(getattr(import_module(f"assay.cli.{module}"), function))
+        alone = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+        command = alone.command(name or function, short_help=short_help, epilog=ends.text, cls=Verb)
+        command(_kept_apart(verb))
+        return typer.main.get_command(alone)
+
+    return Listed(name=name or function, short_help=short_help, panel=panel, make=make)
+
+
+def _kept_apart(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb, with all that it raises hidden from the parser, except the parser's own exits."""
+
+    @wraps(verb)
     def kept_apart(*arguments: Any, **options: Any) -> None:
         try:
-            expanded(*arguments, **options)
+            verb(*arguments, **options)
         except (AssayError, typer.Exit):
             raise
         except typer.Abort as error:
@@ -135,10 +131,10 @@ def _verb(function: Callable[..., None], short_help: str, *, ends: Ending, to: t
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # the top: `run_command_line` says what it is
             raise _Unexpected(error) from error
 
-    to.command(short_help=short_help, epilog=ends.text, rich_help_panel=panel, cls=Verb)(kept_apart)
+    return kept_apart
 
 
-_START, _JUDGE, _LOOK, _COMPARE, _EXAMINE = Verbs.panels = (
+_START, _JUDGE, _LOOK, _COMPARE, _EXAMINE = (
     "Start here",
     "Judge a system's answers",
     "Look at a run",
@@ -146,152 +142,164 @@ _START, _JUDGE, _LOOK, _COMPARE, _EXAMINE = Verbs.panels = (
     "Examine queries and question sets",
 )
 _OF_A_RUN = {**GATES, **UNFINISHED}
-
-_verb(
-    demo,
-    "Evaluate a bundled sample, report included, in seconds.",
-    panel=_START,
-    ends=Ending(page="docs/start/five-minutes.md", statuses=UNFINISHED),
-)
-_verb(
-    init,
-    "Write an eval.yaml with comments that fits a question set and a database.",
-    panel=_START,
-    ends=Ending(page="docs/guides/predictions.md"),
-)
-_verb(
-    doctor,
-    "Say what is installed, which limits hold here, and what a URL can reach.",
-    panel=_START,
-    ends=Ending(
-        page="docs/reference/databases.md",
-        statuses={
-            0: "done, whatever is missing",
-            2: "a URL leads to nothing that can be read, or unusable command line",
-        },
-    ),
-)
-_verb(
-    run,
-    "Judge a system's answers, from a file or live, against a question set.",
-    panel=_JUDGE,
-    ends=Ending(page="docs/guides/predictions.md", statuses=_OF_A_RUN),
-)
-_verb(
-    denodo,
-    "Run a question set through a live Denodo AI SDK; report in Excel.",
-    panel=_JUDGE,
-    ends=Ending(page="docs/guides/denodo.md", statuses=_OF_A_RUN),
-)
-_verb(
-    sdmx,
-    "Score what an SDMX assistant selected, term by term; report in Excel.",
-    panel=_JUDGE,
-    ends=Ending(page="docs/guides/sdmx.md", statuses=_OF_A_RUN),
-)
-_verb(
-    llmsql,
-    "Judge a model's outputs on the LLMSQL benchmark.",
-    panel=_JUDGE,
-    ends=Ending(page="docs/guides/llmsql.md", statuses=_OF_A_RUN),
-)
-_verb(
-    judge,
-    "Ask an LLM whether queries are equivalent, and measure how far to trust it.",
-    panel=_JUDGE,
-    ends=Ending(page="docs/guides/judge.md", statuses=UNFINISHED),
-)
-_verb(
-    view,
-    "Show a run, or two beside each other, in the browser, on this machine only.",
-    panel=_LOOK,
-    ends=Ending(page="docs/guides/reports.md"),
-)
-_verb(
-    report,
-    "Draw a stored run: on the terminal, or as files.",
-    panel=_LOOK,
-    ends=Ending(page="docs/guides/reports.md", statuses=GATES),
-)
-_verb(
-    explain,
-    "Say why one case of a run is wrong, and which repair makes it right.",
-    panel=_LOOK,
-    ends=Ending(page="docs/guides/causes.md"),
-)
-_verb(
-    sql,
-    "Query runs by SQL: cases, scores, flags, causes, failures.",
-    panel=_LOOK,
-    ends=Ending(page="docs/guides/sql.md"),
-)
-_verb(
-    diff,
-    "Compare two runs: better or worse, how sure, on which cases. Or rank several.",
-    panel=_COMPARE,
-    ends=Ending(page="docs/guides/comparing.md", statuses=GATES),
-)
-_verb(
-    leaderboard,
-    "Rank systems on one question set, by every metric and group, in any format.",
-    panel=_COMPARE,
-    ends=Ending(page="docs/guides/leaderboard.md"),
-)
-_verb(
-    runs,
-    "List a folder's runs, and draw their trend.",
-    panel=_COMPARE,
-    ends=Ending(page="docs/guides/runs-over-time.md"),
-)
-_verb(
-    check,
-    "Judge one query by another: the verdict, the rows that differ, the cause.",
-    panel=_EXAMINE,
-    ends=Ending(
-        page="docs/guides/check.md",
-        statuses={
-            0: "correct",
-            1: "incorrect",
-            2: "cannot be judged (gold fails, a cap cut a result), or unusable input or command line",
-        },
-    ),
-)
-_verb(
-    lint,
-    "Look for what is doubtful about a question set's own gold.",
-    panel=_EXAMINE,
-    ends=Ending(page="docs/guides/lint.md", statuses={0: "done, whatever was found", 1: "--fail-on is missed"}),
-)
-_verb(
-    refute,
-    "Find a small database on which two queries differ, or prove that none does.",
-    panel=_EXAMINE,
-    ends=Ending(page="docs/guides/witnesses.md", statuses={0: "done, whatever was found"}),
-)
 _SUITE_ENDS = Ending(page="docs/guides/suites.md")
-_suite = typer.Typer(
-    cls=Verbs, no_args_is_help=True, rich_markup_mode=None, epilog=_SUITE_ENDS.text, rich_help_panel=_EXAMINE
-)
-_verb(
-    build_suite,
-    "Distil small databases that tell gold from queries that mean something else.",
-    to=_suite,
-    panel="Verbs",
-    ends=_SUITE_ENDS,
-)
-_verb(
-    show_suite,
-    "Print what a suite holds, and how much each database tells apart.",
-    to=_suite,
-    panel="Verbs",
-    ends=_SUITE_ENDS,
-)
-app.add_typer(
-    _suite,
-    name="suite",
-    help="Build and show suites: small databases on which a run tries answers, too.",
-    short_help="Build and show suites: small databases on which a run tries answers, too.",
-    rich_help_panel=_EXAMINE,
+_SUITE_HELP = "Build and show suites: small databases on which a run tries answers, too."
+
+
+class _SuiteVerbs(Verbs):
+    verbs = (
+        _verb(
+            "suite.build",
+            "Distil small databases that tell gold from queries that mean something else.",
+            panel="Verbs",
+            ends=_SUITE_ENDS,
+        ),
+        _verb(
+            "suite.show",
+            "Print what a suite holds, and how much each database tells apart.",
+            panel="Verbs",
+            ends=_SUITE_ENDS,
+        ),
+    )
+
+
+def _suite() -> Any:
+    group = typer.Typer(
+        name="suite",
+        cls=_SuiteVerbs,
+        help=_SUITE_HELP,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        add_completion=False,
+        epilog=_SUITE_ENDS.text,
+    )
+    group.callback()(lambda: None)
+    return typer.main.get_command(group)
+
+
+Verbs.verbs = (
+    _verb(
+        "demo.demo",
+        "Evaluate a bundled sample, report included, in seconds.",
+        panel=_START,
+        ends=Ending(page="docs/start/five-minutes.md", statuses=UNFINISHED),
+    ),
+    _verb(
+        "init.verb.init",
+        "Write an eval.yaml with comments that fits a question set and a database.",
+        panel=_START,
+        ends=Ending(page="docs/guides/predictions.md"),
+    ),
+    _verb(
+        "doctor.verb.doctor",
+        "Say what is installed, which limits hold here, and what a URL can reach.",
+        panel=_START,
+        ends=Ending(
+            page="docs/reference/databases.md",
+            statuses={
+                0: "done, whatever is missing",
+                2: "a URL leads to nothing that can be read, or unusable command line",
+            },
+        ),
+    ),
+    _verb(
+        "run.run",
+        "Judge a system's answers, from a file or live, against a question set.",
+        panel=_JUDGE,
+        ends=Ending(page="docs/guides/predictions.md", statuses=_OF_A_RUN),
+    ),
+    _verb(
+        "denodo.denodo",
+        "Run a question set through a live Denodo AI SDK; report in Excel.",
+        panel=_JUDGE,
+        ends=Ending(page="docs/guides/denodo.md", statuses=_OF_A_RUN),
+    ),
+    _verb(
+        "sdmx.sdmx",
+        "Score what an SDMX assistant selected, term by term; report in Excel.",
+        panel=_JUDGE,
+        ends=Ending(page="docs/guides/sdmx.md", statuses=_OF_A_RUN),
+    ),
+    _verb(
+        "llmsql.llmsql",
+        "Judge a model's outputs on the LLMSQL benchmark.",
+        panel=_JUDGE,
+        ends=Ending(page="docs/guides/llmsql.md", statuses=_OF_A_RUN),
+    ),
+    _verb(
+        "judge.judge",
+        "Ask an LLM whether queries are equivalent, and measure how far to trust it.",
+        panel=_JUDGE,
+        ends=Ending(page="docs/guides/judge.md", statuses=UNFINISHED),
+    ),
+    _verb(
+        "view.view",
+        "Show a run, or two beside each other, in the browser, on this machine only.",
+        panel=_LOOK,
+        ends=Ending(page="docs/guides/reports.md"),
+    ),
+    _verb(
+        "report.report",
+        "Draw a stored run: on the terminal, or as files.",
+        panel=_LOOK,
+        ends=Ending(page="docs/guides/reports.md", statuses=GATES),
+    ),
+    _verb(
+        "explain.explain",
+        "Say why one case of a run is wrong, and which repair makes it right.",
+        panel=_LOOK,
+        ends=Ending(page="docs/guides/causes.md"),
+    ),
+    _verb(
+        "sql.sql",
+        "Query runs by SQL: cases, scores, flags, causes, failures.",
+        panel=_LOOK,
+        ends=Ending(page="docs/guides/sql.md"),
+    ),
+    _verb(
+        "diff.diff",
+        "Compare two runs: better or worse, how sure, on which cases. Or rank several.",
+        panel=_COMPARE,
+        ends=Ending(page="docs/guides/comparing.md", statuses=GATES),
+    ),
+    _verb(
+        "leaderboard.leaderboard",
+        "Rank systems on one question set, by every metric and group, in any format.",
+        panel=_COMPARE,
+        ends=Ending(page="docs/guides/leaderboard.md"),
+    ),
+    _verb(
+        "runs.runs",
+        "List a folder's runs, and draw their trend.",
+        panel=_COMPARE,
+        ends=Ending(page="docs/guides/runs-over-time.md"),
+    ),
+    _verb(
+        "check.check",
+        "Judge one query by another: the verdict, the rows that differ, the cause.",
+        panel=_EXAMINE,
+        ends=Ending(
+            page="docs/guides/check.md",
+            statuses={
+                0: "correct",
+                1: "incorrect",
+                2: "cannot be judged (gold fails, a cap cut a result), or unusable input or command line",
+            },
+        ),
+    ),
+    _verb(
+        "lint.lint",
+        "Look for what is doubtful about a question set's own gold.",
+        panel=_EXAMINE,
+        ends=Ending(page="docs/guides/lint.md", statuses={0: "done, whatever was found", 1: "--fail-on is missed"}),
+    ),
+    _verb(
+        "refute.refute",
+        "Find a small database on which two queries differ, or prove that none does.",
+        panel=_EXAMINE,
+        ends=Ending(page="docs/guides/witnesses.md", statuses={0: "done, whatever was found"}),
+    ),
+    Listed(name="suite", short_help=_SUITE_HELP, panel=_EXAMINE, make=_suite),
 )
 
 

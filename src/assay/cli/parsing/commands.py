@@ -7,9 +7,11 @@ pipe. typer's `rich_help_panel` carries each group, so whatever else reads the v
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from inspect import cleandoc
 from typing import Any, ClassVar, Final
+
+from msgspec import Struct
 
 from assay.cli.parsing.coercion import SparingCommand, SparingGroup
 from assay.cli.parsing.completion import completer_of
@@ -72,11 +74,56 @@ class Verb(SparingCommand):
         _write_parameters(self.get_params(ctx), ctx, formatter)
 
 
+class Listed(Struct, frozen=True, kw_only=True):
+    """A verb as a list of verbs shows it. What it takes is known once it is made."""
+
+    name: str
+    short_help: str
+    panel: str
+    make: Callable[[], Any]
+
+
+class _Made(MutableMapping[str, Any]):
+    """The verbs by name, each made when it is asked for: their options cost more time than all else at the start."""
+
+    def __init__(self, listed: Iterable[Listed]) -> None:
+        self.listed = {one.name: one for one in listed}
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self.listed[name].make()
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.listed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.listed)
+
+    def __len__(self) -> int:
+        return len(self.listed)
+
+
 class Verbs(SparingGroup):
     """A group of verbs, in groups of their own."""
 
-    panels: ClassVar[tuple[str, ...]] = ()
-    """The order of the verbs' groups."""
+    verbs: ClassVar[tuple[Listed, ...]] = ()
+    """The verbs in their order."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = _Made(self.verbs)
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the parser's signature
+        """The verbs' names in their order."""
+        return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The verb that is meant. Raises UsageError, with the closest one, where there is none of that name."""
@@ -86,17 +133,13 @@ class Verbs(SparingGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the verbs by groups, then the options."""
-        found: dict[str, list[tuple[str, str]]] = {panel: [] for panel in self.panels}
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None and not command.hidden:
-                panel = _panel(command) or "Commands"
-                found.setdefault(panel, []).append((name, command.short_help or command.get_short_help_str(200)))
-        width = max((len(name) for rows in found.values() for name, _ in rows), default=0)
+        found: dict[str, list[tuple[str, str]]] = {}
+        for verb in self.verbs:
+            found.setdefault(verb.panel, []).append((verb.name, verb.short_help))
+        width = max((len(verb.name) for verb in self.verbs), default=0)
         for panel, rows in found.items():
-            if rows:
-                with formatter.section(panel):
-                    formatter.write_dl([(f"{name:<{width}}", help_text) for name, help_text in rows])
+            with formatter.section(panel):
+                formatter.write_dl([(f"{name:<{width}}", help_text) for name, help_text in rows])
         _write_parameters(self.get_params(ctx), ctx, formatter)
 
 
