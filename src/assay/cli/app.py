@@ -108,7 +108,9 @@ def _verb(place: str, short_help: str, *, panel: str, ends: Ending, name: str | 
 
         verb = ungrouped(getattr(import_module(f"assay.cli.{module}"), function))
         alone = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-        command = alone.command(name or function, short_help=short_help, epilog=ends.text, cls=Verb)
+        command = alone.command(
+            name or function, short_help=short_help, epilog=ends.text, cls=Verb, rich_help_panel=panel
+        )
         command(_kept_apart(verb))
         return typer.main.get_command(alone)
 
@@ -165,6 +167,7 @@ class _SuiteVerbs(Verbs):
 
 def _suite() -> Any:
     group = typer.Typer(
+        rich_help_panel=_EXAMINE,
         name="suite",
         cls=_SuiteVerbs,
         help=_SUITE_HELP,
