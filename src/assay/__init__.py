@@ -11,19 +11,24 @@ from typing import TYPE_CHECKING, Any
 from assay._version import __version__
 
 if TYPE_CHECKING:
-    from assay.api.asserting import assert_equivalent
     from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
     from assay.api.evaluation import evaluate
     from assay.api.history import export_mlflow, list_runs
     from assay.api.inputs import FileOptions
-    from assay.api.labels import read_labels
     from assay.api.linting import lint
-    from assay.api.llm_judge_model import judge_equivalence, open_judge, open_model
-    from assay.api.llm_judged_run import MeasuredJudge, judge_run, measure_judge
+    from assay.api.llm_judging import (
+        MeasuredJudge,
+        judge_equivalence,
+        judge_run,
+        measure_judge,
+        open_judge,
+        open_model,
+        read_labels,
+    )
     from assay.api.refuting import refute
     from assay.api.run import Run, load_run
     from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
-    from assay.api.single import check, compare, diagnose, gather_evidence
+    from assay.api.single import assert_equivalent, check, compare, diagnose, gather_evidence
     from assay.api.single import check as judge
     from assay.api.single import gather_evidence as examine
     from assay.api.suites import build_suite, load_suite
@@ -175,19 +180,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "assay.api.asserting": ("assert_equivalent",),
     "assay.api.diffing": ("Leaderboard", "RunDiff", "diff", "leaderboard"),
     "assay.api.evaluation": ("evaluate",),
     "assay.api.history": ("export_mlflow", "list_runs"),
     "assay.api.inputs": ("FileOptions",),
-    "assay.api.llm_judge_model": ("judge_equivalence", "open_judge", "open_model"),
-    "assay.api.llm_judged_run": ("MeasuredJudge", "judge_run", "measure_judge"),
-    "assay.api.labels": ("read_labels",),
+    "assay.api.llm_judging": (
+        "MeasuredJudge",
+        "judge_equivalence",
+        "judge_run",
+        "measure_judge",
+        "open_judge",
+        "open_model",
+        "read_labels",
+    ),
     "assay.api.linting": ("lint",),
     "assay.api.refuting": ("refute",),
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
-    "assay.api.single": ("check", "compare", "diagnose", "examine", "gather_evidence", "judge"),
+    "assay.api.single": ("assert_equivalent", "check", "compare", "diagnose", "examine", "gather_evidence", "judge"),
     "assay.api.suites": ("build_suite", "load_suite"),
     "assay.model.suite": ("Suite", "SuiteCase", "SuiteDatabase"),
     "assay.api.systems": ("open_system",),

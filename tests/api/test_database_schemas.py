@@ -10,7 +10,7 @@ import pytest
 
 import assay
 import servers
-from assay.api.database_schemas import Schemas
+from assay.api.schemas import Schemas
 from assay.demo import build_database
 from assay.engines.sqlite.engine import SqliteEngine
 from assay.errors import DatabaseError, InputError

@@ -111,7 +111,7 @@ def test_the_findings_are_stored_with_the_run_and_read_again(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the golds are looked at again, though nothing has changed")
 
-    monkeypatch.setattr("assay.api.run_lint.lint_located", never)
+    monkeypatch.setattr("assay.api.linting.lint_located", never)
     again = evaluate(output=folder, lint=True)
     assert again.record.lint == run.record.lint
     assert evaluate(output=folder).record.lint == run.record.lint

@@ -19,7 +19,7 @@ from processes import assay, end_group, started, until
 
 import bad_server
 from assay import demo, evaluate, judge_equivalence, load_run, open_judge, read_labels
-from assay.api.llm_judged_run import judge_run, measure_judge
+from assay.api.llm_judging import judge_run, measure_judge
 from assay.cli.app import run_command_line
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.testing import ChatAnswer, ChatEmulator, Fault, judge_by, same_text
@@ -366,7 +366,7 @@ def test_the_schema_of_a_duckdb_file_is_read(tmp_path: Path, server: ChatEmulato
         metrics=["match"],
         workers=1,
     )
-    from assay.api.llm_judged_run import queries_of
+    from assay.api.llm_judging import queries_of
 
     (case,) = queries_of(run)
     (pair,) = case.pairs

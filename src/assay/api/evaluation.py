@@ -27,8 +27,6 @@ from assay.api.arguments import (
     with_witnesses,
     witness_settings,
 )
-from assay.api.backends import open_backend
-from assay.api.database_schemas import with_databases
 from assay.api.inputs import (
     CasesInput,
     DatabasesInput,
@@ -44,7 +42,8 @@ from assay.api.inputs import (
 )
 from assay.api.run import Run
 from assay.api.running import carry_out
-from assay.api.workers import cache_folder, worker_settings
+from assay.api.schemas import with_databases
+from assay.api.workers import cache_folder, open_backend, worker_settings
 from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.spawn import default_workers
 from assay.errors import UsageError
@@ -75,7 +74,7 @@ from assay.runs.work_lists import Works
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
-    from assay.api.run_lint import RunLint
+    from assay.api.linting import RunLint
     from assay.model.suite import Suite
 
 
@@ -404,7 +403,7 @@ def _suite(given: str | os.PathLike[str] | Suite | None) -> Suite | None:
 
 
 def _scratch(url: str) -> AbstractContextManager[ScratchServer]:
-    from assay.api.scratch import scratch_server  # few runs have one
+    from assay.api.refuting import scratch_server  # few runs have one
 
     return scratch_server(url)
 
@@ -412,7 +411,7 @@ def _scratch(url: str) -> AbstractContextManager[ScratchServer]:
 def _check_scratch(server: ScratchServer | None, urls: Iterable[DatabaseUrl]) -> None:
     if server is None:
         return
-    from assay.api.scratch import check_scratch
+    from assay.api.refuting import check_scratch
 
     check_scratch(server, [registry.engine_class(url).dialect for url in urls])
 
@@ -441,7 +440,7 @@ def _run_lint(
     """What looks at the golds; None where nobody asks for that."""
     if asked is False:
         return None
-    from assay.api.run_lint import RunLint  # the rules load only for who wants them
+    from assay.api.linting import RunLint  # the rules load only for who wants them
 
     options = LintOptions() if asked is True else asked
     return RunLint(options=options, limits=limits, workers=workers, on_progress=on_progress)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from os import PathLike
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import registry
@@ -22,8 +24,11 @@ from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
 from assay.ports import Task, TaskDone
+from assay.runs.job import Job
 from assay.runs.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
+from assay.runs.plan import Work
 from assay.runs.progress import Progress
+from assay.runs.store.codec import encode_value, identity_of
 
 RunsInput: TypeAlias = "Sequence[Run | str | PathLike[str]]"
 _TIMEOUT_S = 10.0
@@ -316,3 +321,42 @@ def _notes(cases: Sequence[Case], done: Sequence[GoldLint | str]) -> tuple[str, 
         hint = f" (did you mean {close!r}?)" if close else ""
         notes.append(f"case {case_id} ignores {name!r}, and no rule is called that{hint}")
     return tuple(notes)
+
+
+class RunLint(Struct, frozen=True, kw_only=True):
+    """Looks at the golds of a job, on its databases and under its limits."""
+
+    options: LintOptions
+    limits: Limits
+    workers: int | None = None
+    on_progress: Callable[[Progress], None] | None = None
+
+    def __call__(self, job: Job, stored: LintReport | None) -> LintReport:
+        """The findings; ``stored`` itself, an earlier run's, where it looked at the same in the same way."""
+        works = [work for work in job.works if not work.prediction.repeat]
+        fingerprint = self._fingerprint(job, works)
+        if stored is not None and stored.fingerprint == fingerprint:
+            return stored
+        report = lint_located(
+            [work.case for work in works],
+            [work.gold_url or work.url for work in works if work.case.gold_count],
+            LintWorkerSettings(
+                engines=registry.engine_references(), limits=self.limits, options=self.options, dialect="sqlite"
+            ),
+            name=job.settings.cases,
+            database=job.settings.gold_database or job.settings.database,
+            others=None,
+            workers=self.workers,
+            on_progress=self.on_progress,
+        )
+        return replace(report, fingerprint=fingerprint)
+
+    def _fingerprint(self, job: Job, works: list[Work]) -> str:
+        found = blake2b(digest_size=12)
+        rules = [sorted(self.options.only), sorted(self.options.ignore)]
+        found.update(encode_value([rules, self.limits]))
+        for work in works:
+            url = work.gold_url or work.url
+            found.update(identity_of(work.case))
+            found.update(encode_value([url.text, job.bases.get(url.text, "")]))
+        return found.hexdigest()

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import secrets
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -10,13 +14,13 @@ from msgspec.structs import replace
 
 from assay import registry
 from assay.api.inputs import check_databases
-from assay.api.scratch import check_scratch, scratch_server
 from assay.api.single import KeptPools
 from assay.engines.pool.pool import WorkerPool
-from assay.errors import AssayError, InputError, UsageError
+from assay.errors import AssayError, DatabaseError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
-from assay.model.witness import MOST_ROWS, Refutation
+from assay.model.witness import MOST_ROWS, SCRATCH_PREFIX, Refutation, ScratchServer
 from assay.ports import Task, TaskDone, TaskLost
+from assay.runs.trials import scratch_maker
 from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
 from assay.sql.ddl import read_ddl
 from assay.sql.dialects import closest_dialect, is_dialect
@@ -141,3 +145,40 @@ def _pool(limits: Limits) -> WorkerPool:
 
 
 _POOLS = KeptPools(lambda limits, _: _pool(limits))
+
+
+_WAIT_S = 5.0
+"""How long the server may take to notice that a worker ended."""
+
+
+@contextmanager
+def scratch_server(text: str) -> Iterator[ScratchServer]:
+    """A server for scratch schemas. Those that the caller's workers made are dropped at the end, after the workers.
+
+    Raises InputError for a URL whose engine makes none, and DatabaseError where the server cannot be used.
+    """
+    url = DatabaseUrl.parse(text)
+    maker = scratch_maker(registry.engine_references(), url)
+    if maker is None or url.is_template:
+        raise InputError(
+            f"{url}: scratch schemas are made on PostgreSQL servers: write postgresql://user@host/database"
+        )
+    maker.drop_scratch(url, SCRATCH_PREFIX)  # what killed processes left; fails where the server cannot be used
+    prefix = f"{SCRATCH_PREFIX}{secrets.token_hex(4)}_"
+    try:
+        yield ScratchServer(url=url, dialect=registry.engine_class(url).dialect, prefix=prefix)
+    finally:
+        try:
+            maker.drop_scratch(url, prefix, wait_s=_WAIT_S)
+        except DatabaseError as error:  # what was found is worth more than a clean server
+            message = f"scratch schemas {prefix}… may be left, which the next use of the server drops: {error}"
+            warnings.warn(message, stacklevel=2)
+
+
+def check_scratch(server: ScratchServer, dialects: Iterable[str]) -> None:
+    """Raise UsageError where the server answers for none of these dialects."""
+    wanted = sorted(set(dialects))
+    if wanted and server.dialect not in wanted:
+        raise UsageError(
+            f"the queries are of the dialect {', '.join(wanted)}: a server for scratch schemas answers its own alone"
+        )

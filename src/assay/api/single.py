@@ -1,17 +1,19 @@
-"""One pair of queries, one pair of results."""
+"""One pair of queries, one pair of results: judged, explained, asserted; alone, or in a worker that is kept."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from assay.api.arguments import check_options
 from assay.api.frames import as_result
 from assay.api.inputs import check_databases
-from assay.api.workers import make_pool
+from assay.api.workers import local_pool, make_pool, worker_settings
 from assay.comparison import Answer
 from assay.comparison import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
@@ -33,6 +35,7 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Task, TaskDone, TaskLost
+from assay.reports.text.pair import HEAD_ROWS, pair_text
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
 from assay.runs.summarize import Summarizer
@@ -256,3 +259,91 @@ def compare(
     reference = as_result(gold)
     answer = Answer.strict(reference) if ordered else Answer.bag(reference)
     return compare_results(as_result(predicted), answer, options)
+
+
+def assert_equivalent(
+    predicted: str,
+    gold: str | Sequence[str],
+    *,
+    database: str,
+    columns: ColumnRule = "any",
+    ordered: bool | None = None,
+    limits: Limits | None = None,
+) -> Verdict:
+    """Assert that a predicted query gives the answer that gold, or one of several golds, gives on a database.
+
+    Checks as `assay.check` does and takes the same arguments. Returns the verdict where the
+    prediction is right.
+
+    Raises:
+        AssertionError: it is wrong. The message is plain text: the reason in its first line, near
+            misses, both queries, the first rows of both results and the aligned difference.
+        UnscoredError: it cannot be judged: gold fails, or a cap cut a result. This is not an
+            AssertionError, so that a test which expects a wrong answer does not pass by a broken gold.
+        InputError: the URL has no engine, or (as DatabaseError) the database cannot be read.
+    """
+    __tracebackhide__ = True  # pytest then shows the line of the test, and none of these
+    evidence, executions = gather_with_rows(
+        predicted, gold, database=database, columns=columns, ordered=ordered, limits=limits, head_rows=HEAD_ROWS
+    )
+    if evidence.outcome == "correct":
+        return evidence.verdict
+    text = pair_text(evidence, executions)
+    if evidence.outcome == "unscored":
+        raise UnscoredError(f"cannot be judged, through no fault of the prediction: {text}")
+    raise AssertionError(text)
+
+
+class CaseChecker:
+    """Judges one case at a time, for callers that get them one at a time, such as a test runner.
+
+    A worker process for each pair of options and limits starts with its first case and stays
+    until ``close``. It executes each query on each database once, as a run does: later changes in a
+    database are not seen. For one thread only.
+    """
+
+    def __init__(self) -> None:
+        self._pools: dict[tuple[int, ComparisonOptions, Limits, bool], WorkerPool] = {}
+
+    def score(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        *,
+        gold_url: DatabaseUrl | None = None,
+        options: ComparisonOptions | None = None,
+        limits: Limits | None = None,
+        head_rows: int = 0,
+    ) -> tuple[Evidence, Executions]:
+        """The evidence, and the executions with the first ``head_rows`` rows of each result.
+
+        ``gold_url``: the database of gold's queries, where that is another one.
+
+        Raises AssayError where scoring itself fails. Failures of the queries are never raised.
+        """
+        pool = self._pool(options or ComparisonOptions(), limits or Limits(), gold_apart=gold_url is not None)
+        task = Work(case=case, prediction=prediction, url=url, gold_url=gold_url, head_rows=head_rows)
+        outcomes: Iterator[TaskDone | TaskLost] = pool.run([[Task(id=0, payload=task)]])
+        (outcome,) = outcomes
+        return read_outcome(outcome)
+
+    def close(self) -> None:
+        """End the workers. Closing twice is harmless."""
+        for pool in self._pools.values():
+            pool.close()
+        self._pools.clear()
+
+    def _pool(self, options: ComparisonOptions, limits: Limits, *, gold_apart: bool) -> WorkerPool:
+        # A forked child must not talk to the workers of its parent.
+        key = (os.getpid(), options, limits, gold_apart)
+        pool = self._pools.get(key)
+        if pool is None or pool.closed:  # an interrupted pool is closed
+            check_options(
+                options.columns,
+                relative_tolerance=options.relative_tolerance,
+                absolute_tolerance=options.absolute_tolerance,
+            )
+            worker = replace(worker_settings(options, limits, ()), gold_apart=gold_apart)
+            pool = self._pools[key] = local_pool(worker, 1)
+        return pool

@@ -15,7 +15,7 @@ from assay.errors import InputError, Interrupted, UsageError
 from assay.settings import Settings
 
 if TYPE_CHECKING:
-    from assay.api.labels import Labels
+    from assay.api.llm_judging import Labels
     from assay.api.run import Run
     from assay.api.schemas import SchemaOf
     from assay.llm_judge import CaseQueries, JudgedCase, Prompt, QueryJudge
@@ -99,7 +99,7 @@ def judge(  # one parameter an option
 
     What is sent:  assay judge runs/first --show-prompt
     """
-    from assay.api.llm_judge_model import open_judge, open_model
+    from assay.api.llm_judging import open_judge, open_model
     from assay.cli.access import Access
     from assay.cli.judge_output import exit_if_unjudged, show_opinions, write_opinions
     from assay.reports.text.plain import visible
@@ -170,7 +170,7 @@ def _task(
     show_prompt: bool,
 ) -> _Task | None:
     """The queries to judge; None where only the bare prompt is to be shown."""
-    from assay.api.llm_judged_run import Only, queries_of
+    from assay.api.llm_judging import Only, queries_of
     from assay.api.run import load_run
     from assay.api.schemas import schema_from_file
     from assay.llm_judge import CaseQueries, QueryPair
@@ -220,7 +220,7 @@ def _shown(prompt: Prompt, task: _Task | None) -> str:
 
 
 def _labels(task: _Task, *, calibrate: bool, labels: Path | None, only: str) -> Labels | None:
-    from assay.api.labels import read_labels
+    from assay.api.llm_judging import read_labels
 
     if labels is not None and not calibrate:
         raise UsageError("--labels are what a judge is measured against: add --calibrate")

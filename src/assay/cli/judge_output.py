@@ -22,8 +22,7 @@ from assay.reports.text.plain import interval, one_line, percent
 from assay.runs.aggregate.rates import mean_of_each, rate_of
 
 if TYPE_CHECKING:
-    from assay.api.labels import Labels
-    from assay.api.llm_judged_run import MeasuredJudge
+    from assay.api.llm_judging import Labels, MeasuredJudge
     from assay.api.run import Run
 
 _REASONS_SHOWN = 5
@@ -86,7 +85,7 @@ def show_opinions(
     as_json: bool,
 ) -> None:
     """Print the numbers on standard output, for a person or as JSON. Notes of the model go to standard error."""
-    from assay.api.llm_judged_run import measure_judge
+    from assay.api.llm_judging import measure_judge
 
     measured = None
     if calibrate and run is not None:

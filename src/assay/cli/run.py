@@ -107,7 +107,7 @@ def _with_added(metrics: Sequence[str], witness: WitnessSettings | None, *, suit
 
 def _print_prompt(settings: Settings, system: System | None) -> None:
     """Print the prompt for the first case."""
-    from assay.api.database_schemas import prompt_of
+    from assay.api.schemas import prompt_of
 
     if system is None or settings.cases is None or settings.db is None:
         raise UsageError("--show-prompt needs --system chat:… and --db: the prompt shows the database")

@@ -53,7 +53,7 @@ def _check(path: Path, own: Settings, flags: Settings) -> None:
     """Check what the types of the settings leave open, as whatever uses it would, save what a flag replaces."""
     from assay import registry
     from assay.api.arguments import check_options, checked_penalties
-    from assay.api.backends import check_backend
+    from assay.api.workers import check_backend
 
     left = {
         name for name in Settings.__struct_fields__ if getattr(flags, name) is None and getattr(own, name) is not None

@@ -9,8 +9,8 @@ from typing import Any, NoReturn, TypeAlias
 
 import pytest
 
-from assay.api.case_worker import CaseChecker
 from assay.api.inputs import as_prediction
+from assay.api.single import CaseChecker
 from assay.errors import AssayError
 from assay.model import Case, Evidence, Prediction
 from assay.ports import Executions

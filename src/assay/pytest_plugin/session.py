@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from assay.api.case_worker import CaseChecker
+    from assay.api.single import CaseChecker
 
 CASE = "assay.case"
 OUTCOME = "assay.outcome"
@@ -26,7 +26,7 @@ def checker_of(config: pytest.Config) -> CaseChecker:
     """The session's workers. None starts before the first case is judged."""
     known = config.stash.get(_CHECKER, None)
     if known is None:
-        from assay.api.case_worker import CaseChecker
+        from assay.api.single import CaseChecker
 
         known = config.stash[_CHECKER] = CaseChecker()
         config.add_cleanup(known.close)

@@ -27,7 +27,7 @@ def model_of(llm: Any, name: str | None, loop: asyncio.AbstractEventLoop) -> tup
     if llm is None:
         raise UsageError("no llm is set: scorer.llm = 'gpt-4.1', a client, a chat model or a function")
     if isinstance(llm, str):
-        from assay.api.llm_judge_model import open_model
+        from assay.api.llm_judging import open_model
 
         return open_model(llm), True
     if callable(getattr(llm, "complete", None)) and callable(getattr(llm, "describe", None)):
