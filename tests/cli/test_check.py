@@ -13,7 +13,7 @@ import pytest
 
 import assay
 import commands
-from assay.cli.query_texts import read_queries
+from assay.cli.options.query_texts import read_queries
 
 GOLD = "SELECT name FROM t WHERE age >= 21"
 DB = ("--db", "sqlite:///t.sqlite")

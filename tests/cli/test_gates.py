@@ -15,7 +15,7 @@ from processes import assay as in_a_process
 
 import assay
 from assay.cli.app import run_command_line
-from assay.cli.gate_options import GateFlags
+from assay.cli.options.gates import GateFlags
 from assay.demo import sdmx_path
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Gates

@@ -18,7 +18,7 @@ import pytest
 
 import assay
 import commands
-from assay.cli.view_folder import FolderSite, holds_runs
+from assay.cli.view.folder import FolderSite, holds_runs
 
 RIGHT = {"one": {0, 1, 2, 3}, "two": {0, 1, 4}, "three": {0}}
 HOSTILE = "x_%&#<b>$\\^~{}"

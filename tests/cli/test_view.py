@@ -266,7 +266,7 @@ def test_it_ends_when_nobody_asks_any_more(run: Path) -> None:
 
 
 def test_each_request_prolongs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from assay.cli import view_server
+    from assay.cli.view import server as view_server
 
     now_s = 0.0
     monkeypatch.setattr(view_server, "time", SimpleNamespace(monotonic=lambda: now_s))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 import assay
 from assay import Run, evaluate, kept, load_run
-from assay.cli.evidence_options import WitnessFlags
+from assay.cli.options.evidence import WitnessFlags
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
 from assay.model.summary import summarized

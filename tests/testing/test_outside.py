@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from assay.cli.doctor import reach
+from assay.cli.verbs.doctor import reach
 from assay.engines import outcomes
 from assay.engines.duckdb.engine import DuckdbEngine
 from assay.model import DatabaseUrl, Execution, Limits, Result

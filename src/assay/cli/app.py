@@ -24,7 +24,7 @@ from assay.cli.parsing.faults import PARSER_ERROR, fault_of
 from assay.errors import AssayError, Interrupted, SystemLost, UsageError
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
-"""1 means a missed gate (`assay.cli.gate_options`), or of `assay check` a wrong query: CI servers rely on that."""
+"""1 means a missed gate (`assay.cli.options.gates`), or of `assay check` a wrong query: CI servers rely on that."""
 
 app = typer.Typer(
     name="assay",
@@ -104,7 +104,7 @@ def _verb(place: str, short_help: str, *, panel: str, ends: Ending, name: str | 
     module, _, function = place.rpartition(".")
 
     def make() -> Any:
-        from assay.cli.options import ungrouped
+        from assay.cli.options.declared import ungrouped
 
         verb = ungrouped(getattr(import_module(f"assay.cli.{module}"), function))
         alone = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -151,13 +151,13 @@ _SUITE_HELP = "Build and show suites: small databases on which a run tries answe
 class _SuiteVerbs(Verbs):
     verbs = (
         _verb(
-            "suite.build",
+            "verbs.suite.build",
             "Distil small databases that tell gold from queries that mean something else.",
             panel="Verbs",
             ends=_SUITE_ENDS,
         ),
         _verb(
-            "suite.show",
+            "verbs.suite.show",
             "Print what a suite holds, and how much each database tells apart.",
             panel="Verbs",
             ends=_SUITE_ENDS,
@@ -182,19 +182,19 @@ def _suite() -> Any:
 
 Verbs.verbs = (
     _verb(
-        "demo.demo",
+        "verbs.demo.demo",
         "Evaluate a bundled sample, report included, in seconds.",
         panel=_START,
         ends=Ending(page="docs/start/five-minutes.md", statuses=UNFINISHED),
     ),
     _verb(
-        "init.verb.init",
+        "verbs.init.verb.init",
         "Write an eval.yaml with comments that fits a question set and a database.",
         panel=_START,
         ends=Ending(page="docs/guides/predictions.md"),
     ),
     _verb(
-        "doctor.verb.doctor",
+        "verbs.doctor.verb.doctor",
         "Say what is installed, which limits hold here, and what a URL can reach.",
         panel=_START,
         ends=Ending(
@@ -206,79 +206,79 @@ Verbs.verbs = (
         ),
     ),
     _verb(
-        "run.run",
+        "verbs.run.run",
         "Judge a system's answers, from a file or live, against a question set.",
         panel=_JUDGE,
         ends=Ending(page="docs/guides/predictions.md", statuses=_OF_A_RUN),
     ),
     _verb(
-        "denodo.denodo",
+        "verbs.denodo.denodo",
         "Run a question set through a live Denodo AI SDK; report in Excel.",
         panel=_JUDGE,
         ends=Ending(page="docs/guides/denodo.md", statuses=_OF_A_RUN),
     ),
     _verb(
-        "sdmx.sdmx",
+        "verbs.sdmx.sdmx",
         "Score what an SDMX assistant selected, term by term; report in Excel.",
         panel=_JUDGE,
         ends=Ending(page="docs/guides/sdmx.md", statuses=_OF_A_RUN),
     ),
     _verb(
-        "llmsql.llmsql",
+        "verbs.llmsql.llmsql",
         "Judge a model's outputs on the LLMSQL benchmark.",
         panel=_JUDGE,
         ends=Ending(page="docs/guides/llmsql.md", statuses=_OF_A_RUN),
     ),
     _verb(
-        "judge.judge",
+        "verbs.judge.judge",
         "Ask an LLM whether queries are equivalent, and measure how far to trust it.",
         panel=_JUDGE,
         ends=Ending(page="docs/guides/judge.md", statuses=UNFINISHED),
     ),
     _verb(
-        "view.view",
+        "verbs.view.view",
         "Show a run, or two beside each other, in the browser, on this machine only.",
         panel=_LOOK,
         ends=Ending(page="docs/guides/reports.md"),
     ),
     _verb(
-        "report.report",
+        "verbs.report.report",
         "Draw a stored run: on the terminal, or as files.",
         panel=_LOOK,
         ends=Ending(page="docs/guides/reports.md", statuses=GATES),
     ),
     _verb(
-        "explain.explain",
+        "verbs.explain.explain",
         "Say why one case of a run is wrong, and which repair makes it right.",
         panel=_LOOK,
         ends=Ending(page="docs/guides/causes.md"),
     ),
     _verb(
-        "sql.sql",
+        "verbs.sql.sql",
         "Query runs by SQL: cases, scores, flags, causes, failures.",
         panel=_LOOK,
         ends=Ending(page="docs/guides/sql.md"),
     ),
     _verb(
-        "diff.diff",
+        "verbs.diff.diff",
         "Compare two runs: better or worse, how sure, on which cases. Or rank several.",
         panel=_COMPARE,
         ends=Ending(page="docs/guides/comparing.md", statuses=GATES),
     ),
     _verb(
-        "leaderboard.leaderboard",
+        "verbs.leaderboard.leaderboard",
         "Rank systems on one question set, by every metric and group, in any format.",
         panel=_COMPARE,
         ends=Ending(page="docs/guides/leaderboard.md"),
     ),
     _verb(
-        "runs.runs",
+        "verbs.runs.runs",
         "List a folder's runs, and draw their trend.",
         panel=_COMPARE,
         ends=Ending(page="docs/guides/runs-over-time.md"),
     ),
     _verb(
-        "check.check",
+        "verbs.check.check",
         "Judge one query by another: the verdict, the rows that differ, the cause.",
         panel=_EXAMINE,
         ends=Ending(
@@ -291,13 +291,13 @@ Verbs.verbs = (
         ),
     ),
     _verb(
-        "lint.lint",
+        "verbs.lint.lint",
         "Look for what is doubtful about a question set's own gold.",
         panel=_EXAMINE,
         ends=Ending(page="docs/guides/lint.md", statuses={0: "done, whatever was found", 1: "--fail-on is missed"}),
     ),
     _verb(
-        "refute.refute",
+        "verbs.refute.refute",
         "Find a small database on which two queries differ, or prove that none does.",
         panel=_EXAMINE,
         ends=Ending(page="docs/guides/witnesses.md", statuses={0: "done, whatever was found"}),

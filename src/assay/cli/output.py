@@ -16,7 +16,7 @@ import typer
 
 from assay import registry
 from assay.api.run import Run
-from assay.cli.gate_options import exit_for
+from assay.cli.options.gates import exit_for
 from assay.cli.progress import progress
 from assay.errors import InputError, Interrupted, UsageError
 from assay.reports.files import replace_file

@@ -1,0 +1,105 @@
+"""The options of what a run looks for besides its verdicts: witnesses, and faults of the gold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.cli.options.declared import typed
+from assay.errors import UsageError
+from assay.model.witness import MOST_ROWS, WitnessSettings
+from assay.settings import LintFileSettings, WitnessFileSettings, read_duration
+
+if TYPE_CHECKING:
+    from assay.model.lint import LintOptions
+
+
+class WitnessFlags(Struct, frozen=True, kw_only=True):
+    """Whether another database is looked for that parts a right answer from gold, and for how long."""
+
+    witness: Annotated[bool, typed(WitnessFileSettings, "with_run")] = False
+    witness_time: Annotated[str | None, typed(WitnessFileSettings, "time")] = None
+    witness_total: Annotated[str | None, typed(WitnessFileSettings, "total")] = None
+    witness_seed: Annotated[int | None, typed(WitnessFileSettings, "seed")] = None
+    witness_rows: Annotated[int | None, typed(WitnessFileSettings, "rows")] = None
+    scratch: Annotated[str | None, typed(WitnessFileSettings, "scratch")] = None
+
+    def over(self, file: bool | WitnessFileSettings | None) -> WitnessFileSettings:  # noqa: FBT001 - as the file says it
+        """A file's section with what was typed in its place."""
+        section = file if isinstance(file, WitnessFileSettings) else WitnessFileSettings(with_run=bool(file))
+        given = {
+            name: value
+            for name in ("time", "total", "seed", "rows", "scratch")
+            if (value := getattr(self, _FLAG.get(name, name))) is not None
+        }
+        return replace(section, with_run=self.witness or section.with_run, **given)
+
+    def gathered(self, file: bool | WitnessFileSettings | None) -> WitnessSettings | None:  # noqa: FBT001 - as the file says it
+        """The flags over a settings file; None where neither asks. Raises UsageError for what cannot be read."""
+        told = self.over(file)
+        if not told.with_run:
+            for name in ("time", "total", "seed", "rows", "scratch"):
+                if getattr(self, flag := _FLAG.get(name, name)) is not None:
+                    option = f"--{flag.replace('_', '-')}"
+                    raise UsageError(f"{option} is for the search for witnesses: add --witness, or leave it out")
+            return None
+        time, total = told.time, told.total
+        default = WitnessSettings()
+        rows = default.max_rows if told.rows is None else told.rows
+        if not 0 <= rows <= MOST_ROWS:
+            raise UsageError(f"witness, rows is {rows}: give 0 to {MOST_ROWS}")
+        return WitnessSettings(
+            seconds=default.seconds if time is None else read_duration(time, of=_named("time", self.witness_time)),
+            total_s=None
+            if total is None
+            else read_duration(total, of=_named("total", self.witness_total), from_zero=True),
+            seed=default.seed if told.seed is None else told.seed,
+            max_rows=rows,
+        )
+
+    def server(self, file: bool | WitnessFileSettings | None) -> str | None:  # noqa: FBT001 - as the file says it
+        """The URL of a server for scratch schemas; None where none is named, or no witness is looked for."""
+        told = self.over(file)
+        return told.scratch if told.with_run else None
+
+
+class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):
+    """What is looked for besides the verdicts: witnesses of the matches, and what is doubtful about the golds."""
+
+    lint: Annotated[bool, typed(LintFileSettings, "with_run")] = False
+    lint_only: Annotated[str | None, typed(LintFileSettings, "only")] = None
+    lint_ignore: Annotated[str | None, typed(LintFileSettings, "ignore")] = None
+
+    def lint_section(self, file: LintFileSettings | None) -> LintFileSettings:
+        """A file's section with what was typed in its place."""
+        section = file or LintFileSettings()
+        only, ignore = (_parts(text) for text in (self.lint_only, self.lint_ignore))
+        return replace(
+            section, with_run=self.lint or section.with_run, only=only or section.only, ignore=ignore or section.ignore
+        )
+
+    def lint_options(self, file: LintFileSettings | None) -> LintOptions | bool:
+        """Which rules look at the golds of the run; False: none. Raises UsageError for an unknown rule."""
+        section = self.lint_section(file)
+        if not section.with_run:
+            for option, given in (("--lint-only", self.lint_only), ("--lint-ignore", self.lint_ignore)):
+                if given is not None:
+                    raise UsageError(f"{option} is for the check of the gold: add --lint, or leave it out")
+            return False
+        from assay.api.linting import lint_options
+
+        return lint_options(only=section.only, ignore=section.ignore)
+
+
+_FLAG = {name: f"witness_{name}" for name in ("time", "total", "seed", "rows")}
+
+
+def _parts(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _named(what: str, flag: str | None) -> str:
+    """Where the user wrote it."""
+    return f"witness, {what}" if flag is None else f"--witness-{what}"

@@ -1,0 +1,140 @@
+"""The gate options, and the exit status of a missed gate."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from msgspec import Struct
+
+from assay.cli.options.declared import typed
+from assay.errors import UsageError
+from assay.model import GateResult, Gates, RunSettings
+from assay.model.gate import HEADLINE
+from assay.settings import GateSettings, Settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GATE_MISSED: Final = 1
+"""The exit status of a verb that finished and found a gate missed."""
+
+
+class CandidateGateFlags(Struct, frozen=True, kw_only=True):
+    """The demands on a run, as typed."""
+
+    minimum: Annotated[list[str] | None, typed(GateSettings, "min")] = None
+    min_accuracy: Annotated[str | None, typer.Option(metavar="VALUE", help="Gate: short for --min match=VALUE.")] = None
+    max_drop: Annotated[list[str] | None, typed(GateSettings, "max_drop")] = None
+    fail_on_regression: Annotated[bool, typed(GateSettings, "fail_on_regression")] = False
+    must_pass: Annotated[list[str] | None, typed(GateSettings, "must_pass")] = None
+
+
+class GateFlags(CandidateGateFlags, frozen=True, kw_only=True):
+    """The demands for a verb on one run, with the baseline to compare it with."""
+
+    alpha: Annotated[float | None, typed(GateSettings, "alpha")] = None
+    baseline: Annotated[str | None, typed(Settings, "baseline")] = None
+
+    @property
+    def any_given(self) -> bool:
+        """Whether any was typed, the baseline and the level included."""
+        return any(getattr(self, name) not in (None, False) for name in self.__struct_fields__)
+
+    def gathered(self, file: GateSettings | None = None, *, run: RunSettings | None = None) -> Gates:
+        """The demands of the flags, over those of a settings file. ``run``: the settings of a run that exists already.
+
+        Raises UsageError.
+        """
+        return gathered(self, alpha=self.alpha, file=file, run=run)
+
+
+def gathered(
+    flags: CandidateGateFlags,
+    *,
+    alpha: float | None = None,
+    file: GateSettings | None = None,
+    alpha_alone: bool = False,
+    run: RunSettings | None = None,
+) -> Gates:
+    """The demands of flags, over those of a settings file: per metric a flag takes precedence, selectors add up.
+
+    Without any demand: ``Gates()``. Raises UsageError for a value that cannot be read or is given twice; ranges,
+    metrics and selectors are checked by `assay.api.gates`. ``alpha_alone``: the level may be given without a gate,
+    because the verb also uses it otherwise. ``run``: the settings of a run that exists already: it knows its metrics.
+    """
+    file = file or GateSettings()
+    least = [*(flags.minimum or ()), *([] if flags.min_accuracy is None else [f"match={flags.min_accuracy}"])]
+    where = f"{file.origin}, gates" if file.origin else "gates"
+    regression = file.regression_metrics
+    if flags.fail_on_regression and not regression:
+        regression = (HEADLINE,)
+    if alpha is not None and not regression and not alpha_alone:
+        raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
+    drops = _from_file(f"{where}, max_drop", file.max_drop, run) | _from_flags("--max-drop", flags.max_drop or (), run)
+    return Gates(
+        minimum=tuple({**_from_file(f"{where}, min", file.min, run), **_from_flags("--min", least, run)}.items()),
+        max_drop=tuple(drops.items()),
+        fail_on_regression=regression,
+        alpha=alpha if alpha is not None else file.alpha if file.alpha is not None else Gates().alpha,
+        must_pass=tuple(dict.fromkeys((*file.selectors, *(flags.must_pass or ())))),
+    )
+
+
+def _from_file(where: str, values: Mapping[str, float | str] | None, run: RunSettings | None) -> dict[str, float]:
+    return {metric: _value(f"{where}, {metric}", metric, value, run) for metric, value in (values or {}).items()}
+
+
+def _from_flags(option: str, given: Sequence[str], run: RunSettings | None) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for text in given:
+        metric, equals, value = (part.strip() for part in text.partition("="))
+        if not (metric and equals and value):
+            raise UsageError(f"{option} {text!r}: write METRIC=VALUE, such as match=0.8 or match=80%")
+        if metric in values:
+            raise UsageError(f"{option} {metric} is given twice: {values[metric]:g} and {value}")
+        values[metric] = _value(f"{option} {text}", metric, value, run)
+    return values
+
+
+def _value(where: str, metric: str, given: float | str, run: RunSettings | None) -> float:
+    """Read ``0.8`` or ``80%``: both become the float nearest to 0.8, so that 4 of 5 reach it."""
+    text = str(given).strip()
+    number = text.removesuffix("%").strip()
+    from assay.runs.metric_infos import info_of
+
+    if number != text and not (info := info_of(metric, run)).is_share:
+        ends = "" if info.highest is None else f" goes up to {info.highest:.4g} and"
+        raise UsageError(f"{where}: {metric}{ends} is no percentage: write a number")
+    try:
+        value = float(Decimal(number) / 100 if number != text else Decimal(number))
+    except (InvalidOperation, OverflowError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise UsageError(f"{where}: {given!r} is no number: write 0.8 or 80%")
+    return value
+
+
+def print_gates(results: Sequence[GateResult], *, console: Console | None = None) -> None:
+    """Print the table of gates alone, as in the summary of a run. Prints nothing without gates."""
+    if results:
+        from assay.reports.console.gates import print_table
+
+        print_table(results, console=console)
+
+
+def exit_for(results: Sequence[GateResult]) -> None:
+    """Say on standard error how many gates passed, and end with status 1 where one is missed. Call it last."""
+    if not results:
+        return
+    from assay.reports.text.gate_table import conclusion
+
+    # Flushed, so that the line is also last in a log that takes both streams.
+    sys.stdout.flush()
+    typer.echo(conclusion(results), err=True)
+    if not all(result.passed for result in results):
+        raise typer.Exit(GATE_MISSED)

@@ -1,0 +1,100 @@
+"""`assay check`: one pair of queries, judged and explained."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from assay.cli.options.declared import AsJson, Only, Password, Token
+from assay.cli.options.evidence import WitnessFlags
+from assay.cli.options.query_texts import read_queries
+from assay.errors import UsageError
+from assay.settings import Settings
+
+INCORRECT, UNSCORED = 1, 2
+_SETTINGS = Only(
+    (
+        "db",
+        "columns",
+        "extra_columns",
+        "duplicates",
+        "case",
+        "shape",
+        "tolerance",
+        "relative_tolerance",
+        "absolute_tolerance",
+        "timeout_s",
+        "comparison_timeout_s",
+        "max_rows",
+        "max_memory_mib",
+        "user",
+        "denodo_config",
+    ),
+    said={"db": "The database, such as sqlite:///shop.sqlite."},
+)
+
+
+def check(
+    sql_predicted: Annotated[
+        str, typer.Argument(metavar="SQL_PREDICTED", help="The query to judge, @FILE, or - for standard input.")
+    ],
+    sql_gold: Annotated[
+        list[str], typer.Argument(metavar="SQL_GOLD...", help="The query that is right, or several, any of which is.")
+    ],
+    *,
+    ordered: Annotated[
+        bool | None,
+        typer.Option("--ordered/--unordered", help="Row order counts, or not. [default: as gold's text asks for it]"),
+    ] = None,
+    settings: Annotated[Settings, _SETTINGS],
+    witnesses: WitnessFlags,
+    password: Password = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge one query by another on a database: the verdict, the rows that differ, the cause, and a repair.
+
+    Example:  assay check 'SELECT name FROM customers' @gold.sql --db sqlite:///shop.sqlite
+
+    How sure is a match, and what would part the two:  assay check @a.sql @gold.sql --db sqlite:///shop.sqlite --witness
+    """
+    from assay.api.pairs import examine_pair
+    from assay.cli.options.access import Access
+    from assay.model import ComparisonOptions
+
+    db = settings.db
+    if db is None:
+        raise UsageError("--db must be given: the database on which both queries are executed")
+    texts = {f"SQL_GOLD {number}" if len(sql_gold) > 1 else "SQL_GOLD": one for number, one in enumerate(sql_gold, 1)}
+    predicted, *golds = read_queries(SQL_PREDICTED=sql_predicted, **texts)
+    witness = witnesses.gathered(None)
+    if db.startswith("denodo+"):
+        access = Access.gathered(user=settings.user, password=password, token=token, needed=True)
+        db = access.database(db, settings) or db
+    columns = {} if settings.columns is None else {"columns": settings.columns}
+    examined = examine_pair(
+        predicted,
+        golds,
+        database=db,
+        comparison=ComparisonOptions(leniency=settings.leniency(), **settings.tolerances(), **columns),  # type: ignore[arg-type]
+        ordered=ordered,
+        limits=settings.limits(),
+        witness=witness,
+    )
+    if as_json:
+        from assay.reports.json.run import pair_document
+
+        sys.stdout.buffer.write(pair_document(examined.evidence))
+    else:
+        from assay.reports.console.queries import print_drawn
+        from assay.reports.text.examined import examined_parts, examined_text
+
+        if not print_drawn(examined_parts(examined.evidence, examined.executions)):
+            sys.stdout.write(examined_text(examined.evidence, examined.executions))
+    sys.stdout.flush()
+    if examined.evidence.outcome == "unscored":
+        typer.echo("assay: the pair cannot be judged", err=True)
+    if status := {"incorrect": INCORRECT, "unscored": UNSCORED}.get(examined.evidence.outcome):
+        raise typer.Exit(status)

@@ -1,0 +1,148 @@
+"""`assay diff`: is the new version better, and which of several is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.options.declared import (
+    JsonFile,
+    Markdown,
+)
+from assay.cli.options.gates import CandidateGateFlags, exit_for, gathered
+from assay.errors import UsageError
+from assay.model import Gates
+
+if TYPE_CHECKING:
+    from assay.api.diffing import RunDiff as Comparison
+    from assay.model import Leaderboard
+
+
+def diff(  # one parameter an option
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN_A RUN_B",
+            help="Folders of finished runs: the baseline, then the candidate. Three or more are ranked.",
+        ),
+    ] = None,
+    *,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What three or more runs are ranked by. [default: match]")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file: every case in both.")
+    ] = None,
+    md: Markdown = None,
+    json: JsonFile = None,
+    cases: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="Cases of each kind to show. [default: 5; 20 in Markdown]"),
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
+    power: Annotated[
+        float, typer.Option(metavar="SHARE", help="With which a difference that could be seen is seen.")
+    ] = 0.80,
+    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Draws of what is estimated by drawing.")] = 2000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of every draw.")] = 0,
+    alpha: Annotated[
+        float | None, typer.Option(metavar="LEVEL", help="Of significance, in differences and gates. [default: 0.05]")
+    ] = None,
+    flags: CandidateGateFlags,
+) -> None:
+    """Say whether the candidate RUN_B is better than the baseline RUN_A, how sure that is, and on which cases.
+
+    Example:  assay diff runs/main runs/new --fail-on-regression --md diff.md
+
+    Gates ask of RUN_B, and only where two runs are compared; one that is missed makes the exit status 1.
+
+    Which of several is best:  assay diff runs/one runs/two runs/three --metric bird_ex
+    """
+    from assay.runs.store.folder import read_finished
+
+    folders = runs or []
+    asks_values = len(folders) == 2 and (flags.minimum or flags.max_drop)
+    run = read_finished(folders[1]).settings if asks_values else None
+    gates = gathered(flags, alpha=alpha, alpha_alone=True, run=run)
+    settings = {"confidence": confidence, "alpha": gates.alpha, "power": power, "resamples": resamples, "seed": seed}
+    from assay.cli.output import printed_report
+
+    targets = {"html": html, "md": md, "json": json}
+    printed_report(targets)
+    if len(folders) < 2:
+        given = f"only {folders[0]} was given" if folders else "none was given"
+        raise UsageError(f"assay diff compares two runs or more, and {given}: write  assay diff RUN_A RUN_B")
+    if len(folders) == 2:
+        if metric is not None:
+            raise UsageError(
+                f"--metric {metric} says what three or more runs are ranked by: of two, every metric is compared"
+            )
+        _compare(folders[0], folders[1], gates, settings, targets=targets, cases=cases)
+        return
+    if gates.any:
+        raise UsageError(f"gates compare a candidate with a baseline: give two runs, not {len(folders)}")
+    if cases is not None:
+        raise UsageError(f"--cases is of a comparison of two runs, and {len(folders)} are given: leave it out")
+    if html is not None:
+        raise UsageError("--html shows two runs side by side: of several,  assay leaderboard RUN... --html FILE")
+    _rank(folders, metric, settings, targets=targets)
+
+
+def _compare(
+    baseline: Path,
+    candidate: Path,
+    gates: Gates,
+    settings: dict[str, Any],
+    *,
+    targets: dict[str, Path | None],
+    cases: int | None,
+) -> None:
+    from assay.api.diffing import diff as compare
+    from assay.api.gates import DiffGates
+    from assay.sdmx.gc_pause import collector_paused
+
+    asked = DiffGates(gates, baseline, candidate) if gates.any else None
+    # Paused for the whole, not only the comparison, whose objects are kept and would be scanned right after it.
+    with collector_paused():
+        compared = compare(baseline, candidate, **settings)
+        if asked is not None:
+            compared.record = asked.judged(compared.record)
+        _deliver_diff(compared, targets, cases)
+    exit_for(compared.record.gates)
+
+
+def _deliver_diff(compared: Comparison, targets: dict[str, Path | None], cases: int | None) -> None:
+    from assay.reports.console.diff import print_diff
+    from assay.reports.diff_formats import render_diff
+
+    record = compared.record
+    _deliver(
+        targets,
+        lambda name: render_diff(record, name, runs=compared.runs, cases=cases),
+        lambda: print_diff(record, cases=cases),
+    )
+
+
+def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], show: Callable[[], None]) -> None:
+    """Write the reports that were asked for; without any, show the comparison."""
+    from assay.cli.output import deliver, printed_report, say_written
+
+    written = deliver(targets.items(), render)
+    printed = printed_report(targets) is not None
+    if not written and not printed:
+        show()
+    say_written(written, on_stderr=printed)
+
+
+def _rank(
+    folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None]
+) -> None:
+    from assay.api.diffing import leaderboard
+    from assay.reports.console.leaderboard import print_leaderboard
+    from assay.reports.diff_formats import render_leaderboard
+
+    record: Leaderboard = leaderboard(folders, metric=metric, detailed=False, **settings).record
+    _deliver(targets, lambda name: render_leaderboard(record, name), lambda: print_leaderboard(record))

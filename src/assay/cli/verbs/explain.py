@@ -1,0 +1,47 @@
+"""`assay explain`: why one case of a run is wrong."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options.declared import AsJson
+from assay.errors import InputError
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="The id of one of its cases.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a case is wrong: its causes with their evidence, and the smallest repair that makes it right.
+
+    Of a match in a run with --witness: how sure it is, and the database that parts it from gold, if one was found.
+
+    Nothing is executed: the run found it out. 'right with … in place of …' is a change that was executed and judged.
+
+    Example:  assay explain runs/first 54
+    """
+    from assay.api.run import load_run
+    from assay.reports.console.queries import print_drawn
+    from assay.reports.json.run import case_document
+    from assay.reports.text.explanation import explanation_parts
+    from assay.reports.text.parts import plain_text
+    from assay.reports.text.plain import one_line, visible
+
+    record = load_run(run).record
+    found = [item for item in record.evidence if item.case.id == case]
+    if not found:
+        near = get_close_matches(case, [item.case.id for item in record.evidence], n=1)
+        raise InputError(f"{run} has no case {one_line(case)!r}{f': do you mean {near[0]!r}?' if near else ''}")
+    if as_json:
+        typer.echo(case_document(found))
+        return
+    _, *parts = chain.from_iterable(("", *explanation_parts(item)) for item in found)
+    if not print_drawn(parts):
+        typer.echo(visible(plain_text(parts)))  # text from outside could steer a terminal, also behind a pipe

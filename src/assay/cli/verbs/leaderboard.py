@@ -1,0 +1,127 @@
+"""`assay leaderboard`: systems on one question set, ranked, by every metric and group, and where they disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options.declared import JsonFile, Markdown
+from assay.errors import InputError, UsageError
+from assay.model import HistoryPoint
+
+
+def leaderboard(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs, or one that holds runs.")
+    ],
+    *,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What runs are ranked by. [default: match, or what all have]")
+    ] = None,
+    cases: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a folder: only runs over this question set, as dev.jsonl.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one HTML file: sortable, every case beside every run.")
+    ] = None,
+    md: Markdown = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write every rate as CSV, a line each; - prints it.")
+    ] = None,
+    latex: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a table for LaTeX (booktabs); - prints it.")
+    ] = None,
+    xlsx: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: ranking, rates, every case.")
+    ] = None,
+    json: JsonFile = None,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
+    alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Of significance, over all pairs.")] = 0.05,
+    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Draws of what is estimated by drawing.")] = 2000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of every draw.")] = 0,
+) -> None:
+    """Rank runs over the cases that all of them have: places, letters, every metric and group, and who disagrees.
+
+    Example:  assay leaderboard runs/one runs/two runs/three --html leaderboard.html
+
+    All finished runs of a folder:  assay leaderboard runs --md leaderboard.md
+
+    For a paper:  assay leaderboard runs --latex table.tex --csv rates.csv
+    """
+    from assay.api.diffing import leaderboard as ranked
+    from assay.cli.output import deliver, printed_report, say_written
+    from assay.reports.diff_formats import render_leaderboard
+
+    targets = {"html": html, "md": md, "csv": csv, "tex": latex, "xlsx": xlsx, "json": json}
+    printed = printed_report(targets) is not None
+    folders = _finished(runs, cases)
+    record = ranked(
+        folders,
+        metric=metric,
+        confidence=confidence,
+        alpha=alpha,
+        resamples=resamples,
+        seed=seed,
+        optional=set(folders) - set(runs),  # what was found in a folder, and not named
+    ).record
+    written = deliver(targets.items(), lambda name: render_leaderboard(record, name))
+    if not written and not printed:
+        from assay.reports.console.leaderboard import print_leaderboard
+
+        print_leaderboard(record)
+    say_written(written, on_stderr=printed)
+
+
+def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:
+    """The runs that were given, each once, and the finished ones of folders over one question set.
+
+    Says on standard error what is left out. Raises InputError where nothing is left.
+    """
+    from assay.runs.history import scan_runs
+    from assay.runs.store.folder import RUN_FILE
+
+    if cases is not None and all((folder / RUN_FILE).exists() for folder in given):
+        raise UsageError(f"--cases {cases} chooses among the runs of a folder, and runs are given: leave it out")
+    found: list[Path] = []
+    for folder in given:
+        if (folder / RUN_FILE).exists():
+            found.append(folder)
+            continue
+        points = scan_runs(folder)
+        for point in points:
+            if point.status != "finished":
+                _say(f"left out: {point.folder}: {point.trouble or 'not finished'}")
+        found += _of_one_set(folder, [point for point in points if point.status == "finished"], cases)
+    return list({path.resolve(): path for path in found}.values())
+
+
+def _of_one_set(folder: Path, points: Sequence[HistoryPoint], cases: str | None) -> list[Path]:
+    """The runs over the question set that most of them share, or over the one that is asked for."""
+    from assay.runs.history import question_set, select_runs
+
+    chosen = select_runs(points, cases=cases) if cases is not None else tuple(points)
+    if not chosen:
+        names = sorted({one.name for point in points if (one := question_set(point))})
+        raise InputError(
+            f"{folder}: no finished run {f'over {cases!r}' if cases else 'is there'}"
+            + (f": there is {', '.join(names)}" if names and cases else "")
+        )
+    sets: dict[object, list[HistoryPoint]] = {}
+    for point in chosen:
+        sets.setdefault(question_set(point), []).append(point)
+    *others, most = sorted(sets.values(), key=len)
+    for other in others:
+        asked = question_set(other[0])
+        name = "another question set" if asked is None else f"{asked.name} ({asked.cases:,} cases)"
+        runs = ", ".join(point.folder for point in other)
+        _say(f"left out, over {name}: {runs}: name the runs themselves to rank them over the cases that all have")
+    return [Path(point.folder) for point in most]
+
+
+def _say(text: str) -> None:
+    from assay.reports.text.plain import visible
+
+    typer.echo(visible(f"assay: {text}"), err=True)

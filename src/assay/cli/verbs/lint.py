@@ -1,0 +1,157 @@
+"""`assay lint`: is the gold itself sound?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+from msgspec.structs import replace
+
+from assay.cli.options.declared import AsJson, Only, Quiet
+from assay.cli.options.settings_file import with_file
+from assay.errors import UsageError
+from assay.model.lint import Severity
+from assay.settings import LintFileSettings, Settings
+
+if TYPE_CHECKING:
+    from assay.api.inputs import FileOptions
+    from assay.model.lint import LintReport
+
+_SHOWN = 50
+
+
+def lint(  # one parameter an option
+    cases: Annotated[
+        Path | None,
+        typer.Argument(metavar="CASES", help="The question set, or a YAML file with the settings of a run."),
+    ] = None,
+    *,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--runs",
+            "--with",
+            metavar="RUN",
+            help="A stored run over the same cases, with its answers; repeatable.",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="RULES", help="Apply these alone, separated by commas; repeatable.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="RULES", help="Leave these out, separated by commas; repeatable.")
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(metavar="SEVERITY", help="Exit status 1 from this severity on: error, warning or note."),
+    ] = None,
+    dialect: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the queries, where no database says it. [default: sqlite]")
+    ] = None,
+    settings: Annotated[
+        Settings,
+        Only(
+            ("db", "timeout_s", "workers", "limit", "case_format", "case_fields"),
+            said={
+                "db": "Of the database, or a template. Without it: the rules that need none.",
+                "timeout_s": "For each query. [default: 10]",
+            },
+        ),
+    ],
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
+    sarif: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for code review; - prints it.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help=f"Print every finding, not only the severest {_SHOWN}.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="List the rules, and look at nothing.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look for what is doubtful about the gold itself: no system is needed, and nothing is excluded or rewritten.
+
+    Example:  assay lint dev.jsonl --db 'sqlite:///dbs/{db_id}.sqlite'
+
+    In continuous integration:  assay lint dev.jsonl --db sqlite:///shop.sqlite --fail-on error --sarif gold.sarif
+
+    With what systems answered:  assay lint dev.jsonl --db sqlite:///shop.sqlite --runs runs/first --runs runs/second
+    """
+    if rules:
+        _print_rules()
+        return
+    if cases is None:
+        raise UsageError("name the question set: assay lint CASES --db URL")
+    settings = with_file(cases, replace(settings, cases=str(cases)))
+    own = settings.lint or LintFileSettings()
+    severity = _severity(fail_on if fail_on is not None else own.fail_on)
+    if as_json and sarif == Path("-"):
+        raise UsageError("--sarif - and --json would be mixed on standard output: give all but one a file")
+    from assay.api.linting import lint as lint_cases
+    from assay.cli.progress import progress
+    from assay.model import Limits
+
+    with progress(quiet=quiet) as on_progress:
+        report = lint_cases(
+            settings.cases or str(cases),
+            databases=settings.db,
+            only=_names(only) or own.only,
+            ignore=[*_names(ignore), *own.ignore],
+            runs=runs or (),
+            dialect=dialect if dialect is not None else own.dialect,
+            limits=None if settings.timeout_s is None else Limits(timeout_s=settings.timeout_s),
+            workers=settings.workers,
+            files=_files(settings),
+            on_progress=on_progress,
+        )
+    _deliver(report, html=html, sarif=sarif, as_json=as_json, every=every)
+    if severity is not None and report.reaches(severity):
+        sys.stdout.flush()
+        typer.echo(f"a finding of the severity {severity} or above: --fail-on {severity} is missed", err=True)
+        raise typer.Exit(1)
+
+
+def _severity(name: str | None) -> Severity | None:
+    if name is None:
+        return None
+    known: tuple[Severity, ...] = get_args(Severity)
+    found = next((one for one in known if one == name.strip().lower()), None)
+    if found is None:
+        raise UsageError(f"--fail-on is {name!r}: write {', '.join(known[:-1])} or {known[-1]}")
+    return found
+
+
+def _names(given: list[str] | None) -> list[str]:
+    return [name.strip() for text in given or () for name in text.split(",") if name.strip()]
+
+
+def _files(settings: Settings) -> FileOptions:
+    from assay.api.inputs import FileOptions
+
+    return FileOptions(case_format=settings.case_format, case_fields=settings.case_fields, limit=settings.limit)
+
+
+def _deliver(report: LintReport, *, html: Path | None, sarif: Path | None, as_json: bool, every: bool) -> None:
+    from assay.cli.output import deliver, say_written
+    from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
+
+    draw = {"html": lint_html, "sarif": lint_sarif}
+    written = deliver({"html": html, "sarif": sarif}.items(), lambda name: draw[name](report))
+    if as_json:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(lint_json(report))
+        sys.stdout.buffer.flush()
+    elif Path("-") not in (html, sarif):
+        typer.echo(lint_text(report, most=None if every else _SHOWN), nl=False)
+    say_written(written, on_stderr=True)
+
+
+def _print_rules() -> None:
+    from assay.linting import catalogue
+    from assay.reports.text.plain import aligned
+
+    rows = [
+        (rule.about.name, f"{rule.about.severity:<8} {rule.about.needs:<9} {rule.about.finds}") for rule in catalogue()
+    ]
+    for line in aligned(rows):
+        typer.echo(line)

@@ -1,0 +1,117 @@
+"""`assay llmsql`: a model's outputs on the LLMSQL benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options.declared import AsJson, Only, Overwrite, Quiet, ReportFlags
+from assay.cli.options.gates import GateFlags
+from assay.settings import Settings
+
+
+def llmsql(  # one parameter an option
+    outputs: Annotated[
+        Path | None, typer.Argument(metavar="OUTPUTS", help="JSON Lines: question_id, and completion or predicted_sql.")
+    ] = None,
+    *,
+    outputs_option: Annotated[
+        Path | None, typer.Option("--outputs", metavar="OUTPUTS", help="The same, as the package's command has it.")
+    ] = None,
+    version: Annotated[str, typer.Option(metavar="VERSION", help="Of the benchmark: 2.0 or 1.0.")] = "2.0",
+    workdir: Annotated[
+        Path,
+        typer.Option(
+            "--workdir", "--workdir-path", metavar="DIR", help="Where the benchmark's files are, or are downloaded to."
+        ),
+    ] = Path("llmsql_workdir"),
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions", "--questions-path", metavar="FILE", help="The benchmark's questions.jsonl. [default: in DIR]"
+        ),
+    ] = None,
+    db: Annotated[
+        Path | None,
+        typer.Option("--db", "--db-path", metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]"),
+    ] = None,
+    settings: Annotated[
+        Settings,
+        Only(
+            ("output", "name", "tags", "timeout_s", "workers", "cache", "cache_size_mib"),
+            said={"timeout_s": "For all queries of an output. [default: 30]"},
+        ),
+    ],
+    overwrite: Overwrite = False,
+    save_report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the package's report: every mismatch as JSON.")
+    ] = None,
+    show_mismatches: Annotated[
+        bool, typer.Option("--show-mismatches/--no-show-mismatches", help="Whether to print mismatches.")
+    ] = True,
+    max_mismatches: Annotated[int, typer.Option(metavar="N", min=0, help="Mismatches to print.")] = 5,
+    reports: ReportFlags,
+    gates: GateFlags,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a model's outputs on the LLMSQL benchmark: by the rules of its own package, and by Assay's.
+
+    Example:  assay llmsql outputs.jsonl --questions bench/questions.jsonl --db bench/sqlite_tables.db -o runs/first
+
+    Files that are missing are downloaded from the Hugging Face hub:  assay llmsql outputs.jsonl --version 2.0
+    """
+    from assay.api.gates import keeper_of
+    from assay.api.workers import cache_folder
+    from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report, tell_cache_use
+    from assay.cli.progress import progress
+    from assay.errors import UsageError
+    from assay.llmsql.assessment import HEAD_ROWS, METRICS, SHOWN_ROWS, assess
+    from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
+
+    given = outputs if outputs is not None else outputs_option
+    if given is None or (outputs is not None and outputs_option is not None):
+        of_package = outputs is not None and outputs.name == "evaluate" and not outputs.exists()
+        hint = f": what the package calls 'llmsql evaluate' is 'assay llmsql', without {outputs}" if of_package else ""
+        raise UsageError(f"name the file of outputs, once: assay llmsql OUTPUTS{hint}")
+    output = None if settings.output is None else Path(settings.output)
+    keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=output)
+    targets = reports.targets()
+    printed_report(targets, as_json=as_json)
+    path = None if save_report is None else report_path(save_report)
+    with keeping(output), progress(quiet=quiet) as on_progress:
+        assessment = assess(
+            given,
+            version=version,
+            workdir=workdir,
+            questions_path=questions,
+            db_path=db,
+            timeout_s=settings.timeout_s,
+            workers=settings.workers,
+            cache=cache_folder(settings.cache, settings.cache_bytes()),
+            head_rows=HEAD_ROWS if path is None else SHOWN_ROWS,
+            output=output,
+            overwrite=overwrite,
+            name=settings.name,
+            tags=settings.tags or (),
+            on_cases=keeper.check_cases,
+            on_progress=on_progress,
+        )
+    if path is not None:
+        write_report(report_of(assessment), path)
+    if not as_json and STANDARD_OUTPUT not in targets.values():
+        for finding in assessment.mismatches[: max_mismatches if show_mismatches else 0]:
+            say(mismatch_text(finding) + "\n")
+        say(summary_text(assessment, saved=path) + "\n")
+    tell_cache_use(assessment.run)
+    finish(
+        assessment.run,
+        keeper=keeper,
+        reports=targets,
+        as_json=as_json,
+        folder=output,
+        advice="--save-report FILE writes every mismatch" if path is None else None,
+        quiet=quiet,
+    )

@@ -1,0 +1,91 @@
+"""`assay refute`: a small database on which two queries differ, or a proof that there is none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options.declared import AsJson
+from assay.cli.options.query_texts import read_queries
+from assay.errors import UsageError
+
+
+def refute(
+    sql_a: Annotated[str, typer.Argument(metavar="SQL_A", help="The reference query, @FILE, or - for standard input.")],
+    sql_b: Annotated[str, typer.Argument(metavar="SQL_B", help="The other query, @FILE, or -.")],
+    *,
+    db: Annotated[
+        str | None, typer.Option(metavar="URL", help="The database: its schema, and what its data makes plausible.")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CREATE TABLE statements, in place of a database.")
+    ] = None,
+    dialect: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --schema: sqlite or duckdb. [default: whichever runs them]")
+    ] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="Computing time to look for one.")] = 1.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed tries other databases.")] = 0,
+    rows: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, max=4, help="Check all tables of so many rows where nothing else decides (z3)."
+        ),
+    ] = 2,
+    scratch: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A PostgreSQL server on which schemas may be made, to try its queries there."),
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a pytest that fails while they differ; - prints it."),
+    ] = None,
+    sql: Annotated[bool, typer.Option("--sql", help="Print only the statements that make the database.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look for a small database on which two queries differ, and say what it assumes; or prove that there is none.
+
+    Example:  assay refute 'SELECT name FROM t' 'SELECT DISTINCT name FROM t' --schema schema.sql
+
+    As a regression test:  assay refute … --db sqlite:///shop.sqlite --test test_pair.py
+    """
+    from assay.api.refuting import refute as look
+    from assay.reports.text.plain import visible
+    from assay.reports.text.refutation import witness_sql
+    from assay.reports.witness import refutation_json, refutation_text, witness_test
+
+    if as_json and (sql or test == Path("-")):
+        raise UsageError("--json, --sql and --test - would be mixed on standard output: give one of them")
+    first, second = read_queries(SQL_A=sql_a, SQL_B=sql_b)
+    outcome = look(
+        first,
+        second,
+        database=db,
+        schema=schema,
+        dialect=dialect,
+        seconds=seconds,
+        seed=seed,
+        max_rows=rows,
+        scratch=scratch,
+    )
+    if test is not None:
+        if outcome.witness is None or not outcome.differs:
+            typer.echo(f"no test is written: {visible(outcome.reason)}", err=True)
+        elif test == Path("-"):
+            typer.echo(witness_test(outcome, first, second), nl=False)
+            return
+        else:
+            test.write_text(witness_test(outcome, first, second), encoding="utf-8")
+            typer.echo(f"wrote {test}", err=True)
+    if as_json:
+        sys.stdout.buffer.write(refutation_json(outcome, first, second))
+        sys.stdout.buffer.flush()
+    elif sql:
+        if outcome.witness is None:
+            typer.echo(f"there is no database to make: {visible(outcome.reason)}", err=True)
+        else:
+            typer.echo(witness_sql(outcome.witness), nl=False)
+    else:
+        typer.echo(refutation_text(outcome), nl=False)

@@ -1,0 +1,57 @@
+"""`assay report`: draw a stored run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options.declared import JsonFile, Penalty, ReportFlags
+from assay.cli.options.gates import GateFlags, exit_for, print_gates
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    *,
+    reports: ReportFlags,
+    json: JsonFile = None,
+    gates: GateFlags,
+    penalty: Penalty = None,
+    history: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --html: draw the trend since the folder's earlier runs.")
+    ] = None,
+) -> None:
+    """Draw a stored run: on the terminal, or as files ('-': standard output). Nothing is asked or executed again.
+
+    With gates it also says whether the run reaches them, and ends with status 1 where it does not; without any it shows
+    those that the run was made with.
+
+    Example:  assay report runs/first --html report.html
+    """
+    from assay.api.gates import keeper_of
+    from assay.api.run import Run, load_run
+    from assay.cli.output import printed_report, say_written, show, write_reports
+    from assay.runs.metric_infos import knowing
+
+    targets = reports.targets(json=json)
+    printed = printed_report(targets)
+    stored = load_run(run)
+    if history is not None:
+        from assay.api.history import with_history
+
+        stored = with_history(stored, history)
+    if penalty:
+        stored = stored.with_penalties(penalty)
+    asked = gates.gathered(run=stored.settings)
+    infos = knowing(stored.settings)
+    keeper = keeper_of(asked, stored.settings.metrics, baseline=gates.baseline, output=run, infos=infos)
+    stored = Run(keeper.judged(stored.record))
+    written = write_reports(stored, targets.items())
+    if not written and printed is None:
+        show(stored, as_json=False, folder=run)
+    say_written(written, on_stderr=printed is not None)
+    if written and printed is None:
+        print_gates(stored.record.gates)
+    if asked.any:
+        exit_for(stored.record.gates)

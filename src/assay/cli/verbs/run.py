@@ -1,0 +1,210 @@
+"""`assay run`: the main job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec.structs import replace
+
+from assay.cli.options.declared import AsJson, Only, Overwrite, Password, Quiet, ReportFlags, Rescore, Token
+from assay.cli.options.evidence import EvidenceFlags
+from assay.cli.options.gates import GateFlags
+from assay.cli.options.settings_file import at, with_file
+from assay.errors import UsageError
+from assay.model.suite import SUITE_MATCH
+from assay.model.witness import AFTER_WITNESSES, WitnessSettings
+from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.api.gates import GateKeeper
+    from assay.api.inputs import FileOptions
+    from assay.api.run import Run
+    from assay.model.lint import LintOptions
+    from assay.ports import System
+
+TIMING_EXTRA_S = 60.0
+
+
+def run(
+    cases: Annotated[
+        Path,
+        typer.Argument(metavar="CASES", help="The question set, or a YAML file with all settings of a run."),
+    ],
+    *,
+    settings: Annotated[Settings, Only(without=("baseline",))],
+    overwrite: Overwrite = False,
+    rescore: Rescore = False,
+    password: Password = None,
+    token: Token = None,
+    show_prompt: Annotated[
+        bool, typer.Option("--show-prompt", help="chat: print the first case's prompt, and ask nothing.")
+    ] = False,
+    evidence: EvidenceFlags,
+    reports: ReportFlags,
+    gates: GateFlags,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a system's answers, from a file or live, against a question set on real databases.
+
+    Example:  assay run dev.jsonl --predictions predictions.jsonl --db 'sqlite:///dbs/{db_id}.sqlite' -o runs/first
+
+    A live system:  assay run dev.jsonl --system 'command:./ask.sh' --db sqlite:///shop.sqlite -o runs/live
+
+    All of it in one file:  assay run eval.yaml
+    """
+    settings = with_file(cases, replace(settings, cases=str(cases), baseline=gates.baseline), needs_database=True)
+    targets = reports.targets()
+    witness = evidence.gathered(settings.witness)
+    from assay import registry
+    from assay.api.gates import keeper_of
+    from assay.cli.options.access import Access
+
+    # Before asking for a password, and long before asking a model.
+    with nullcontext() if gates.any_given or settings.gates is None else at(cases, "gates"):
+        keeper = keeper_of(
+            gates.gathered(settings.gates),
+            _with_added(settings.metrics or registry.default_metrics(), witness, suite=settings.suite),
+            baseline=settings.baseline,
+            output=settings.output,
+            advice="; --metrics adds to them, and --witness match_after_witnesses",
+        )
+    access = Access.gathered(user=settings.user, password=password, token=token, needed=_needs_access(settings))
+    settings = replace(
+        settings, db=access.database(settings.db, settings), gold_db=access.database(settings.gold_db, settings)
+    )
+    opened = None
+    if settings.system is not None:
+        opened = registry.open_system(settings.system, access.system_options(settings))
+    if show_prompt:
+        _print_prompt(settings, opened)
+        return
+    run_settings(
+        settings,
+        system=opened,
+        overwrite=overwrite,
+        rescore=rescore,
+        as_json=as_json,
+        quiet=quiet,
+        reports=targets,
+        keeper=keeper,
+        lint=evidence.lint_options(settings.lint),
+        witness=witness,
+        scratch=evidence.server(settings.witness),
+    )
+
+
+def _with_added(metrics: Sequence[str], witness: WitnessSettings | None, *, suite: str | None) -> Sequence[str]:
+    """The metrics of the run, for its gates: with those that come of themselves with witnesses and a suite."""
+    added = ((AFTER_WITNESSES, witness is not None), (SUITE_MATCH, suite is not None))
+    return (*metrics, *(name for name, there in added if there and name not in metrics))
+
+
+def _print_prompt(settings: Settings, system: System | None) -> None:
+    """Print the prompt for the first case."""
+    from assay.api.schemas import prompt_of
+
+    if system is None or settings.cases is None or settings.db is None:
+        raise UsageError("--show-prompt needs --system chat:… and --db: the prompt shows the database")
+    try:
+        text = prompt_of(settings.cases, system, databases=settings.db, files=_files(settings))
+    finally:
+        system.close()
+    typer.echo(text)
+
+
+def _needs_access(settings: Settings) -> bool:
+    """Whether credentials may be needed: otherwise no password is asked for."""
+    databases = (settings.db or "", settings.gold_db or "")
+    return settings.system is not None or any(one.startswith("denodo+") for one in databases)
+
+
+def run_settings(
+    settings: Settings,
+    *,
+    system: System | None = None,
+    overwrite: bool = False,
+    rescore: bool = False,
+    as_json: bool,
+    quiet: bool,
+    reports: Mapping[str, Path | None],
+    keeper: GateKeeper | None = None,
+    timing_extra_s: float = TIMING_EXTRA_S,
+    lint: LintOptions | bool = False,
+    witness: WitnessSettings | None = None,
+    scratch: str | None = None,
+    difficulty_names: tuple[tuple[str, str], ...] = (),
+) -> None:
+    """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
+    from assay.api.evaluation import evaluate
+    from assay.cli.output import finish, keeping, printed_report, tell_cache_use
+    from assay.cli.progress import progress
+
+    printed_report(reports, as_json=as_json)
+    answers = system if system is not None else settings.predictions
+    if system is not None and settings.predictions is not None:
+        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+    if settings.cases is None or settings.db is None:
+        raise UsageError("--db must be given: see  assay run --help")
+    folder = None if settings.output is None else Path(settings.output)
+    arguments = settings.given(signature(evaluate).parameters) | {
+        "predictions": answers,
+        "databases": settings.db,
+        "gold_databases": settings.gold_db,
+        "limits": settings.limits(),
+        "leniency": settings.leniency(),
+        "cache_bytes": settings.cache_bytes(),
+        "overwrite": overwrite,
+        "rescore": rescore,
+        "repeats": settings.repeat or 1,
+        "timing_extra_s": timing_extra_s,
+        "files": _files(settings, difficulty_names),
+        "lint": lint,
+        "witness": witness or False,
+        "scratch": scratch,
+        "on_cases": None if keeper is None else keeper.check_cases,
+    }
+    try:
+        with keeping(folder), progress(quiet=quiet) as on_progress:
+            done = evaluate(**arguments, on_progress=on_progress)
+    finally:
+        if system is not None:
+            system.close()
+    _tell_untimed(done)
+    _tell_unsearched(done, asked=witness is not None)
+    tell_cache_use(done)
+    advice = "--html FILE writes every case"
+    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice=advice, quiet=quiet)
+
+
+def _tell_untimed(done: Run) -> None:
+    """Say on standard error how many pairs the timing budget did not reach."""
+    from assay.runs.timing import BUDGET_SPENT
+
+    cases = done.record.summaries if any(info.timed for info in done.record.settings.metric_infos) else ()
+    untimed = sum(any(score.failure == BUDGET_SPENT for score in case.scores) for case in cases)
+    if untimed:
+        pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
+        advice = "the same command goes on with them, and a longer budget comes further"
+        typer.echo(f"{pairs} not timed within --ves-budget: {advice}", err=True)
+
+
+def _tell_unsearched(done: Run, *, asked: bool) -> None:
+    """Say on standard error how many matches the budget for witnesses did not reach."""
+    totals = done.record.aggregates.witnesses
+    left = 0 if totals is None else totals.matches - totals.searched
+    if asked and left:
+        were = "1 match was" if left == 1 else f"{left:,} matches were"
+        typer.echo(f"{were} not tried on other databases within --witness-total: the same command goes on", err=True)
+
+
+def _files(settings: Settings, difficulty_names: tuple[tuple[str, str], ...] = ()) -> FileOptions:
+    from assay.api.inputs import FileOptions
+
+    given = settings.given(FileOptions.__struct_fields__)
+    return FileOptions(**given, difficulty_names=difficulty_names)

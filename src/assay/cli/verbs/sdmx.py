@@ -1,0 +1,220 @@
+"""`assay sdmx`: what an SDMX assistant selected, scored term by term."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options.declared import CONCURRENCY, AsJson, Only, Overwrite, Quiet, ReportFlags, Rescore, Token
+from assay.cli.options.gates import GateFlags
+from assay.errors import UsageError
+from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.api.gates import GateKeeper
+    from assay.api.run import Run
+    from assay.ports import System
+
+_MOST_REASONS = 3
+"""How many reasons are given for cases whose observations were not compared."""
+
+
+def sdmx(  # one parameter an option
+    cases: Annotated[
+        Path, typer.Argument(metavar="CASES", help="YAML or JSON: a case, many, or a folder of such files.")
+    ],
+    *,
+    settings: Annotated[
+        Settings,
+        Only(
+            (
+                "predictions",
+                "system",
+                "output",
+                "limit",
+                "name",
+                "tags",
+                "allow_unmatched",
+                "prediction_fields.id",
+                "concurrency",
+                "repeat",
+                "param",
+                "headers",
+                "system_timeout_s",
+                "retries",
+                "verify_ssl",
+            ),
+            said={
+                "predictions": "The assistant's answers.",
+                "system": "Ask a live assistant: chat:https://host/openai/deployments/NAME/…",
+                "prediction_fields.id": "Key of the answers' ids ('@position': in the cases' order).",
+            },
+        ),
+    ],
+    structures: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH|URL", help="SDMX structures: a file, a folder or a service; repeatable."),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="PATH|URL", help="Execute both on data: SDMX-CSV or SDMX-ML files, or a service."),
+    ] = None,
+    match_on: Annotated[
+        str, typer.Option(metavar="WHAT", help="'id_and_name', or 'id': the code alone counts.")
+    ] = "id_and_name",
+    count_hierarchy: Annotated[
+        bool, typer.Option("--count-hierarchy", help="A code counts as the children it stands for, and they as it.")
+    ] = False,
+    ignore_dimension: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A dimension to leave out of the judgement; repeatable.")
+    ] = None,
+    language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en",
+    overwrite: Overwrite = False,
+    rescore: Rescore = False,
+    token: Token = None,
+    reports: ReportFlags,
+    gates: GateFlags,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score what an SDMX assistant selected: per dimension, macro and micro, with every term named.
+
+    Example:  assay sdmx cases.yaml --predictions answers.jsonl --structures structures/ -o runs/first --xlsx first.xlsx
+
+    A live assistant:  assay sdmx cases/ --system chat:https://host/openai/deployments/statgpt -o runs/live
+    """
+    from assay import registry
+    from assay.api.gates import keeper_of
+    from assay.cli.options.access import Access
+    from assay.scoring.selections.metrics import selection_metrics
+
+    output = None if settings.output is None else Path(settings.output)
+    if settings.predictions is not None and settings.system is not None:
+        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+    computed = [metric.name for metric in selection_metrics(on_data=data is not None)]
+    keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=output)
+    targets = reports.targets()
+    access = Access.gathered(user=None, password=None, token=token, needed=False)
+    answers: Path | System
+    if settings.predictions is not None:
+        answers = Path(settings.predictions)
+    elif settings.system is None:
+        raise UsageError("--predictions or --system must be given: see  assay sdmx --help")
+    else:
+        answers = registry.open_system(settings.system, access.system_options(settings))
+    run_selections(
+        cases,
+        answers,
+        structures=structures,
+        data=data,
+        verify_ssl=settings.verify_ssl is not False,
+        match_on=match_on,
+        count_hierarchy=count_hierarchy,
+        ignore_dimensions=ignore_dimension or (),
+        language=language,
+        concurrency=settings.concurrency or CONCURRENCY,
+        repeats=settings.repeat or 1,
+        output=output,
+        overwrite=overwrite,
+        rescore=rescore,
+        name=settings.name,
+        tags=settings.tags or (),
+        limit=settings.limit,
+        allow_unmatched=bool(settings.allow_unmatched),
+        prediction_id=settings.prediction_fields.id,
+        as_json=as_json,
+        quiet=quiet,
+        reports=targets,
+        keeper=keeper,
+    )
+
+
+def run_selections(
+    cases: Path,
+    answers: Path | System,
+    *,
+    structures: list[str] | None,
+    data: str | None = None,
+    verify_ssl: bool = True,
+    match_on: str = "id_and_name",
+    count_hierarchy: bool = False,
+    ignore_dimensions: Sequence[str] = (),
+    language: str = "en",
+    concurrency: int = CONCURRENCY,
+    repeats: int = 1,
+    output: Path | None = None,
+    overwrite: bool = False,
+    rescore: bool = False,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+    limit: int | None = None,
+    allow_unmatched: bool = False,
+    prediction_id: str | None = None,
+    as_json: bool,
+    quiet: bool,
+    reports: Mapping[str, Path | None],
+    keeper: GateKeeper | None = None,
+) -> None:
+    """Evaluate selections as the options say, and show the run. A live system is closed in the end.
+
+    Ends with status 1 where a gate is missed.
+    """
+    from assay.api.selections import evaluate_selections
+    from assay.cli.output import finish, keeping, printed_report
+    from assay.cli.progress import progress
+    from assay.reports.text.plain import visible
+
+    printed_report(reports, as_json=as_json)
+    if match_on not in ("id_and_name", "id"):
+        raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
+    try:
+        with (
+            keeping(output, made="answered", kept="answers are kept in {}"),
+            progress(quiet=quiet) as on_progress,
+        ):
+            done = evaluate_selections(
+                cases,
+                answers,
+                structures=structures or None,
+                data=data,
+                verify_ssl=verify_ssl,
+                match_on="id" if match_on == "id" else "id_and_name",
+                count_hierarchy=count_hierarchy,
+                ignore_dimensions=ignore_dimensions,
+                language=language,
+                concurrency=concurrency,
+                repeats=repeats,
+                output=output,
+                overwrite=overwrite,
+                rescore=rescore,
+                name=name,
+                tags=tags,
+                limit=limit,
+                allow_unmatched=allow_unmatched,
+                prediction_id=prediction_id,
+                on_cases=None if keeper is None else keeper.check_cases,
+                on_progress=on_progress,
+            )
+    finally:
+        if not isinstance(answers, Path):
+            answers.close()
+    for note in (*done.provenance.notes, *(_trouble_with_data(done) if data is not None else ())):
+        typer.echo(f"note: {visible(note)}", err=True)
+    advice = "--xlsx FILE writes the workbook"
+    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=output, advice=advice, quiet=quiet)
+
+
+def _trouble_with_data(run: Run) -> Iterator[str]:
+    """Why the observations of some cases were not compared, the most frequent reasons first."""
+    scores = [item.score("observations_match") for item in run.evidence]
+    failures = [score.failure for score in scores if score is not None and score.failure is not None]
+    reasons = Counter(failure.message for failure in failures if failure.stage == "execute")
+    for message, count in reasons.most_common(_MOST_REASONS):
+        yield f"observations_match is unscored in {count:,} case{'s' * (count != 1)}: {message}"
+    others = reasons.total() - sum(count for _, count in reasons.most_common(_MOST_REASONS))
+    if others:
+        yield f"observations_match is unscored in {others:,} more case{'s' * (others != 1)}, for other reasons"

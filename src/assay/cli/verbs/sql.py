@@ -1,0 +1,86 @@
+"""`assay sql`: SQL over the tables of runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options.declared import AsJson, Only
+from assay.cli.options.query_texts import read_queries
+from assay.cli.streams import is_abandoned
+from assay.errors import InputError, UsageError
+from assay.settings import Settings
+
+_EVERY_COLUMN = (
+    'SELECT table_name AS "table", column_name AS "column", data_type AS "type" '
+    "FROM duckdb_columns() WHERE NOT internal ORDER BY table_name, column_index"
+)
+
+
+def sql(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... SQL", help="Folders of runs, finished or not, or one that holds runs; then the query."
+        ),
+    ],
+    *,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV on standard output.")] = False,
+    as_json: AsJson = False,
+    settings: Annotated[Settings, Only(("timeout_s", "max_memory_mib"))],
+) -> None:
+    """Query runs by SQL: the tables cases, scores, flags, causes, near_misses, failures and runs, each with its run.
+
+    Example:  assay sql runs/first "SELECT cause, count(*) FROM cases GROUP BY 1"
+
+    Two runs, or a folder of them:  assay sql runs "SELECT run, avg(match) FROM cases GROUP BY run"
+
+    Without a query, it lists every table and its columns. The query is DuckDB's SQL, or @FILE, or - for standard input;
+    it only reads, and reaches no file.
+    """
+    from assay.runs.querying import answered, named_runs
+
+    if as_csv and as_json:
+        raise UsageError("--csv and --json would be mixed on standard output: give one of them")
+    folders, query = _parted(runs)
+    found, damaged = named_runs([Path(folder) for folder in folders])
+    for point in damaged:
+        from assay.reports.text.plain import visible
+
+        typer.echo(visible(f"assay: left out: {point.folder}: {point.trouble}"), err=True)
+    from assay.reports.text.query_table import aligned_rows, csv_lines, json_pieces
+
+    with answered(found, query, limits=settings.limits()) as result:
+        if as_json:
+            _write(json_pieces(result.columns, result.types, result.rows))
+        elif as_csv:
+            _write(csv_lines(result.columns, result.rows))
+        else:
+            _write([aligned_rows(result.columns, result.rows)])
+
+
+def _parted(given: list[str]) -> tuple[list[str], str]:
+    """The folders, and the query; every table and column where only folders are given."""
+    last = given[-1]
+    if len(given) > 1 and not (len(last.split()) == 1 and Path(last).is_dir()):
+        (query,) = read_queries(SQL=last)
+        return given[:-1], query
+    if len(given) == 1 and len(last.split()) > 1 and not Path(last).exists():
+        raise UsageError(f"no run is named before the query: write  assay sql RUN {last!r}")
+    if not Path(last).is_dir():
+        raise InputError(f"{last}: there is no such folder")
+    return given, _EVERY_COLUMN
+
+
+def _write(pieces: Iterable[str]) -> None:
+    """Print text as UTF-8 whatever the terminal's encoding, as long as somebody reads it."""
+    sys.stdout.flush()
+    for piece in pieces:
+        if is_abandoned(sys.stdout):
+            return
+        sys.stdout.buffer.write(piece.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()

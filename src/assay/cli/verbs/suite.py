@@ -1,0 +1,194 @@
+"""`assay suite`: for each gold a few small databases that tell it from queries that mean something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options.declared import AsJson, Only, Quiet
+from assay.errors import InputError, UsageError
+from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.model.suite import Suite
+
+
+def build(  # one parameter an option
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="The question set.")],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN…", help="Stored runs over it, whose answers the databases tell from gold."),
+    ] = None,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the suite.")],
+    databases: Annotated[
+        int, typer.Option(metavar="N", min=1, max=50, help="At most so many databases for each case.")
+    ] = 3,
+    neighbours: Annotated[
+        int, typer.Option(metavar="N", min=0, max=500, help="At most so many small changes of each gold.")
+    ] = 40,
+    keeps: Annotated[
+        str,
+        typer.Option(
+            "--preserve",
+            "--keeps",
+            metavar="WHAT",
+            help="'observed': databases like the data; 'declared': any that may be.",
+        ),
+    ] = "observed",
+    seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="Computing time for each gold.")] = 4.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed tries other databases.")] = 0,
+    settings: Annotated[
+        Settings,
+        Only(
+            ("db", "columns", "workers", "limit", "case_format", "case_fields"),
+            said={"db": "Where the data is, or a template. Default: the first run's."},
+        ),
+    ],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the suite in the folder.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Distil a suite: for each gold, the fewest small databases that tell it from the most wrong queries.
+
+    Example:  assay suite build dev.jsonl runs/first runs/second -o suites/dev
+
+    Then:  assay run dev.jsonl --predictions new.jsonl --db 'sqlite:///dbs/{db_id}.sqlite' --suite suites/dev
+    """
+    if keeps not in ("observed", "declared"):
+        raise UsageError(f"--preserve is {keeps!r}: write 'observed' or 'declared'")
+    if not runs and settings.db is None:
+        raise UsageError("--db must be given where no run is: it says where the cases' data is")
+    from assay.api.inputs import FileOptions
+    from assay.api.suites import build_suite
+    from assay.cli.progress import progress
+
+    files = FileOptions(case_format=settings.case_format, case_fields=settings.case_fields, limit=settings.limit)
+    with progress(quiet=quiet) as on_progress:
+        made = build_suite(
+            cases,
+            runs or (),
+            databases=settings.db,
+            output=output,
+            most_databases=databases,
+            most_neighbours=neighbours,
+            keeps="declared" if keeps == "declared" else "observed",
+            seconds=seconds,
+            seed=seed,
+            columns="strict" if settings.columns == "strict" else "any",
+            workers=settings.workers,
+            files=files,
+            overwrite=overwrite,
+            on_progress=on_progress,
+        )
+    _print_totals(made, as_json=as_json)
+
+
+def show(
+    suite: Annotated[Path, typer.Argument(metavar="DIR", help="The suite.")],
+    case: Annotated[str | None, typer.Argument(metavar="CASE", help="The id of a case: print its databases.")] = None,
+    *,
+    database: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the case: print the SQL that makes it, alone.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a suite holds, and how much each database tells apart.
+
+    Example:  assay suite show suites/dev 17
+
+    As a script:  assay suite show suites/dev 17 --database 1 | sqlite3 :memory:
+    """
+    from assay.api.suites import load_suite
+
+    read = load_suite(suite)
+    if case is None:
+        if database is not None:
+            raise UsageError("--database names a database of a case: name the case, too")
+        _print_totals(read, as_json=as_json)
+        return
+    if case not in read.cases:
+        raise InputError(f"the suite {suite} has no case {case!r}{_closest(case, list(read.cases))}")
+    if as_json:
+        import msgspec
+
+        from assay.runs.store.suite_folder import case_json
+
+        typer.echo(msgspec.json.format(case_json(read.cases[case]), indent=2).decode())
+        return
+    _print_case(read, case, database)
+
+
+def _print_totals(suite: Suite, *, as_json: bool) -> None:
+    from assay.reports.text.plain import visible
+
+    cases = list(suite.cases.values())
+    total = {
+        name: sum(getattr(case, name) for case in cases)
+        for name in ("answers", "answers_told", "neighbours", "neighbours_told", "neighbours_proved")
+    }
+    without = [case for case in cases if not case.databases]
+    if as_json:
+        import msgspec
+
+        numbers = {"suite": suite.name, "digest": suite.digest, "made_with": suite.made_with, "keeps": suite.keeps}
+        numbers |= {"cases": str(len(cases)), "databases": str(suite.database_count)}
+        found: dict[str, object] = {**numbers, "cases": len(cases), "databases": suite.database_count, **total}
+        found["cases_without"] = [case.case_id for case in without]
+        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        return
+    from assay.reports.text.plain import plural
+
+    lines = [
+        (
+            f"{suite.name}: {plural(suite.database_count, 'database')} for {len(cases) - len(without):,} of "
+            f"{plural(len(cases), 'case')}"
+        ),
+        (
+            f"answers of {plural(len(suite.runs), 'run')}: {total['answers_told']:,} of {total['answers']:,} "
+            "told from gold"
+        ),
+        (
+            f"neighbours of gold: {total['neighbours_told']:,} of {total['neighbours']:,} told from it, "
+            f"{total['neighbours_proved']:,} of the others proved equivalent"
+        ),
+    ]
+    reasons: dict[str, list[str]] = {}
+    for case in without:
+        reasons.setdefault(case.why, []).append(case.case_id)
+    for why, ids in sorted(reasons.items(), key=lambda one: -len(one[1])):
+        more = f" and {len(ids) - 8:,} more" if len(ids) > 8 else ""
+        lines.append(f"no database for {', '.join(ids[:8])}{more}: {why}")
+    typer.echo("\n".join(map(visible, lines)))
+
+
+def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
+    from assay.api.suites import suite_script
+    from assay.reports.text.plain import visible
+
+    case = suite.cases[case_id]
+    if database is not None:
+        typer.echo(suite_script(suite, case_id, database), nl=False)
+        return
+    lines = [f"case {case_id}", *[f"gold: {' '.join(gold.split())}" for gold in case.golds]]
+    for one in case.databases:
+        kept = "like the real data" if one.keeps == "observed" else "keeps the declared constraints alone"
+        lines.append(
+            f"database {one.name}: {one.row_count} rows, {kept}; tells {one.answers} answers "
+            f"and {one.neighbours} neighbours from gold"
+        )
+        from assay.runs.suite_checking import shown_rows
+
+        lines += [f"    {line}" for line in shown_rows(suite.layouts[case.database], one)]
+    if case.why:
+        lines.append(f"no database: {case.why}")
+    typer.echo("\n".join(map(visible, lines)))
+
+
+def _closest(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

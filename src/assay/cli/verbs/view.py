@@ -1,0 +1,78 @@
+"""`assay view`: the report of a run, or of two, in the browser."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.cli.view.server import ReportServer
+
+
+def view(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run, or one that holds runs.")],
+    candidate: Annotated[
+        Path | None, typer.Argument(metavar="RUN_B", help="Another: shown is how it differs from RUN, its baseline.")
+    ] = None,
+    port: Annotated[
+        int,
+        typer.Option(
+            metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]", show_default=False
+        ),
+    ] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
+    idle: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="End after this long without a request.")
+    ] = None,
+) -> None:
+    """Show a run's HTML report in a browser, on 127.0.0.1 only, until Ctrl-C. A reload shows the run as it then is.
+
+    Example:  assay view runs/first
+
+    Two runs, the same cases side by side:  assay view runs/main runs/new
+
+    A folder of runs, with their leaderboard and every comparison; new runs come by themselves:  assay view runs
+    """
+    if idle is not None and not idle > 0:
+        raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
+    try:
+        _serve([run, candidate] if candidate is not None else [run], port=port, browser=browser, idle=idle)
+    except KeyboardInterrupt:
+        typer.echo("", err=True)  # the terminal has written ^C
+
+
+def _serve(runs: Sequence[Path], *, port: int, browser: bool, idle: float | None) -> None:
+    from assay.cli.view.drawing import draw_report
+    from assay.cli.view.folder import FolderSite, holds_runs
+    from assay.cli.view.server import LivePage, OnePage, ReportServer, Site
+
+    many = len(runs) == 1 and holds_runs(runs[0])
+    site: Site = FolderSite(runs[0]) if many else OnePage(LivePage(runs, lambda: draw_report(runs)))
+    # Drawn before the address is printed: a run that cannot be shown ends here.
+    site.find("/", "")
+    with ReportServer(site, port) as server:
+        print(server.url, flush=True)
+        what = f"the runs in {runs[0]} are" if many else f"the report of {' and '.join(map(str, runs))} is"
+        typer.echo(f"assay: {what} at this address; Ctrl-C ends it", err=True)
+        if browser:
+            _open(server)
+        server.serve_until_idle(idle)
+    typer.echo(f"assay: ended after {idle:g} s without a request", err=True)
+
+
+def _open(server: ReportServer) -> None:
+    """Open the address, from a thread: some browsers keep their caller until they are closed."""
+    import threading
+    import webbrowser
+
+    def opened() -> None:
+        if not webbrowser.open(server.url):
+            print("assay: no browser was found here: open the address in one", file=sys.stderr)
+
+    threading.Thread(target=opened, daemon=True, name="assay-view-browser").start()

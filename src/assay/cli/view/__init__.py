@@ -1,0 +1,1 @@
+"""The local server that shows a run in the browser."""
