@@ -179,7 +179,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     ),
     Measurement(
         name="scale",
-        title="Judging 100,000 cases, beside 1,000",
+        title="CaseRunner 100,000 cases, beside 1,000",
         run=_lazily("scale:large_run"),
         heavy=True,
         lines=(

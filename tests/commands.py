@@ -78,8 +78,9 @@ _IMPORTED = """
 assay.api assay.api.diffing assay.api.evaluation assay.api.gates assay.api.refuting assay.api.selections
 assay.cases.benchmarks.bird assay.cases.benchmarks.defog assay.cases.benchmarks.llmsql assay.cases.benchmarks.spider
 assay.cases.sdmx.format assay.cases.sdmx.yaml assay.cases.tables.delimited assay.cases.tables.formats
-assay.cli.options.access assay.cli.app assay.cli.crash assay.cli.early assay.cli.output assay.cli.progress assay.cli.streams
-assay.cli.view.server assay.engines.sqlite assay.linting assay.linting.apply assay.metrics.bird assay.metrics.denodo
+assay.cli.options.access assay.cli.app assay.cli.crash assay.cli.early assay.cli.output assay.cli.progress
+assay.cli.streams assay.cli.view.server assay.engines.sqlite assay.linting assay.linting.apply assay.metrics.bird
+assay.metrics.denodo
 assay.metrics.llmsql assay.metrics.match assay.metrics.spider assay.metrics.spider2 assay.metrics.ves assay.registry
 assay.reports.console.diff assay.reports.console.run assay.reports.diff_formats assay.reports.html.data
 assay.reports.html.run assay.reports.json.diff assay.reports.json.run assay.reports.markdown.diff

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import MissingDependency
-from assay.shell import command_line, install_command, quoted
+from assay.errors import MissingDependency, install_command
+from assay.platform.shell import command_line, quoted
 
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 NAMES = st.text(st.characters(exclude_characters='\0"\n\r', exclude_categories=["Cs", "Cc"]), max_size=12)

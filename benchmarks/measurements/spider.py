@@ -101,7 +101,7 @@ def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work], *, causes: boo
 
 
 def against_the_floor(setup: Setup) -> dict[str, float]:
-    """Judging with and without causes, and the whole command, each in turn with the floor."""
+    """CaseRunner with and without causes, and the whole command, each in turn with the floor."""
     inputs, works, command = inputs_of(setup)
     executor = RecordingExecutor()
     judge_all(works, executor)

@@ -15,12 +15,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from assay import spilling
 from assay.comparison import compare
 from assay.comparison.codes import coder
 from assay.engines.duckdb import DuckdbEngine, columnar
 from assay.model import DatabaseUrl, Limits, Result
 from assay.model.columns import ColumnRows
+from assay.platform import memmap as spilling
 from benchmarks.frame import NotHere, Setup, cpu_seconds
 
 _FULL = 10_000_000

@@ -19,7 +19,13 @@ the offending value, where, and what to do.
 
 from __future__ import annotations
 
-from assay.shell import install_command
+import os
+
+
+def install_command(package: str, *, windows: bool = os.name == "nt") -> str:
+    """The command that installs a package, or an extra of Assay's, such as ``assay[sdmx]``, quoted for a shell."""
+    quote = "" if package.replace("-", "").isalnum() else '"' if windows else "'"
+    return f"pip install {quote}{package}{quote}"
 
 
 class AssayError(Exception):

@@ -281,13 +281,13 @@ def test_a_log_packed_with_zstandard_is_read_by_every_python(tmp_path: Path) -> 
     assert [(case.id, case.question) for case in cases] == [("1", "Which names? (1)"), ("2", "Which names? (2)")]
     assert [extracted(one).query for one in predictions] == [ANSWER] * 2
     formats = registry.case_formats()
-    for spoilt in (
+    for invalid in (
         {"samples/1_epoch_1.json": members["samples/1_epoch_1.json"][:-30]},
         {"samples/1_epoch_1.json": '{"id": 1} {"id": 2}'},
         {"samples/1_epoch_1.json": ""},
     ):
         with pytest.raises(CaseFileError, match=r"log\.eval"):
-            load_questions(_zstandard(tmp_path, spoilt), formats=formats)
+            load_questions(_zstandard(tmp_path, invalid), formats=formats)
     bomb = {"samples/1_epoch_1.json": json.dumps({"id": 1, "input": " " * (3 << 20)})}
     for wrong in ({"size": 1000}, {"check": 1}):
         with pytest.raises(CaseFileError, match=r"log\.eval: cannot be unpacked"):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.pool.lanes import Lane, Source, fill
+from assay.engines.pool.worker_queues import Source, WorkerQueue, fill
 
 Task = tuple[int, float]
 """A number, and the seconds that it takes."""
@@ -22,7 +22,7 @@ class Simulated:
         numbers = iter(range(10**9))
         self.now = 0.0
         self.source = Source([[(next(numbers), cost) for cost in batch] for batch in batches])
-        self.lanes: list[Lane[Task]] = [Lane(lambda: self.now) for _ in range(workers)]
+        self.lanes: list[WorkerQueue[Task]] = [WorkerQueue(lambda: self.now) for _ in range(workers)]
         self.pending: list[list[Task]] = [[] for _ in range(workers)]
         self.done: list[tuple[int, int]] = []
         """The worker and the number of each task, in the order in which they ended."""

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 import assay
-from assay import kept
 from assay.errors import DatabaseError, UsageError
 from assay.model import Case, DatabaseUrl, Execution, Limits, Prediction
+from assay.platform import spool as kept
 from assay.reports.views.gold_times import SlowGolds
 from assay.runs.plan import Locate, plan_work
 from assay.runs.work_lists import Works

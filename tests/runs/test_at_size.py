@@ -398,7 +398,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
     from assay.comparison import compare
     from assay.runs.store.codec import decode_evidence
     from assay.runs.summarize import Summarizer
-    from assay.scoring.queries.verdicts import is_doubtful, is_last_word
+    from assay.scoring.queries.verdicts import is_final_answer, needs_retry
 
     case = Case(id="heavy", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
     heavy = "SELECT a, 'x' FROM t WHERE a < 3"
@@ -419,14 +419,14 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
         evidence = decode_evidence(Summarizer().received(line)[0])
         if evidence.scores[2].value is not None and (gold_too or evidence.outcome == "incorrect"):
             break
-    assert is_last_word(summarized(evidence))
+    assert is_final_answer(summarized(evidence))
     if gold_too:
         assert (evidence.outcome, [score.value for score in evidence.scores]) == ("unscored", [None, None, 0.0])
         return
     assert (evidence.outcome, evidence.verdict.strength) == ("incorrect", "none")
     assert [score.value for score in evidence.scores] == [0.0, 0.0, 0.0]
     assert evidence.verdict.reason.endswith("gold beside itself is compared within its limits")
-    assert is_doubtful(summarized(evidence))  # the machine may have stood still: tried once more before the run ends
+    assert needs_retry(summarized(evidence))  # the machine may have stood still: tried once more before the run ends
 
 
 @posix

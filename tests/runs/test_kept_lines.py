@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.kept import Spool
 from assay.model import Case, Evidence, Prediction, Verdict
+from assay.platform.spool import Spool
 from assay.runs.store import kept_lines
 from assay.runs.store.kept_lines import LazyEvidence
 

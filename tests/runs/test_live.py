@@ -1,4 +1,4 @@
-"""Judging begins while a live system is still being asked, and comes to the same as asking first."""
+"""CaseRunner begins while a live system is still being asked, and comes to the same as asking first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay import Run, evaluate, load_run, open_system
 from assay.errors import SystemUnusable
 from assay.model import Case, Prediction
 from assay.ports import System
-from assay.runs.asking import WAITING_PER_WORKER, LiveAnswers
+from assay.runs.asking import WAITING_PER_WORKER, ResponseStream
 from assay.runs.plan import Waiting
 from assay.runs.progress import Progress
 
@@ -253,12 +253,12 @@ class Oracle:
 
 
 @pytest.fixture
-def live() -> Iterator[LiveAnswers]:
-    with LiveAnswers(Oracle(), cases_of(50), concurrency=3, most_waiting=10) as live:
+def live() -> Iterator[ResponseStream]:
+    with ResponseStream(Oracle(), cases_of(50), concurrency=3, most_waiting=10) as live:
         yield live
 
 
-def test_questions_wait_until_answers_are_done_with(live: LiveAnswers) -> None:
+def test_questions_wait_until_answers_are_done_with(live: ResponseStream) -> None:
     arrived = threading.Semaphore(0)
     live.begin(arrived.release)
     taken: list[int] = []
@@ -274,7 +274,7 @@ def test_questions_wait_until_answers_are_done_with(live: LiveAnswers) -> None:
     assert live.left_s() == 0.0
 
 
-def test_who_leaves_early_is_not_waited_for(live: LiveAnswers) -> None:
+def test_who_leaves_early_is_not_waited_for(live: ResponseStream) -> None:
     arrived = threading.Semaphore(0)
     live.begin(arrived.release)
     assert arrived.acquire(timeout=300)

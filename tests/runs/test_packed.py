@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay import Run, evaluate, kept, load_run
-from assay.kept import Spool
 from assay.model import Case, DatabaseUrl, Failure, Prediction, TokenUsage
+from assay.platform.spool import Spool
 from assay.runs.plan import Work, digest_of, plan_places, plan_work
 from assay.runs.store.codec import unpack_task
 from assay.runs.work_lists import Works

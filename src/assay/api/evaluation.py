@@ -65,8 +65,8 @@ from assay.model import (
 from assay.model.lint import LintOptions
 from assay.model.suite import SUITE_MATCH
 from assay.model.witness import ScratchServer, WitnessSettings
+from assay.platform.safeguards import unsupported_safeguards
 from assay.ports import Metric, NeededDatabase, System
-from assay.protections import lacking
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
 from assay.runs.plan import TextReading, databases_of, works_of
@@ -468,5 +468,5 @@ def provenance_of(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequenc
         unmatched_predictions=inputs.unmatched,
         blank_rows=inputs.blank_rows,
         joining=inputs.joining,
-        unprotected=lacking(),
+        unprotected=unsupported_safeguards(),
     )

@@ -21,10 +21,10 @@ from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.load import recognise
 from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
-from assay.inline_rows import NotRows, answered_rows, inline_result
-from assay.kept import parts_of, spooled
 from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, GivenResult, Joining, Prediction, Result
+from assay.model.inline_rows import InvalidRows, answered_rows, result_from_rows
 from assay.model.measures import with_read_measures
+from assay.platform.spool import parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
@@ -369,10 +369,10 @@ def _with_rows(answer: object, case: Case) -> Prediction:
         given = answered_rows(answer)
         if given is None:
             found = as_result(answer)
-            given = inline_result(list(found.rows), found.columns, cells="typed")
+            given = result_from_rows(list(found.rows), found.columns, cells="typed")
         elif not isinstance(answer, (Mapping, GivenResult)):
             given = replace(given, cells="typed")
-    except NotRows as error:
+    except InvalidRows as error:
         message = f"the result that the system answered {error}"
         failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
         return Prediction(case_id=case.id, failure=failure)

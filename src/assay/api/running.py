@@ -14,10 +14,10 @@ from assay.errors import UsageError
 from assay.model import Case, Prediction
 from assay.model.lint import LintReport
 from assay.ports import Backend, System
-from assay.runs.asking import WAITING_PER_WORKER, LiveAnswers, answers_held, ask
+from assay.runs.asking import WAITING_PER_WORKER, ResponseStream, answers_held, ask
 from assay.runs.execute import execute
 from assay.runs.job import Job, OnProgress
-from assay.runs.store.claim import claim_folder, hold_folder
+from assay.runs.store.claim import claim_folder, run_lock
 from assay.runs.store.folder import read_lint
 
 
@@ -50,7 +50,7 @@ def carry_out(
         return job if lint is None else replace(job, lint=lint(job, None if folder is None else read_lint(folder)))
 
     # The folder is locked for this run from the first question on.
-    with nullcontext() if folder is None else hold_folder(folder, job.settings, overwrite=anew, forget=forget):
+    with nullcontext() if folder is None else run_lock(folder, job.settings, overwrite=anew, forget=forget):
         if system is not None:
             held: tuple[Prediction, ...] | None = None
             repeats = job.settings.repeats
@@ -60,7 +60,7 @@ def carry_out(
             if folder is not None:
                 claim_folder(folder, job.settings, job.provenance, overwrite=anew)
             if held is None and pool is not None:
-                with LiveAnswers(
+                with ResponseStream(
                     system,
                     cases,
                     concurrency=concurrency,

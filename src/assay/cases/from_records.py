@@ -41,8 +41,8 @@ from assay.cases.values import (
     usable,
 )
 from assay.errors import CaseFileError
-from assay.kept import spooled
 from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, GivenResult, Prediction
+from assay.platform.spool import spooled
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from assay.cases.fields import POSITION, closest
 from assay.cases.text.decoding import check_size, closest_file, empty
 from assay.errors import CaseFileError, InputError, UsageError
-from assay.kept import parts_of
 from assay.model import Case, FieldNames, Prediction
+from assay.platform.spool import parts_of
 from assay.ports import CaseFormat, LoadedCases, LoadedPredictions
 
 

@@ -17,7 +17,7 @@ _WRAPPERS = ("cases", "questions", "predictions", "results", "data", "examples",
 """Keys under which a document may keep its list of records, if it is an object with nothing else to read."""
 
 
-class Spoilt(Struct, frozen=True):
+class InvalidCell(Struct, frozen=True):
     """A cell of a workbook without the value it should hold: an error, or a formula that was never computed."""
 
     cell: str
@@ -126,7 +126,7 @@ def kind_of(value: object) -> str:
     """The kind of a value, for messages, in the words of files and not of Python."""
     if value is None:
         return "nothing (null)"
-    if isinstance(value, Spoilt):
+    if isinstance(value, InvalidCell):
         return str(value)
     if isinstance(value, bool):
         return "the truth value " + str(value).lower()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import SupportsFloat
 
-from assay.cases.records import Spoilt, kind_of, shortened
+from assay.cases.records import InvalidCell, kind_of, shortened
 from assay.model.usage import MOST
 
 _FENCE = re.compile(r"\s*```(?:[ \t]*\w*[ \t]*\r?\n|(?:sql|vql)\b)?(.*?)```[\s;]*", re.DOTALL | re.IGNORECASE)
@@ -28,8 +28,8 @@ class UnusableValue(Exception):
 
 
 def usable(value: object) -> object:
-    """The value. Raises UnusableValue for a spoilt cell: it is not blank, but no field can be read from it."""
-    if isinstance(value, Spoilt):
+    """The value. Raises UnusableValue for an invalid cell: it is not blank, but no field can be read from it."""
+    if isinstance(value, InvalidCell):
         raise UnusableValue(
             f"the cell {value.cell} holds {value.what}: mend it in Excel and save, or write the value itself"
         )

@@ -17,8 +17,8 @@ from assay.llm_judge.cache import AnswerCache, cache_key
 from assay.llm_judge.opinion import Opinion, Order, Vote, opinion_of, unscored, vote_of
 from assay.llm_judge.prompt import ANSWER_SCHEMA, Prompt, QueryPair
 from assay.model import Failure, TokenUsage
+from assay.model.rejections import Rejections
 from assay.ports import ChatMessage, ChatModel, Completion
-from assay.rejections import Rejections
 
 _LAST_ANSWERS_S = 10.0
 """How long answers that are on their way are waited for when an error ends the asking."""
@@ -98,8 +98,8 @@ class QueryJudge:
         """The opinions on all pairs, in their order; ``on_opinion`` gets each with its place as soon as it is known.
 
         It is called in the caller's thread. Trouble of one question is a vote without an answer. Raises
-        SystemUnusable as soon as the model proves unusable (`assay.rejections`), and lets KeyboardInterrupt through:
-        then nothing more is asked, open questions are not waited for, and finished answers are in the cache.
+        SystemUnusable as soon as the model proves unusable (`assay.model.rejections`), and lets KeyboardInterrupt
+        through: then nothing more is asked, open questions are not waited for, and finished answers are in the cache.
         """
         opinions: dict[int, Opinion] = {}
 

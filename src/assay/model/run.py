@@ -326,7 +326,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """Sentences that say what could not be read in the inputs or is missing, and what is therefore unknown."""
     unprotected: tuple[str, ...] = ()
-    """The names of what the operating system did not lend to protect the run (`assay.protections`); none on Linux."""
+    """The names of the safeguards that this operating system lacks (`assay.platform.safeguards`); none on Linux."""
     cache: CacheUse | None = None
     """None where every query was executed for this run."""
 

@@ -24,7 +24,7 @@ ANSWER_TIME = "total_execution_time"
 """The name under which systems report an answer's total time."""
 ANSWER_TIMES = (ANSWER_TIME, "latency_s", "latency", "wall_time", "time_s", "duration_s", "elapsed_s")
 """The names for an answer's time, the best first: reported by systems, or measured by Assay."""
-SILENT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
+NO_HEARTBEAT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
 """Failures of an answer without a query. Text that is not SQL, or a query that fails, was meant as an answer."""
 
 
@@ -204,7 +204,7 @@ def given_of(evidence: Evidence) -> Given:
     if verdict.decision is not None:
         return verdict.decision
     failures = verdict.failure, evidence.prediction.failure
-    silent = any(failure is not None and failure.kind in SILENT for failure in failures)
+    silent = any(failure is not None and failure.kind in NO_HEARTBEAT for failure in failures)
     return "nothing" if silent else "answer"
 
 

@@ -26,7 +26,7 @@ class LoadedCases(Struct, frozen=True, kw_only=True):
     """
 
     cases: Sequence[Case]
-    """A large set is a sequence whose cases are made when they are asked for (`assay.kept`)."""
+    """A large set is a sequence whose cases are made when they are asked for (`assay.platform.spool`)."""
     by_position: bool = False
     stated: bool = False
     columns: tuple[ColumnUse, ...] = ()

@@ -48,7 +48,7 @@ def ask(
     but the question is asked again when the same command runs again. Raises SystemUnusable where the system
     can answer nothing at all.
     """
-    with LiveAnswers(system, cases, concurrency=concurrency, repeats=repeats, folder=folder) as answers:
+    with ResponseStream(system, cases, concurrency=concurrency, repeats=repeats, folder=folder) as answers:
 
         def say() -> None:
             if on_progress is not None:
@@ -71,7 +71,7 @@ def ask(
         return answers.all
 
 
-class LiveAnswers:
+class ResponseStream:
     """A live system's answers by their places: each case's are consecutive, in the cases' order. A context manager.
 
     ``held`` are the answers that ``folder`` already holds. `gather` asks for the others in the caller's thread; `begin`
@@ -202,7 +202,7 @@ class LiveAnswers:
         """Ask nothing more; `finish` waits for what is in flight. Safe to call from a signal handler."""
         self._asker.stop()
 
-    def __enter__(self) -> LiveAnswers:
+    def __enter__(self) -> ResponseStream:
         return self
 
     def __exit__(

@@ -11,16 +11,16 @@ from time import perf_counter
 from msgspec.structs import replace
 
 from assay.engines.pool.memory import give_back
-from assay.kept import LARGE
 from assay.model import MetricInfo, Run
 from assay.model.witness import AFTER_WITNESSES
+from assay.platform.spool import LARGE
 from assay.ports import Backend
 from assay.runs.aggregate.spread import cache_use
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.asking import LiveAnswers
+from assay.runs.asking import ResponseStream
 from assay.runs.job import Job, OnProgress
-from assay.runs.judging import Judging
 from assay.runs.metric_infos import info_of
+from assay.runs.runner import CaseRunner
 from assay.runs.store.folder import (
     RunFile,
     begin_folder,
@@ -43,7 +43,7 @@ def execute(
     *,
     folder: Path | None = None,
     overwrite: bool = False,
-    live: LiveAnswers | None = None,
+    live: ResponseStream | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Judge every case and assemble the run, resuming from the cases that ``folder`` holds already.
@@ -56,7 +56,7 @@ def execute(
     with collector_paused() if live is None else nullcontext(), ExitStack() as opened:
         if folder is None:
             started = perf_counter()
-            judging = Judging(job, pool, on_progress, live=live)
+            judging = CaseRunner(job, pool, on_progress, live=live)
             judging.judge()
             return _finished_run(job, judging, started)
         check_folder(folder, job.settings, overwrite=overwrite)
@@ -65,7 +65,7 @@ def execute(
         # Checked again: another process may have written before the journal was locked.
         stored = check_folder(folder, job.settings, overwrite=overwrite)
         job = _with_strengths(job, stored)
-        judging = Judging(
+        judging = CaseRunner(
             job,
             pool,
             on_progress,
@@ -111,7 +111,7 @@ def _with_strengths(job: Job, stored: RunFile | None) -> Job:
     return replace(job, settings=settings, metrics=(*job.metrics, info))
 
 
-def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run | None:
+def _finished(job: Job, stored: RunFile, judging: CaseRunner, folder: Path) -> Run | None:
     """The stored run, if nothing except its name or tags is new. Its lint stays where none is asked for."""
     if judging.unanswered or judging.remaining:
         return None
@@ -137,7 +137,7 @@ def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run 
     )
 
 
-def _finished_run(job: Job, judging: Judging, started: float) -> Run:
+def _finished_run(job: Job, judging: CaseRunner, started: float) -> Run:
     """Time what has to be timed, once all is judged, look for witnesses, and assemble the run."""
     judging.time()
     judging.search()

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from assay.errors import InputError
-from assay.kept import parts_of
 from assay.model import Case, DatabaseUrl, Prediction
+from assay.platform.spool import parts_of
 from assay.ports import QueryRequest
 from assay.runs.store.codec import identity_of, identity_without_origin
 from assay.runs.store.size import within_size

@@ -14,7 +14,7 @@ from msgspec import Struct
 from assay.engines.watchdog import Watchdog
 from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint, Limits, quoted
-from assay.quiet import without_progress_bar
+from assay.platform.duckdb_progress import without_progress_bar
 from assay.runs.history import read_point, scan_runs
 from assay.runs.store.folder import RUN_FILE
 from assay.runs.store.run_tables import CASES, TABLES, NamedRun, columns_with_metrics, insert_run

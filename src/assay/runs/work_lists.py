@@ -8,8 +8,8 @@ from typing import overload
 
 from msgspec.structs import replace
 
-from assay.kept import Spool, spooled
 from assay.model import DatabaseUrl, Prediction
+from assay.platform.spool import Spool, spooled
 from assay.runs.plan import Work, digest_of
 from assay.runs.store.codec import pack_task
 

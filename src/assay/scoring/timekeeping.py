@@ -17,8 +17,8 @@ from hashlib import blake2b
 from types import FrameType
 from typing import TypeVar
 
+from assay.platform.safeguards import has_timer
 from assay.ports import LABEL_BYTES, Loss, LossKind, Pulse
-from assay.protections import has_timer
 
 _T = TypeVar("_T")
 _AGAIN_S = 0.25
@@ -57,13 +57,13 @@ class _Silent:
         return None
 
 
-SILENT = _Silent()
+NO_HEARTBEAT = _Silent()
 
 
 class Timekeeper:
     """Holds one step at a time to ``limit_s`` seconds. While `paused`, the clock stands still."""
 
-    def __init__(self, limit_s: float, pulse: Pulse = SILENT) -> None:
+    def __init__(self, limit_s: float, pulse: Pulse = NO_HEARTBEAT) -> None:
         self.limit_s = limit_s
         self._pulse = pulse
         self._label: bytes | None = None
@@ -153,7 +153,7 @@ class Timekeeper:
         left = max(self._deadline - time.monotonic(), 0.001)
         # A briefly held step does not end its process sooner: a long call that does return may be done again.
         self._pulse.begin(self._label or _NO_LABEL, (self.limit_s if self._brief else left) + _GRACE_S)
-        _timer.start(left, alone=self._pulse is not SILENT)
+        _timer.start(left, alone=self._pulse is not NO_HEARTBEAT)
 
     def _stop(self) -> None:
         _timer.stop()

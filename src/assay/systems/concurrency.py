@@ -14,8 +14,8 @@ from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Failure, Prediction
 from assay.model.blame import has_no_answer
 from assay.model.measures import with_read_measures
+from assay.model.rejections import Rejections
 from assay.ports import System
-from assay.rejections import Rejections
 from assay.systems.predictions import failed, spoken
 
 _LAST_ANSWERS_S = 10.0

@@ -6,9 +6,9 @@ import json
 import re
 
 from assay.errors import AssayError
-from assay.inline_rows import NotRows, answered_rows
 from assay.model import Blame, Case, Extraction, Failure, FailureKind, GivenResult, Prediction, TokenUsage
 from assay.model.decision import holds_nothing
+from assay.model.inline_rows import InvalidRows, answered_rows
 from assay.sql.extraction import Reading, clean_query, extracted, read_text
 
 _MOST_CHARACTERS = 300
@@ -132,7 +132,7 @@ def answered_with_rows(
     """
     try:
         result = answered_rows(value)
-    except NotRows as error:
+    except InvalidRows as error:
         message = f"the result that the system answered {error}"
         failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
         return Prediction(case_id=case.id, timings_s=timings_s, tokens=tokens, failure=failure)

@@ -14,8 +14,8 @@ from assay.cases.fields import closest
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import check_size
 from assay.errors import InputError
-from assay.inline_rows import MOST_BYTES, MOST_ROWS
 from assay.model import Cell, CellTypes, Failure, GivenResult
+from assay.model.inline_rows import MOST_BYTES, MOST_ROWS
 
 MOST_IN_ALL = 1 << 30
 """What all results of one question set or prediction file may take together."""
@@ -182,9 +182,9 @@ def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Se
         if (bottom - top) * (right - left + 1) > MOST_ROWS:
             raise UnusableFile(f'"{cells}" has more than {MOST_ROWS:,} cells: {_SMALL}')
         rows = [[_at(sheet, row, column) for column in range(left, right + 1)] for row in range(top, bottom + 1)]
-    spoilt = next((cell[0] for row in rows for cell in row if isinstance(cell, tuple)), None)
-    if spoilt is not None:
-        raise UnusableFile(f"a cell holds {spoilt}: mend it in Excel and save")
+    invalid = next((cell[0] for row in rows for cell in row if isinstance(cell, tuple)), None)
+    if invalid is not None:
+        raise UnusableFile(f"a cell holds {invalid}: mend it in Excel and save")
     if not rows:
         raise UnusableFile("holds no cell: the first row names the columns")
     return [str(name) for name in rows[0]], [list(map(_sheet_cell, row)) for row in rows[1:]]

@@ -24,8 +24,8 @@ from assay.cases.fields import closest
 from assay.cases.given.files import SUFFIXES, ResultFiles, UnusableFile
 from assay.cases.records import kind_of
 from assay.cases.values import UnusableValue, answer_of, golds_of, is_absent
-from assay.inline_rows import NotRows, inline_result
 from assay.model import CellTypes, GivenResult
+from assay.model.inline_rows import InvalidRows, result_from_rows
 
 NAMES = ("value", "rows", "columns", "file", "sheet", "range", "any_of")
 _MAIN = frozenset({"value", "rows", "file", "any_of"})
@@ -166,6 +166,6 @@ def _of_file(told: Mapping[str, Any], files: ResultFiles) -> GivenResult:
 
 def _of_rows(rows: Sequence[object], columns: tuple[str, ...], files: ResultFiles, cells: CellTypes) -> GivenResult:
     try:
-        return files.kept(inline_result(rows, columns, cells=cells))
-    except (NotRows, UnusableFile) as error:
+        return files.kept(result_from_rows(rows, columns, cells=cells))
+    except (InvalidRows, UnusableFile) as error:
         raise UnusableValue(f"the result {error}") from error

@@ -11,7 +11,7 @@ from msgspec import Struct
 from assay.cases.fields import ALIASES, normal
 from assay.cases.paths import leaf_columns
 from assay.cases.values import UnusableValue, is_absent, name_of
-from assay.kept import parts_of
+from assay.platform.spool import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 QUESTIONS = frozenset(normal(name) for tier in ALIASES["question"][:2] for name in tier)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from assay.cases.joining.candidates import loose_id
 from assay.cases.paths import leaf_columns
 from assay.cases.values import UnusableValue, is_absent, name_of
-from assay.kept import parts_of
+from assay.platform.spool import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 _LONG_ENOUGH = 8

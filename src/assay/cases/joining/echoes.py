@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from assay.cases.joining.candidates import candidates_of
 from assay.cases.joining.contradictions import as_name, as_question, contradiction
-from assay.cases.joining.other_ways import better_way
+from assay.cases.joining.other_strategies import better_way
 from assay.cases.joining.repeated import database_echo_of, echo_of
-from assay.cases.joining.ways import Way
+from assay.cases.joining.strategies import JoinStrategy
 from assay.cases.joining.wording import MOST_TEXT, did_you_mean
 from assay.cases.records import shortened
 from assay.errors import InputError
@@ -18,7 +18,7 @@ from assay.model import JoinedBy
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 
-def check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> int:
+def check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> int:
     """Raise if a prediction repeats a question or database that is not its case's; return how many repeat their own."""
     echoes = _echoes(questions, loaded)
     compared: set[int] = set()
@@ -34,7 +34,7 @@ def check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: Way) ->
     return len(compared)
 
 
-def differing(questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> int:
+def differing(questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> int:
     """How many predictions repeat a question or database that is not their case's."""
     return len({row for echo in _echoes(questions, loaded) for row in echo.compared(way.places)[1]})
 
@@ -49,7 +49,7 @@ def _echoes(questions: LoadedCases, loaded: LoadedPredictions) -> list[_Echo]:
     return found
 
 
-def _check_other_columns(questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> None:
+def _check_other_columns(questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> None:
     """Raise where a column with any other name shows that rows belong to other cases."""
     by_position = way.by == "position" and not (loaded.stated or questions.stated)
     found = contradiction(questions, loaded, way.places, by_position=by_position)
@@ -100,7 +100,7 @@ class _Echo(Struct, frozen=True):
         return compared, wrong
 
 
-def _advice(echoes: Sequence[_Echo], questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> str:
+def _advice(echoes: Sequence[_Echo], questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> str:
     """Which way of joining agrees with what predictions repeat, or which columns may be meant."""
 
     def agrees(places: Sequence[int | None]) -> tuple[int, int]:
@@ -114,7 +114,7 @@ def _advice(echoes: Sequence[_Echo], questions: LoadedCases, loaded: LoadedPredi
 _LAST = "Only if you know that they belong together as they are joined now: --ignore-questions"
 
 
-def _contradicted(echo: _Echo, row: int, questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> str:
+def _contradicted(echo: _Echo, row: int, questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> str:
     """What a prediction repeats, and what its case has."""
     place = way.places[row] or 0
     return (

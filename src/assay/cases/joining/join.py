@@ -19,11 +19,11 @@ from msgspec.structs import replace
 
 from assay.cases.from_records import unanswered
 from assay.cases.joining.echoes import check_echoes, differing
-from assay.cases.joining.ways import Way, way_of
+from assay.cases.joining.strategies import JoinStrategy, way_of
 from assay.cases.joining.wording import no_fit
 from assay.errors import InputError
-from assay.kept import parts_of, spooled
 from assay.model import Case, Joining, Prediction
+from assay.platform.spool import parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions
 
 _NOBODY = -1
@@ -109,7 +109,7 @@ def _left_out(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[str, .
     return tuple(name for name in questions.left_out if name in both)
 
 
-def _called(prediction: Prediction, way: Way) -> str:
+def _called(prediction: Prediction, way: JoinStrategy) -> str:
     """The name of an unmatched prediction: its id, or its place where the row number alone says little."""
     place = (prediction.origin or "").partition(", ")[2]
     return place if way.by == "question" and place else prediction.case_id

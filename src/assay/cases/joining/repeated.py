@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from assay.cases.fields import normal
 from assay.cases.joining.candidates import DATABASES, QUESTIONS, same_name
-from assay.kept import parts_of
+from assay.platform.spool import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 

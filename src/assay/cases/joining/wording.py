@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from assay.cases.fields import POSITION
 from assay.cases.joining.candidates import Candidate, candidates_of
-from assay.kept import parts_of
 from assay.model import Case
+from assay.platform.spool import parts_of
 from assay.ports import LoadedCases, LoadedPredictions
 
 MOST_IDS = 3

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay.cases.fields import Field, closest, columns_of, describe, listed
-from assay.cases.records import Record, Spoilt, Table, header_of, without_end
-from assay.cases.tables.spoilt import cell_name
+from assay.cases.records import InvalidCell, Record, Table, header_of, without_end
+from assay.cases.tables.invalid_cells import cell_name
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import empty, unreadable
 from assay.errors import CaseFileError
@@ -212,7 +212,7 @@ def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> li
 def _value(sheet: Sheet, row: int, column: int) -> object:
     value = sheet.rows[row][column]
     if isinstance(value, tuple):
-        return Spoilt(f"{sheet.name}!{cell_name(sheet.first_row + row, sheet.first_column + column)}", value[0])
+        return InvalidCell(f"{sheet.name}!{cell_name(sheet.first_row + row, sheet.first_column + column)}", value[0])
     return value
 
 

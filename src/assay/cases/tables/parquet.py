@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assay.cases.records import Record, Table
 from assay.cases.text.decoding import empty, unreadable
 from assay.errors import CaseFileError
-from assay.quiet import without_progress_bar
+from assay.platform.duckdb_progress import without_progress_bar
 
 if TYPE_CHECKING:
     import duckdb

@@ -2,7 +2,7 @@
 
 A workbook is an archive: a few kilobytes may hold gigabytes, or one cell in the last row and column, for which a reader
 allocates all cells before it, and crashes where memory is short. So this file is run as a program that reads the
-workbook, imports only its neighbour `spoilt` and `assay.protections`, and writes the result to its standard output.
+workbook, imports only its neighbour `invalid_cells` and `assay.platform.safeguards`, and writes to its standard output.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _too_large() -> UnreadableWorkbook:
 
 
 def _limit_own_process() -> None:
-    from assay.protections import caps_address_space
+    from assay.platform.safeguards import caps_address_space
 
     try:
         import resource
@@ -113,12 +113,12 @@ def _limit_own_process() -> None:
 def _read(path: str) -> list[tuple[Any, ...]] | str:
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-    from assay.cases.tables.spoilt import cell_name, spoilt_cells
+    from assay.cases.tables.invalid_cells import cell_name, invalid_cells
 
     sheets: list[tuple[Any, ...]] = []
-    spoilt: Mapping[str, Mapping[tuple[int, int], str]] = {}
+    invalid: Mapping[str, Mapping[tuple[int, int], str]] = {}
     try:
-        spoilt = spoilt_cells(path)
+        invalid = invalid_cells(path)
         with CalamineWorkbook.from_path(path) as workbook:
             worksheets = (about for about in workbook.sheets_metadata if about.typ is SheetTypeEnum.WorkSheet)
             for number, about in enumerate(worksheets):
@@ -127,36 +127,36 @@ def _read(path: str) -> list[tuple[Any, ...]] | str:
                 while rows and all(_is_empty(cell) for cell in rows[-1]):
                     rows.pop()
                 row, column = sheet.start or (0, 0)
-                rows, row, column = _with_spoilt(rows, row, column, spoilt.get(about.name, {}))
+                rows, row, column = _with_invalid(rows, row, column, invalid.get(about.name, {}))
                 if rows:
                     merged = tuple((*start, *end) for start, end in sheet.merged_cell_ranges or ())
                     visible = about.visible is SheetVisibleEnum.Visible
                     sheets.append((about.name, number, visible, rows, row, column, merged))
     except (CalamineError, ValueError) as error:
         # Newer kinds of errors, such as #SPILL!, make the reader fail for the whole workbook.
-        cells = [f"{name}!{cell_name(*at)} holds {what}" for name, one in spoilt.items() for at, what in one.items()]
+        cells = [f"{name}!{cell_name(*at)} holds {what}" for name, one in invalid.items() for at, what in one.items()]
         return "; ".join([str(error), *cells[:3]])
     return sheets
 
 
-def _with_spoilt(
-    rows: Cells, first_row: int, first_column: int, spoilt: Mapping[tuple[int, int], str]
+def _with_invalid(
+    rows: Cells, first_row: int, first_column: int, invalid: Mapping[tuple[int, int], str]
 ) -> tuple[Cells, int, int]:
-    """The rows, with each spoilt cell replaced by a tuple that says what is wrong; extended to cells outside."""
-    if not spoilt:
+    """The rows, with each invalid cell replaced by a tuple that says what is wrong; extended to cells outside."""
+    if not invalid:
         return rows, first_row, first_column
     if not rows:
-        first_row, first_column = min(row for row, _ in spoilt), min(column for _, column in spoilt)
-    top = min(first_row, *(row for row, _ in spoilt)) if rows else first_row
-    left = min(first_column, *(column for _, column in spoilt))
-    bottom = max(first_row + len(rows), *(row + 1 for row, _ in spoilt))
-    right = max(first_column + len(rows[0]) if rows else 0, *(column + 1 for _, column in spoilt))
+        first_row, first_column = min(row for row, _ in invalid), min(column for _, column in invalid)
+    top = min(first_row, *(row for row, _ in invalid)) if rows else first_row
+    left = min(first_column, *(column for _, column in invalid))
+    bottom = max(first_row + len(rows), *(row + 1 for row, _ in invalid))
+    right = max(first_column + len(rows[0]) if rows else 0, *(column + 1 for _, column in invalid))
     blank: list[list[Any]] = [[] for _ in range(first_row - top)]
     below: list[list[Any]] = [[] for _ in range(bottom - first_row - len(rows))]
     wider = [[""] * (first_column - left) + row if row else row for row in (*blank, *rows, *below)]
     for row in wider:
         row.extend([""] * (right - left - len(row)))
-    for (at_row, at_column), what in spoilt.items():
+    for (at_row, at_column), what in invalid.items():
         wider[at_row - top][at_column - left] = (what,)
     return wider, top, left
 

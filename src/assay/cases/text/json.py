@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.cases.records import Record, Table, document_table, record_of
 from assay.cases.text.decoding import check_size, lines_of, read_text
 from assay.errors import CaseFileError
-from assay.kept import Spool
+from assay.platform.spool import Spool
 
 _LARGE_BYTES = 512 * 1024
 """From this size on a file of lines is read line by line."""

@@ -29,7 +29,7 @@ from assay.model.columns import (
     TextCells,
     TimestampCells,
 )
-from assay.spilling import ArrayFile
+from assay.platform.memmap import MemmapWriter
 
 _PORTION = 65_536
 _DAY_US = 86_400_000_000
@@ -42,7 +42,7 @@ _ROUNDS = 3
 def codes_of(column: ColumnCells, known: Known, *, boolean_is_integer: bool, spills: bool) -> Codes:
     """The codes of one column, in memory or in a file."""
     codes: Codes = np.empty(0 if spills else len(column), dtype=np.uint64)
-    file = ArrayFile(np.uint64) if spills else None
+    file = MemmapWriter(np.uint64) if spills else None
     for start in range(0, len(column), _PORTION):
         stop = min(start + _PORTION, len(column))
         found = _portion(column, start, stop, known, boolean_is_integer)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.engines.denodo.url import Endpoint
 from assay.engines.watchdog import Watchdog
 from assay.errors import MissingDependency
 from assay.model.secret import MaskedLog
+from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 
 if TYPE_CHECKING:
     import httpx
@@ -166,7 +166,7 @@ def _read(response: httpx.Response, max_bytes: int) -> tuple[bytes, bool]:
     """The body up to a limit of bytes, and whether there was more."""
     chunks: list[bytes] = []
     size = 0
-    for chunk in unpacked(response.iter_raw(), response.headers.get("content-encoding", "")):
+    for chunk in iter_decompressed(response.iter_raw(), response.headers.get("content-encoding", "")):
         chunks.append(chunk)
         size += len(chunk)
         if size > max_bytes:

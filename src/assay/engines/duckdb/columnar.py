@@ -33,7 +33,7 @@ from assay.model.columns import (
     TimestampCells,
 )
 from assay.model.result import Rows
-from assay.spilling import MANY_BYTES, ArrayFile
+from assay.platform.memmap import MANY_BYTES, MemmapWriter
 
 _BATCH_ROWS = 2_048
 """The client makes that many rows at a time anyway: a larger batch of large texts would take more memory."""
@@ -170,7 +170,7 @@ class _Growing(Struct):
     nulls: list[tuple[int, NDArray[np.bool_] | None]] = field(default_factory=list)
     held_bytes: int = 0
     """The bytes of its values, in memory or in a file."""
-    file: ArrayFile | None = None
+    file: MemmapWriter | None = None
 
     @classmethod
     def of(cls, kind: str, arrow: str) -> _Growing:
@@ -208,7 +208,7 @@ class _Growing(Struct):
     def spill(self) -> None:
         """From now on, keep the values in a file."""
         parts, self.parts = self.parts, []
-        self.file = ArrayFile(parts[0].dtype)
+        self.file = MemmapWriter(parts[0].dtype)
         for values in parts:
             self.file.append(values)
 
@@ -287,13 +287,13 @@ class _GrowingText(_Growing):
     """Texts."""
 
     content: bytearray = field(default_factory=bytearray)
-    content_file: ArrayFile | None = None
+    content_file: MemmapWriter | None = None
     content_bytes: int = 0
 
     def spill(self) -> None:
         """From now on, keep the texts in a file, and where each ends in another one."""
         _Growing.spill(self)
-        self.content_file = ArrayFile(np.uint8)
+        self.content_file = MemmapWriter(np.uint8)
         self.content_file.append(np.frombuffer(self.content, dtype=np.uint8))
         self.content = bytearray()
 

@@ -18,8 +18,8 @@ from assay.engines.fetching import FIRST_ROWS, fetch_rest
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
+from assay.platform.duckdb_progress import without_progress_bar
 from assay.ports import TrialDatabase
-from assay.quiet import without_progress_bar
 
 _BESIDE = (".wal", ".tmp")
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.errors import InputError
-from assay.kept import BINARY
+from assay.platform.spool import BINARY
 
 DEFAULT_BYTES = 2 * 1024**3
 _FORMAT = "executions-1"

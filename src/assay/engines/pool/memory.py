@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable
 from time import monotonic
 
-from assay import protections
+from assay.platform import safeguards as protections
 
 try:
     import resource

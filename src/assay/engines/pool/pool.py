@@ -20,8 +20,8 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 
 from assay.engines.pool import spawn, wire
-from assay.engines.pool.lanes import Lane, Source, fill
 from assay.engines.pool.process import Event, WorkerProcess
+from assay.engines.pool.worker_queues import Source, WorkerQueue, fill
 from assay.errors import AssayError, UsageError
 from assay.ports import Loss, NeededDatabase, Task, TaskDone, TaskLost
 
@@ -128,9 +128,9 @@ class WorkerPool:
         """Run every task and yield each outcome as soon as it arrives, in no particular order.
 
         Each batch goes whole to one worker; free workers take the next batch. ``shared``: as far as possible, but no
-        worker is idle while another has tasks to spare (`assay.engines.pool.lanes`). None among the batches: there is
-        none now, and `soon` says when to ask again. Raises the error that ``setup`` raised in a worker, and AssayError
-        where workers do not start. Leaving the iteration early, by a break or an exception, closes the pool.
+        worker is idle while another has tasks to spare (`assay.engines.pool.worker_queues`). None among the batches:
+        there is none now, and `soon` says when to ask again. Raises the error that ``setup`` raised in a worker, and
+        AssayError where workers do not start. Leaving the iteration early, by a break or an exception, closes the pool.
         """
         self.start()
         self._times_lost.clear()
@@ -138,7 +138,7 @@ class WorkerPool:
         self._shared = shared
         self._returned.clear()
         for worker in self._workers:
-            worker.lane = Lane()
+            worker.lane = WorkerQueue()
         completed = False
         try:
             yield from self._drive(Source(batches))

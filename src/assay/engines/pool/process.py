@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from assay.engines.pool import heartbeat, spawn, wire
 from assay.engines.pool.heartbeat import Beat
-from assay.engines.pool.lanes import Lane
+from assay.engines.pool.worker_queues import WorkerQueue
 from assay.ports import Loss
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class WorkerProcess(Generic[T]):
         """Its tasks whose outcome has not arrived, in order: the first ones may be done."""
         self.sent: deque[int] = deque()
         """How many of them are in each message that it was sent, in order."""
-        self.lane: Lane[T] = Lane()
+        self.lane: WorkerQueue[T] = WorkerQueue()
         """Its share of what is not sent yet, and what a task costs."""
         self.ready = False
         self.worn = False

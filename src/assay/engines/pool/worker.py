@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from assay import protections
 from assay.engines import watchdog
 from assay.engines.pool import heartbeat, memory, wire
+from assay.platform import safeguards as protections
 
 _LARGE_BYTES = 64 * 1024
 _MOST_FRAMES = 64

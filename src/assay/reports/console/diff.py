@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import RunDiff, RunHead
+from assay.platform.shell import command_line
 from assay.reports.console.bars import COLOURS
 from assay.reports.console.drawn import (
     KIND_STYLES,
@@ -24,7 +25,6 @@ from assay.reports.sections.diff import diff_sections
 from assay.reports.text.plain import one_line
 from assay.reports.views.diff import DiffView
 from assay.reports.views.diff_build import view_of_diff
-from assay.shell import command_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import Run
+from assay.platform.shell import quoted
 from assay.reports.console.bars import bar, shade
 from assay.reports.console.drawn import MARGIN, WIDEST, drawn_sections, drawn_steps, lines, page, panel
 from assay.reports.console.plain import plain_sections, plain_text
@@ -15,7 +16,6 @@ from assay.reports.views.figures import Figure
 from assay.reports.views.run import RunView
 from assay.reports.views.run_build import view_of
 from assay.reports.views.selections import BesideHeadline
-from assay.shell import quoted
 
 _LONGEST_ID = 60
 """A longer one is not for typing."""

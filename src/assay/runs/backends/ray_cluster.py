@@ -20,7 +20,7 @@ from types import TracebackType
 from msgspec.structs import replace
 
 from assay.engines.loading import engine_for
-from assay.engines.pool.lanes import Source
+from assay.engines.pool.worker_queues import Source
 from assay.errors import InputError, RunError, UsageError
 from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
 from assay.runs.backends.batches import Batch, Costs

@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.errors import AssayError, RunError
 from assay.model import Prediction, Provenance, RunSettings
 from assay.model.blame import has_no_answer
-from assay.protections import has_locks
+from assay.platform.safeguards import has_locks
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_value
 from assay.runs.store.folder import (
@@ -32,9 +32,7 @@ _TRIES = 100
 
 
 @contextmanager
-def hold_folder(
-    folder: Path, settings: RunSettings, *, overwrite: bool = False, forget: bool = False
-) -> Iterator[None]:
+def run_lock(folder: Path, settings: RunSettings, *, overwrite: bool = False, forget: bool = False) -> Iterator[None]:
     """Hold a folder for one run: no other process writes into it from the first question to the last file.
 
     ``overwrite``: the folder may hold a run with other settings. ``forget`` sets an earlier run aside, and
@@ -50,7 +48,7 @@ def hold_folder(
         _settle(folder, fresh=_has_status(folder, "running"))
         fresh = check_folder(folder, settings, overwrite=overwrite) is None and not overwrite
         if forget:
-            _set_aside(folder)
+            _back_up(folder)
         try:
             yield
         except BaseException:
@@ -133,19 +131,19 @@ def _settle(folder: Path, *, fresh: bool = False) -> None:
     """
     try:
         if not (folder / aside(RUN_FILE)).exists():
-            _bring_back(folder)
+            _restore(folder)
             if fresh and not _anything_finished(folder):
                 _remove_files(folder)
         elif _anything_finished(folder):
             _remove_files(folder, _ASIDE)
         else:
             _remove_files(folder, [name for name in _RUN_FILE_LAST if not (folder / aside(name)).exists()])
-            _bring_back(folder)
+            _restore(folder)
     except OSError as error:
         raise unwritable(folder, error) from error
 
 
-def _set_aside(folder: Path) -> None:
+def _back_up(folder: Path) -> None:
     """Set the folder's run aside. Nothing is aside before; where it cannot be done, nothing is afterwards."""
     try:
         if not (folder / RUN_FILE).exists():
@@ -161,7 +159,7 @@ def _set_aside(folder: Path) -> None:
         raise
 
 
-def _bring_back(folder: Path) -> None:
+def _restore(folder: Path) -> None:
     """Put the files that were set aside in the place of the present ones."""
     for name in RUN_FILES:
         with suppress(FileNotFoundError):

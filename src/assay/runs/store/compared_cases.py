@@ -32,7 +32,7 @@ from assay.runs.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_evidence, encode_value
 from assay.runs.store.folder import FinishedRunFile, read_cases, read_finished
 
-Way: TypeAlias = tuple[object, ...]
+JoinStrategy: TypeAlias = tuple[object, ...]
 """How an answer is wrong: two wrong answers with equal ways are wrong alike."""
 
 
@@ -57,7 +57,7 @@ class CaseRecord(CaseSide, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     values: tuple[float | None, ...]
     """For each metric of the run, in its order, the mean over the scored answers; None without any."""
-    failing: tuple[tuple[str | None, Way], ...]
+    failing: tuple[tuple[str | None, JoinStrategy], ...]
     """The query and the way of every wrong answer."""
     answered: float | None = None
     """The share of its scored answers that were given and not held back."""
@@ -242,11 +242,11 @@ def _selected(turn: TurnAnswer) -> str | None:
     return None if turn.selection is None else msgspec.json.encode(turn.selection).decode("utf-8", "replace")
 
 
-def _way(answer: Evidence) -> Way:
+def _way(answer: Evidence) -> JoinStrategy:
     """How an answer is wrong: why it failed, or how close its result comes to gold's."""
     executed, compared = answer.predicted_execution, answer.comparison
     failure = answer.verdict.failure or answer.prediction.failure or (executed.failure if executed else None)
-    way: Way = (failure.kind if failure else None, answer.cause)
+    way: JoinStrategy = (failure.kind if failure else None, answer.cause)
     if compared is not None:
         near = tuple(sorted([miss.kind for miss in compared.near_misses]))
         columns = len(executed.columns) if executed else None
@@ -256,7 +256,7 @@ def _way(answer: Evidence) -> Way:
     return way
 
 
-def _turn_ways(answer: Evidence) -> Iterator[Way]:
+def _turn_ways(answer: Evidence) -> Iterator[JoinStrategy]:
     """For each question: the extra and the missing terms, their datasets, and the states of time."""
     for turn in answer.turns:
         kind = turn.failure.kind if turn.failure else None

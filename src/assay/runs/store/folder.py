@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from assay.errors import InputError, RunError
-from assay.kept import Spool
 from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
+from assay.platform.spool import Spool
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
 from assay.runs.store.kept_lines import LazyEvidence

@@ -13,8 +13,8 @@ from zlib import crc32
 from msgspec import Struct
 
 from assay.errors import RunError
-from assay.kept import BINARY, read_at
-from assay.protections import module
+from assay.platform.safeguards import module
+from assay.platform.spool import BINARY, read_at
 
 NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"

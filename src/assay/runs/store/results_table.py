@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from assay.errors import RunError
-from assay.kept import read_at
 from assay.model import Run, RunSettings
 from assay.model.lint import LintReport
-from assay.model.summary import ANSWER_TIMES, SILENT
-from assay.quiet import without_progress_bar
+from assay.model.summary import ANSWER_TIMES, NO_HEARTBEAT
+from assay.platform.duckdb_progress import without_progress_bar
+from assay.platform.spool import read_at
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, encode_evidence
 from assay.runs.store.writing import taking, temporary
@@ -78,7 +78,7 @@ def _time(name: str) -> str:
 
 
 REPEAT = "coalesce(e.prediction.repeat, 0) + 1"
-_SILENT_KINDS = ", ".join(f"'{kind}'" for kind in SILENT)
+_SILENT_KINDS = ", ".join(f"'{kind}'" for kind in NO_HEARTBEAT)
 _GOLD_SQL = """(CASE WHEN len(e."case".golds) > 0
     THEN array_to_string(e."case".golds, chr(10) || '---' || chr(10)) END)"""
 _GOLD = "e.gold_executions[coalesce(e.verdict.gold_index, 0) + 1]"

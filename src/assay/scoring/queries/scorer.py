@@ -39,7 +39,7 @@ from assay.scoring.queries.requested import RequestedQueries
 from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query, undisputed
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
-from assay.scoring.timekeeping import SILENT, OutOfTimeError, Timekeeper
+from assay.scoring.timekeeping import NO_HEARTBEAT, OutOfTimeError, Timekeeper
 from assay.sql import is_nondeterministic, same_text, takes_any_row
 from assay.sql.extraction import written
 
@@ -61,7 +61,7 @@ class QueryScorer:
         options: ComparisonOptions,
         *,
         timeout_s: float = Limits().comparison_timeout_s,
-        pulse: Pulse = SILENT,
+        pulse: Pulse = NO_HEARTBEAT,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
         head_rows: int | None = None,
         diagnoser: Diagnoser | None = None,

@@ -199,7 +199,7 @@ def unanswered() -> Failure:
     return Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
 
 
-def is_last_word(case: CaseSummary) -> bool:
+def is_final_answer(case: CaseSummary) -> bool:
     """Whether a case was judged by its answer and its gold alone, and is remembered. If not, it is judged anew.
 
     Failures to ask the system do not count here: they are in the answers' own journal, and the question is asked again.
@@ -210,7 +210,7 @@ def is_last_word(case: CaseSummary) -> bool:
     return all(is_final(failure) or failure.stage == "ask" for failure in failures) if failures else True
 
 
-def is_doubtful(case: CaseSummary) -> bool:
+def needs_retry(case: CaseSummary) -> bool:
     """Whether a case deserves a second attempt before the run ends, on a fresh connection.
 
     Every verdict that is not final deserves one. So does a gold query that ran out of time, since a server may have
@@ -220,7 +220,7 @@ def is_doubtful(case: CaseSummary) -> bool:
     failure = case.failure
     broke = failure is not None and failure.stage == "execute" and failure.kind == "crashed"
     gold_timed_out = failure is not None and failure.kind == "timeout" and failure.blame == "gold"
-    return broke or gold_timed_out or case.provoked or not is_last_word(case)
+    return broke or gold_timed_out or case.provoked or not is_final_answer(case)
 
 
 def unfinished(cases: Sequence[CaseSummary]) -> Counter[Failure]:

@@ -14,7 +14,7 @@ from typing import Any
 from assay.model import Failure
 from assay.sdmx.answers.statgpt import DATASET_NAMES
 from assay.sdmx.trouble import SelectionError, described, excerpt
-from assay.sql.extraction.embedded_json import json_objects
+from assay.sql.extraction.embedded_json import iter_json_objects
 
 Fetch = Callable[[str], bytes | None]
 """The file that an attachment's URL names; None where it is not to be fetched."""
@@ -133,7 +133,7 @@ def _bare_queries(text: str) -> Iterator[str]:
     """The queries within the words themselves."""
     if '"filters"' not in text:
         return
-    for start, end, value in json_objects(text, starts=_MOST_STARTS):
+    for start, end, value in iter_json_objects(text, starts=_MOST_STARTS):
         if _looking_like_queries(value):
             yield text[start:end]
 

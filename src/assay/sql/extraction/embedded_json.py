@@ -25,7 +25,7 @@ def _whole_number(digits: str) -> int | float:
 _DECODER = json.JSONDecoder(parse_int=_whole_number)
 
 
-def json_objects(text: str, *, starts: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+def iter_json_objects(text: str, *, starts: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """The JSON objects in a text, each with its start and end; at most ``starts`` places are tried."""
     place = 0
     for _ in range(starts):

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.model.decision import decision_said, holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
-from assay.sql.extraction.embedded_json import json_objects
+from assay.sql.extraction.embedded_json import iter_json_objects
 from assay.sql.extraction.fences import clean_query
 from assay.sql.extraction.statements import is_statement, opening_of
 
@@ -34,7 +34,7 @@ def queries_in_json(text: str) -> tuple[list[Candidate], bool]:
         if (query := clean_query(item)) is not None and is_statement(query)
     ]
     declined = False
-    for start, end, value in json_objects(text, starts=_MOST_STARTS):
+    for start, end, value in iter_json_objects(text, starts=_MOST_STARTS):
         if _declines(value):
             declined = True
         for query, is_draft in _queries(value):
@@ -57,7 +57,7 @@ def _strings(text: str) -> list[str]:
 
 def beside_json(text: str) -> str:
     """The text without its JSON objects."""
-    for start, end, _ in reversed(list(json_objects(text, starts=_MOST_STARTS))):
+    for start, end, _ in reversed(list(iter_json_objects(text, starts=_MOST_STARTS))):
         text = text[:start] + text[end:]
     return text
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret, TurnAnswer
 from assay.model.secret import MaskedLog, masked, secret_forms, shown_location
+from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 from assay.sql.extraction.embedded_json import read_json
 from assay.systems.address import Address, is_secret_name
 from assay.systems.http.complaint import complaint_of, retry_after_s
@@ -334,7 +334,7 @@ class Exchange:
         size = 0
         late = f"the answer was not whole within {self._options.timeout_s:g} s"
         try:
-            for portion in unpacked(response.iter_raw(), response.headers.get("Content-Encoding", "")):
+            for portion in iter_decompressed(response.iter_raw(), response.headers.get("Content-Encoding", "")):
                 size += len(portion)
                 if size > _MAX_ANSWER_BYTES:
                     raise QuestionFailed(

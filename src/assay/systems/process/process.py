@@ -13,7 +13,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from assay.protections import has_process_groups
+from assay.platform.safeguards import has_process_groups
 
 _MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _KEPT_ERROR_BYTES = 64 * 1024

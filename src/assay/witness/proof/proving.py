@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Literal
 
+from assay.errors import install_command
 from assay.model import DatabaseSchema, Proof, Unproved
-from assay.shell import install_command
 from assay.sql import is_nondeterministic, same_text
 from assay.sql.algebra.lower import lower_query
 from assay.sql.algebra.model import Block, Query

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from assay.cli.verbs.doctor.facts import EngineFact, Extra, Findings, Machine, Package, Protection, Reached
+from assay.errors import install_command
 from assay.reports.text.plain import one_line, plural
-from assay.shell import install_command
 
 _MOST_TABLES = 12
 _MOST_QUERIES = 5

@@ -10,8 +10,7 @@ from typing import Final, get_args
 
 from assay import registry
 from assay.cli.verbs.doctor.facts import EngineFact, Extra, Package
-from assay.errors import AssayError
-from assay.shell import install_command
+from assay.errors import AssayError, install_command
 
 _GIVES: Final = {
     "postgres": "PostgreSQL",

@@ -17,7 +17,7 @@ from msgspec import Struct
 from assay.cli.verbs.doctor.facts import Machine, Protection
 from assay.errors import AssayError
 from assay.model import Case, Evidence, Limits, Prediction
-from assay.protections import protections as operating_system
+from assay.platform.safeguards import protections as operating_system
 
 _SHORT_S: Final = 0.5
 """For the query that never ends."""

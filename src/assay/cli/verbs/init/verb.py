@@ -12,8 +12,8 @@ from assay.cli.options.declared import Only
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
 from assay.errors import InputError, UsageError
+from assay.platform.shell import quoted
 from assay.settings import Settings
-from assay.shell import quoted
 
 if TYPE_CHECKING:
     from assay.cli.verbs.init.found import Found

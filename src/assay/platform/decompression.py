@@ -18,7 +18,7 @@ class Unreadable(Exception):
     """The body has an encoding that was not asked for, or not the one in its header. The message says which."""
 
 
-def unpacked(portions: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+def iter_decompressed(portions: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     """The portions of a body as they are under its ``Content-Encoding``, none larger than 64 KiB where it is packed.
 
     Some are empty, so that a reader may look at the clock. Raises Unreadable.

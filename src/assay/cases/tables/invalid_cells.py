@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 NOT_COMPUTED = "a formula without a saved value"
 
-Spoilt = dict[tuple[int, int], str]
+InvalidCells = dict[tuple[int, int], str]
 """By row and column, both counted from 0: the cell's content."""
 
 _PORTION_BYTES = 1 << 16
@@ -22,8 +22,8 @@ _MOST_COLUMNS = 16_384
 _REFERENCE = re.compile(r"([A-Za-z]+)([0-9]+)")
 
 
-def spoilt_cells(path: str) -> Mapping[str, Spoilt]:
-    """The spoilt cells of each sheet, by its name; empty for a file that is no archive (`.xls`).
+def invalid_cells(path: str) -> Mapping[str, InvalidCells]:
+    """The invalid cells of each sheet, by its name; empty for a file that is no archive (`.xls`).
 
     Raises ValueError where the archive is not a workbook's.
     """
@@ -113,7 +113,7 @@ class _XmlSheet:
     """Follows the cells of a sheet; a cell without a reference comes right after the previous one."""
 
     def __init__(self) -> None:
-        self.spoilt: Spoilt = {}
+        self.invalid: InvalidCells = {}
         self._row = self._column = -1
         self._type = ""
         self._formula = False
@@ -144,15 +144,15 @@ class _XmlSheet:
             self._said, self._value = "".join(self._value or ()), None
         elif name == "c":
             if self._type == "e":
-                self.spoilt[self._row, self._column] = f"the error {self._said.strip() or 'of a formula'}"
+                self.invalid[self._row, self._column] = f"the error {self._said.strip() or 'of a formula'}"
             elif self._formula and not self._said and self._type != "str":  # a formula's value may be the empty text
-                self.spoilt[self._row, self._column] = NOT_COMPUTED
+                self.invalid[self._row, self._column] = NOT_COMPUTED
 
 
-def _of_xml_sheet(content: IO[bytes]) -> Spoilt:
+def _of_xml_sheet(content: IO[bytes]) -> InvalidCells:
     sheet = _XmlSheet()
     _parsed(content, start=sheet.start, end=sheet.end, text=sheet.text)
-    return sheet.spoilt
+    return sheet.invalid
 
 
 def _column(letters: str) -> int:
@@ -166,8 +166,8 @@ class _OpenDocument:
     """Follows the cells of all sheets. A cell that is repeated downwards is reported once."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Spoilt] = {}
-        self._sheet: Spoilt = {}
+        self.found: dict[str, InvalidCells] = {}
+        self._sheet: InvalidCells = {}
         self._row = self._column = self._next_row = 0
         self._open: tuple[str, int] | None = None
         self._said: list[str] = []
@@ -207,7 +207,7 @@ class _OpenDocument:
             self._sheet[self._row, column] = what
 
 
-def _of_open_document(content: IO[bytes]) -> Mapping[str, Spoilt]:
+def _of_open_document(content: IO[bytes]) -> Mapping[str, InvalidCells]:
     document = _OpenDocument()
     _parsed(content, start=document.start, end=document.end, text=document.text)
     return document.found
@@ -217,17 +217,17 @@ _ROW, _ERROR, _FORMULA_ERROR, _SHEET = 0, 3, 11, 156  # records of .xlsb ([MS-XL
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 
 
-def _of_binary_sheet(content: IO[bytes]) -> Spoilt:
+def _of_binary_sheet(content: IO[bytes]) -> InvalidCells:
     """The errors of a sheet of .xlsb, where every formula has a value."""
-    spoilt: Spoilt = {}
+    invalid: InvalidCells = {}
     row = 0
     for kind, body in _records(content):
         if kind == _ROW:
             row = int.from_bytes(body[:4], "little")
         elif kind in (_ERROR, _FORMULA_ERROR):
             column = int.from_bytes(body[:4], "little")
-            spoilt[row, column] = f"the error {_ERRORS.get(body[8] if len(body) > 8 else -1, 'of a formula')}"
-    return spoilt
+            invalid[row, column] = f"the error {_ERRORS.get(body[8] if len(body) > 8 else -1, 'of a formula')}"
+    return invalid
 
 
 def _binary_sheets(content: IO[bytes]) -> Iterator[tuple[str, str]]:

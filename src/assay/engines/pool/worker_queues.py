@@ -29,7 +29,7 @@ _WORTH_S = 0.005
 _WEIGHT = 0.3
 
 
-class Lane(Generic[T]):
+class WorkerQueue(Generic[T]):
     """One worker's share of the tasks, and what its tasks cost."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -112,7 +112,7 @@ class Source(Generic[T]):
         return None
 
 
-def fill(lane: Lane[T], source: Source[T], others: Sequence[Lane[T]]) -> None:
+def fill(lane: WorkerQueue[T], source: Source[T], others: Sequence[WorkerQueue[T]]) -> None:
     """Give an empty lane the next batch; where there is none, half of the longest other lane."""
     if (batch := source.next()) is not None:
         lane.take(batch)

@@ -12,12 +12,12 @@ from assay.cases.joining.contradictions import as_name, as_question
 from assay.cases.joining.repeated import column_named, database_echo_of, echo_of
 from assay.cases.joining.wording import BY_POSITION, MOST_IDS, as_rows, did_you_mean, shown_ids, some
 from assay.errors import InputError
-from assay.kept import parts_of
 from assay.model import ColumnUse, JoinedBy
+from assay.platform.spool import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 
-class Way(Struct, frozen=True, kw_only=True):
+class JoinStrategy(Struct, frozen=True, kw_only=True):
     """For each prediction the place of its case; None where it has none."""
 
     by: JoinedBy
@@ -27,7 +27,7 @@ class Way(Struct, frozen=True, kw_only=True):
 
 def way_of(
     questions: LoadedCases, loaded: LoadedPredictions, *, wanted: int | None, same_file: bool, echoes: bool
-) -> Way:
+) -> JoinStrategy:
     if same_file and (by_row := _by_row(questions, loaded)) is not None:
         return by_row
     if not loaded.by_position:
@@ -40,7 +40,7 @@ def way_of(
     return _by_position(questions, loaded, wanted)
 
 
-def _by_row(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
+def _by_row(questions: LoadedCases, loaded: LoadedPredictions) -> JoinStrategy | None:
     """Join by row, for both read from the same rows. Blank rows, which a question set skips, hold no prediction."""
     places = {case.origin: place for place, case in enumerate(parts_of(questions.cases, "origin"))}
     if None in places or len(places) != len(questions.cases):
@@ -49,10 +49,10 @@ def _by_row(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
     rest = [one for one, place in zip(loaded.predictions, found, strict=True) if place is None]
     if any(one.query is not None or one.turns for one in rest):
         return None
-    return Way(by="row", places=found) if not rest else None
+    return JoinStrategy(by="row", places=found) if not rest else None
 
 
-def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> Way:
+def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> JoinStrategy:
     """Join by position, since neither side has ids. Raises where that is not certain."""
     found = candidates_of(questions, loaded)
     if not questions.by_position:
@@ -72,7 +72,7 @@ def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int 
     return _positions(questions, loaded)
 
 
-def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> Way:
+def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> JoinStrategy:
     """Join by position, as the format or the user says. Raises if the numbers could also be the cases' ids, unless the
     user says so or the databases that predictions repeat fit only their positions.
     """
@@ -147,12 +147,12 @@ def _names_positions(loaded: LoadedPredictions) -> bool:
     )
 
 
-def _positions(questions: LoadedCases, loaded: LoadedPredictions) -> Way:
+def _positions(questions: LoadedCases, loaded: LoadedPredictions) -> JoinStrategy:
     count = len(questions.cases)
     numbers = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
     first = _first_number(numbers, count)
     places = [int(number) - first for number in numbers]
-    return Way(by="position", places=[place if place < count else None for place in places])
+    return JoinStrategy(by="position", places=[place if place < count else None for place in places])
 
 
 def _first_number(numbers: Sequence[str], count: int) -> int:
@@ -171,7 +171,7 @@ def _check_count(questions: LoadedCases, loaded: LoadedPredictions, wanted: int 
         )
 
 
-def _by_id(questions: LoadedCases, loaded: LoadedPredictions, *, echoes: bool) -> Way:
+def _by_id(questions: LoadedCases, loaded: LoadedPredictions, *, echoes: bool) -> JoinStrategy:
     places = {case.id: place for place, case in enumerate(parts_of(questions.cases, "id"))}
     ids = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
     found, loose = _matched(ids, places)
@@ -185,7 +185,7 @@ def _by_id(questions: LoadedCases, loaded: LoadedPredictions, *, echoes: bool) -
     if fitting:
         _no_other_id(questions, loaded, found)
     _no_positions(questions, ids, fitting)
-    return Way(by="id", places=found, loose=loose)
+    return JoinStrategy(by="id", places=found, loose=loose)
 
 
 def _matched(ids: Sequence[str], places: dict[str, int]) -> tuple[list[int | None], int]:
@@ -266,15 +266,15 @@ def _no_positions(questions: LoadedCases, ids: Sequence[str], fitting: int) -> N
         )
 
 
-def _keyed_by_question(questions: LoadedCases, keys: Sequence[str]) -> Way | None:
+def _keyed_by_question(questions: LoadedCases, keys: Sequence[str]) -> JoinStrategy | None:
     places = _unique_places(tuple(case.question for case in parts_of(questions.cases, "question")), of=as_question)
     if places is None:
         return None
     found = [places.get(as_question(key)) for key in keys]
-    return None if None in found or len(set(found)) != len(found) else Way(by="question", places=found)
+    return None if None in found or len(set(found)) != len(found) else JoinStrategy(by="question", places=found)
 
 
-def _by_question(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
+def _by_question(questions: LoadedCases, loaded: LoadedPredictions) -> JoinStrategy | None:
     """Join by the repeated questions and databases; None where these do not identify the cases."""
     echo = echo_of(questions, loaded)
     if echo is None:
@@ -292,7 +292,7 @@ def _by_question(questions: LoadedCases, loaded: LoadedPredictions) -> Way | Non
     if len(set(own)) != len(own) or len(set(keys)) != len(keys):
         return None
     places = {key: place for place, key in enumerate(own)}
-    return Way(by="question", places=[places.get(key) for key in keys])
+    return JoinStrategy(by="question", places=[places.get(key) for key in keys])
 
 
 def _unique_places(values: Sequence[object], *, of: object = None) -> dict[str, int] | None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.bodies import Unreadable, unpacked
+from assay.platform.decompression import Unreadable, iter_decompressed
 
 
 def deflated(content: bytes) -> bytes:
@@ -34,14 +34,14 @@ def pieces(content: bytes, size: int) -> list[bytes]:
 
 @given(content=st.binary(max_size=3000), encoding=st.sampled_from(list(PACKED)), size=st.integers(1, 700))
 def test_however_it_is_packed_and_cut_up_the_content_is_the_same(content: bytes, encoding: str, size: int) -> None:
-    assert b"".join(unpacked(pieces(PACKED[encoding](content), size), encoding)) == content
+    assert b"".join(iter_decompressed(pieces(PACKED[encoding](content), size), encoding)) == content
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_a_large_body_in_small_pieces_is_the_same(encoding: str, size: int) -> None:
     content = bytes(300_000) + b"x" * 65_536 * 3 + bytes(range(256)) * 500
-    assert b"".join(unpacked(pieces(PACKED[encoding](content), size), encoding)) == content
+    assert b"".join(iter_decompressed(pieces(PACKED[encoding](content), size), encoding)) == content
 
 
 @given(
@@ -50,7 +50,7 @@ def test_a_large_body_in_small_pieces_is_the_same(encoding: str, size: int) -> N
 def test_what_was_cut_off_is_never_taken_for_whole(content: bytes, encoding: str, lost: int) -> None:
     packed = PACKED[encoding](content)
     with pytest.raises(Unreadable, match="cut off"):
-        list(unpacked([packed[: max(1, len(packed) - lost)]], encoding))
+        list(iter_decompressed([packed[: max(1, len(packed) - lost)]], encoding))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
@@ -63,7 +63,7 @@ def test_what_inflates_without_end_comes_in_small_portions(encoding: str) -> Non
         taken += 1
         yield packed
 
-    portions = unpacked(one(), encoding)
+    portions = iter_decompressed(one(), encoding)
     assert all(len(next(portions)) <= 1 << 16 for _ in range(100))
     assert taken == 1
 
@@ -71,10 +71,10 @@ def test_what_inflates_without_end_comes_in_small_portions(encoding: str) -> Non
 @pytest.mark.parametrize("encoding", ["br", "zstd", "compress", "gzip, gzip", "deflate,gzip", "x"])
 def test_what_was_not_asked_for_is_not_unpacked(encoding: str) -> None:
     with pytest.raises(Unreadable, match=r"is packed as .*gzip, deflate was asked for"):
-        list(unpacked([b"anything"], encoding))
+        list(iter_decompressed([b"anything"], encoding))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_what_is_not_packed_and_says_so_is_named(encoding: str) -> None:
     with pytest.raises(Unreadable, match="cannot be decompressed"):
-        list(unpacked([b'{"answer": 1}'], encoding))
+        list(iter_decompressed([b'{"answer": 1}'], encoding))

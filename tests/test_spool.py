@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay import kept as kept_module
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.tables.formats import JsonLinesFormat
 from assay.cases.text import json as lines_of_json
 from assay.errors import CaseFileError
-from assay.kept import Spool, parts_of, spooled
 from assay.model import Case, FieldNames
+from assay.platform import spool as spool_module
+from assay.platform.spool import Spool, parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions
 from assay.runs.store.codec import encode_value
 from assay.runs.store.writing import json_pieces
@@ -40,9 +40,9 @@ def test_values_in_a_file_are_those_that_were_put_there(cases: list[Case], place
 
 
 def test_a_file_is_used_beyond_a_number_of_values_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_module, "LARGE", 3)
-    monkeypatch.setattr(kept_module, "_BUFFER_BYTES", 40)
-    monkeypatch.setattr(kept_module, "_AT_ONCE", 4)
+    monkeypatch.setattr(spool_module, "LARGE", 3)
+    monkeypatch.setattr(spool_module, "_BUFFER_BYTES", 40)
+    monkeypatch.setattr(spool_module, "_AT_ONCE", 4)
     assert spooled(iter(["a", "b", "c"]), str) == ("a", "b", "c")
     texts = [f"text {number}" for number in range(23)]
     held = spooled(iter(texts), str)
@@ -106,7 +106,7 @@ def test_a_large_file_of_lines_is_read_as_a_small_one(
     path.write_bytes(content)
     small = read(path)
     monkeypatch.setattr(lines_of_json, "_LARGE_BYTES", 0)
-    monkeypatch.setattr(kept_module, "LARGE", 2)
+    monkeypatch.setattr(spool_module, "LARGE", 2)
     large = read(path)
     if isinstance(small, str) or isinstance(large, str):
         assert large == small
@@ -136,7 +136,7 @@ def test_a_large_file_of_answers_is_joined_as_a_small_one(
 
     _, small = joined()
     monkeypatch.setattr(lines_of_json, "_LARGE_BYTES", 0)
-    monkeypatch.setattr(kept_module, "LARGE", 2)
+    monkeypatch.setattr(spool_module, "LARGE", 2)
     loaded, large = joined()
     assert isinstance(loaded.predictions, Spool)
     assert large == small

@@ -14,17 +14,17 @@ MOST_ROWS = 1_000_000
 MOST_BYTES = 64 << 20
 
 
-class NotRows(Exception):
+class InvalidRows(Exception):
     """A value that is no result. The message says why."""
 
 
-def inline_result(rows: Sequence[object], columns: Sequence[str] = (), *, cells: CellTypes = "json") -> GivenResult:
+def result_from_rows(rows: Sequence[object], columns: Sequence[str] = (), *, cells: CellTypes = "json") -> GivenResult:
     """The result of a list of rows. Each is a list of cells, or an object by column, or, if all are, a single cell.
 
-    Raises NotRows.
+    Raises InvalidRows.
     """
     if len(rows) > MOST_ROWS:
-        raise NotRows(f"has {len(rows):,} rows, and at most {MOST_ROWS:,} are read")
+        raise InvalidRows(f"has {len(rows):,} rows, and at most {MOST_ROWS:,} are read")
     names, width = tuple(columns), len(columns)
     are_objects = all(isinstance(row, Mapping) for row in rows)
     are_cells = not any(isinstance(row, (list, tuple, Mapping)) for row in rows)
@@ -38,31 +38,31 @@ def inline_result(rows: Sequence[object], columns: Sequence[str] = (), *, cells:
             names = names or tuple(map(str, written))
             if set(cell_of) != set(names):
                 there = ", ".join(cell_of) or "none"
-                raise NotRows(f"has in row {number} the columns {there}: expected {', '.join(names)}, as elsewhere")
+                raise InvalidRows(f"has in row {number} the columns {there}: expected {', '.join(names)}, as elsewhere")
             row = [cell_of[name] for name in names]
         elif isinstance(written, (list, tuple)):
             row = written
         else:
             kind = type(written).__name__
-            raise NotRows(f"has the {kind} {str(written)[:60]!r} as row {number}: expected a list of cells")
+            raise InvalidRows(f"has the {kind} {str(written)[:60]!r} as row {number}: expected a list of cells")
         width = width or len(row)
         if len(row) != width or not row:
             count = "1 cell" if len(row) == 1 else f"{len(row)} cells"
-            raise NotRows(f"has {count} in row {number}: expected {width or 'at least one'}, as elsewhere")
+            raise InvalidRows(f"has {count} in row {number}: expected {width or 'at least one'}, as elsewhere")
         row = [Decimal(cell) if isinstance(cell, int) and abs(cell) > _MOST_INTEGER else cell for cell in row]
         if not all(is_well_formed(cell) for cell in row if isinstance(cell, str)):
-            raise NotRows("holds half of a surrogate pair in a cell: write the character whole")
+            raise InvalidRows("holds half of a surrogate pair in a cell: write the character whole")
         table.append(row)
     result = GivenResult.of(table, columns=names, cells=cells)
     if len(result.content) > MOST_BYTES:
-        raise NotRows(f"takes {len(result.content) >> 20:,} MiB, and at most {MOST_BYTES >> 20} are read")
+        raise InvalidRows(f"takes {len(result.content) >> 20:,} MiB, and at most {MOST_BYTES >> 20} are read")
     return result
 
 
 def answered_rows(value: object) -> GivenResult | None:
     """The rows that a system's answer is: a list of them, or an object with ``rows`` and perhaps ``columns``.
 
-    None where it is something else. Raises NotRows where it is rows, but not of one shape.
+    None where it is something else. Raises InvalidRows where it is rows, but not of one shape.
     """
     if isinstance(value, GivenResult):
         return value
@@ -75,5 +75,5 @@ def answered_rows(value: object) -> GivenResult | None:
     if not isinstance(value, (list, tuple)):
         return None
     if not isinstance(columns, (list, tuple)) or not all(isinstance(name, str) for name in columns):
-        raise NotRows("has columns that are no list of names")
-    return inline_result(value, columns)
+        raise InvalidRows("has columns that are no list of names")
+    return result_from_rows(value, columns)

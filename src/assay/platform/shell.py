@@ -21,8 +21,3 @@ def quoted(word: str, *, windows: bool = os.name == "nt") -> str:
 def command_line(words: Iterable[str], *, windows: bool = os.name == "nt") -> str:
     """The words as one line."""
     return " ".join(quoted(word, windows=windows) for word in words)
-
-
-def install_command(package: str, *, windows: bool = os.name == "nt") -> str:
-    """The command that installs a package, or an extra of Assay's, such as ``assay[sdmx]``."""
-    return f"pip install {quoted(package, windows=windows)}"

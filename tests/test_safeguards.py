@@ -18,7 +18,7 @@ import assay
 from assay.cli.streams import _Forgiving
 from assay.errors import InputError
 from assay.model import DatabaseUrl
-from assay.protections import lacking, protections
+from assay.platform.safeguards import protections, unsupported_safeguards
 from assay.systems.process.command import split_words
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ print(json.dumps({
 
 @ON_LINUX
 def test_linux_lacks_nothing() -> None:
-    assert lacking() == ()
+    assert unsupported_safeguards() == ()
     assert all(one.holds for one in protections())
 
 
@@ -78,13 +78,13 @@ def test_what_is_gone_is_named_and_nothing_else(monkeypatch: pytest.MonkeyPatch,
         monkeypatch.delattr({"os": os, "signal": signal}[holder], name)
     else:
         monkeypatch.setitem(sys.modules, name, None)
-    assert set(lacking()) == lost
+    assert set(unsupported_safeguards()) == lost
 
 
 @ON_LINUX
 def test_without_the_system_s_own_figures_memory_is_not_capped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("assay.protections.STATISTICS", str(tmp_path / "nothing"))
-    assert lacking() == (MEMORY,)
+    monkeypatch.setattr("assay.platform.safeguards.STATISTICS", str(tmp_path / "nothing"))
+    assert unsupported_safeguards() == (MEMORY,)
 
 
 @ON_LINUX
@@ -93,7 +93,7 @@ def test_other_systems_lack_what_they_do_not_take(
     monkeypatch: pytest.MonkeyPatch, platform: str, lost: set[str]
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    assert set(lacking()) == lost
+    assert set(unsupported_safeguards()) == lost
 
 
 def test_the_page_of_systems_names_every_protection() -> None:

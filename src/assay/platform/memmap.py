@@ -18,7 +18,7 @@ MANY_BYTES = 512 * 1024 * 1024
 """Arrays of one result that take more than this together lie in files."""
 
 
-class ArrayFile:
+class MemmapWriter:
     """An array that is written part by part, and then read as a whole."""
 
     __slots__ = ("_dtype", "_file", "count")

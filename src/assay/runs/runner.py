@@ -10,10 +10,10 @@ from itertools import chain
 from msgspec.structs import replace
 
 from assay.errors import AssayError, RunError
-from assay.kept import Spool
 from assay.model import CaseSummary, Evidence, Failure, Prediction, Score, Verdict
+from assay.platform.spool import Spool
 from assay.ports import Backend, QueryRequest, Task, TaskLost
-from assay.runs.asking import LiveAnswers
+from assay.runs.asking import ResponseStream
 from assay.runs.first_cases import FirstCases
 from assay.runs.interruption import winding_up
 from assay.runs.job import Job, OnProgress
@@ -28,14 +28,14 @@ from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
 from assay.runs.worker_tasks import CaseOutcome
 from assay.scoring.queries.metric_scores import Scorer
-from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
+from assay.scoring.queries.verdicts import is_final_answer, may_have_stalled, needs_retry
 from assay.scoring.timekeeping import Timekeeper
 
 _MOST_IN_MEMORY = 32 * 1024 * 1024
 """Bytes of evidence of a run without a folder that stay in memory; more go to a temporary file."""
 
 
-class Judging:
+class CaseRunner:
     """A run in progress: the summaries of the cases so far, and the remaining cases.
 
     Evidence stays in lines, in the journal's file if there is one, until somebody reads it.
@@ -48,7 +48,7 @@ class Judging:
         on_progress: OnProgress | None,
         *,
         journal: Journal | None = None,
-        live: LiveAnswers | None = None,
+        live: ResponseStream | None = None,
         begin: Callable[[], None] | None = None,
     ) -> None:
         self.job = job
@@ -118,7 +118,7 @@ class Judging:
             summary = self._summarizer.summary(self._decoded(journal.content(place), at))
         except RunError as error:
             raise damaged(journal.path, place.number) from error
-        if not is_last_word(summary):
+        if not is_final_answer(summary):
             return False
         self._line_at[at] = len(self._lines)
         self._lines.note(place.start, place.length)
@@ -189,9 +189,9 @@ class Judging:
             first = FirstCases()
             for place, line, summary in self._scored(self.remaining, attempt=0):
                 first.take(summary)
-                if is_doubtful(summary):
+                if needs_retry(summary):
                     doubtful.append(place)
-                    stalled = stalled or not is_last_word(summary)
+                    stalled = stalled or not is_final_answer(summary)
                     continue
                 if may_have_stalled(summary):
                     timed_out.append(place)

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from assay.cases.fields import normal
 from assay.cases.joining.candidates import DATABASES, QUESTIONS, ids_in, loose_id
-from assay.cases.joining.ways import Way, id_column
+from assay.cases.joining.strategies import JoinStrategy, id_column
 from assay.cases.joining.wording import BY_POSITION
 from assay.cases.paths import leaf_columns
-from assay.kept import parts_of
+from assay.platform.spool import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 Places = Sequence[int | None]
 
 
 def better_way(
-    questions: LoadedCases, loaded: LoadedPredictions, way: Way, agrees: Callable[[Places], tuple[int, int]]
+    questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy, agrees: Callable[[Places], tuple[int, int]]
 ) -> str | None:
     """The options of the way of joining under which the most predictions agree with their case, and all that can be
     compared do; None if there is no such way.

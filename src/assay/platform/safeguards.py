@@ -100,6 +100,6 @@ def protections() -> tuple[Protection, ...]:
     )
 
 
-def lacking() -> tuple[str, ...]:
+def unsupported_safeguards() -> tuple[str, ...]:
     """The names of what this system does not lend; none on Linux."""
     return tuple(one.name for one in protections() if not one.holds)
