@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from assay.sql.algebra.conditions import between_constants, comparison, is_total, is_truth, rejected
 from assay.sql.algebra.model import (
@@ -23,14 +23,20 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
+    Window,
+    but,
+    conjuncts,
     is_call,
     optional,
     over,
+    unwanted_block,
+    wanted_block,
 )
 from assay.sql.algebra.world import NUMBERS, World
 
 _COMMUTATIVE = frozenset({"eq", "ne", "same", "nsame", "add", "mul", "and", "or"})
 _MOST_SPLITS = 2
+_FIELDS = ("terms", "padded", "sources", "grouped", "splits")
 
 
 class Matcher(Protocol):
@@ -65,6 +71,11 @@ class Facts:
     ``padded`` are the numbers of sources whose columns may be NULL because a left join found no row for them.
     """
 
+    as_set = False
+    """For a rule: it does not count how often a row occurs that the block gives out, to which it is applied."""
+    joined_as_set = False
+    """For a rule: it does not count how often a row occurs that is joined there."""
+
     def __init__(
         self,
         world: World,
@@ -79,7 +90,7 @@ class Facts:
         self.world, self.matcher = world, matcher
         self.terms = tuple(terms)
         self.padded, self.sources, self.grouped = padded, sources, grouped
-        self._splits = splits
+        self.splits = splits
         self._parent: dict[Term, Term] = {}
         self._canonical: dict[Term, Term] = {}
         self._present: set[Term] = set()
@@ -92,16 +103,23 @@ class Facts:
 
     def extended(self, terms: Iterable[Term]) -> Facts:
         """These facts and more."""
-        return self._with((*self.terms, *terms), self._splits)
+        return self.changed(terms=(*self.terms, *terms))
 
-    def _with(self, terms: Iterable[Term], splits: int) -> Facts:
-        kept = {"padded": self.padded, "sources": self.sources, "grouped": self.grouped}
-        return Facts(self.world, self.matcher, terms, splits=splits, **kept)  # type: ignore[arg-type]
+    def changed(self, **changes: Any) -> Facts:
+        """The facts with other terms, padded sources, …, named as where facts are made."""
+        return Facts(self.world, self.matcher, **{name: getattr(self, name) for name in _FIELDS} | changes)
+
+    def with_rows(self, block: Block) -> Facts:
+        """These facts, and what is true of a block's rows before they are grouped."""
+        return self.changed(
+            terms=(*self.terms, *block.where),
+            padded=self.padded | optional(block.lefts),
+            sources=(*self.sources, *block.sources),
+        )
 
     def inside(self, block: Block) -> Facts:
         """What is true of the rows of a subquery before they are grouped; its outer rows may lack what these may."""
-        padded = self.padded | optional(block.lefts)
-        return Facts(self.world, self.matcher, block.where, padded=padded, sources=block.sources)
+        return Facts(self.world, self.matcher, padded=self.padded).with_rows(block)
 
     # one value
 
@@ -207,6 +225,8 @@ class Facts:
             )
         if isinstance(term, Sub):
             return term.kind == "exists" or output_present(self.world, self.matcher, term.query, 0, single=True)
+        if isinstance(term, Window):
+            return False
         if term.op in ("isnull", "notnull", "same", "nsame"):
             return True
         if term.op == "coalesce":
@@ -240,23 +260,18 @@ class Facts:
                 return True
         return NULL in self._known_present
 
-    def implies(self, term: Term) -> bool:
-        """Whether a condition is true wherever these are."""
-        return self.contradictory or self._implies(term) or self._by_cases(term) or self.matcher.oracle(self, term)
+    def implies(self, *terms: Term) -> bool:
+        """Whether conditions are true wherever these are."""
+        return all(self.implies_plainly(term) or self.matcher.oracle(self, term) for term in terms)
 
     def _by_cases(self, term: Term) -> bool:
-        if not self._splits:
-            return False
-        for known in self.terms:
+        for known in self.terms if self.splits else ():
             if is_call(known, "or") and len(known.args) <= 8:
-                rest = [one for one in self.terms if one != known]
-                if all(self._without(rest, part).implies_plainly(term) for part in known.args):
+                rest = but(self.terms, known)
+                cases = (self.changed(terms=(*rest, *conjuncts(part)), splits=self.splits - 1) for part in known.args)
+                if all(case.implies_plainly(term) for case in cases):
                     return True
         return False
-
-    def _without(self, rest: list[Term], part: Term) -> Facts:
-        more = part.args if is_call(part, "and") else (part,)
-        return self._with((*rest, *more), self._splits - 1)
 
     def implies_plainly(self, term: Term) -> bool:
         """Like `implies`, without asking a solver."""
@@ -265,14 +280,14 @@ class Facts:
     def _implies(self, term: Term) -> bool:
         if term == TRUE:
             return True
-        if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block):
-            return self._exists(term.query)
+        if (wanted := wanted_block(term)) is not None:
+            return self._exists(wanted)
         if not isinstance(term, Call):
             return self.canonical(term) in self._atoms
         if term.op == "and":
             return all(self._implies(part) for part in term.args)
-        if term.op == "not" and isinstance(term.args[0], Sub) and isinstance(term.args[0].query, Block):
-            return self._absent(term.args[0].query)
+        if (denied := unwanted_block(term)) is not None:
+            return self._absent(denied)
         known = self.canonical(term)
         if known == TRUE or known in self._atoms:
             return True
@@ -333,33 +348,16 @@ class Facts:
         return "number" if kind in NUMBERS else kind if kind not in ("any", "folded") else ""
 
     def _exists(self, wanted: Block) -> bool:
-        known = [
-            one.query
-            for one in self.terms
-            if isinstance(one, Sub) and one.kind == "exists" and isinstance(one.query, Block)
-        ]
+        known = [block for term in self.terms if (block := wanted_block(term)) is not None]
         return self.matcher.implied(wanted, known, self)
 
     def _absent(self, wanted: Block) -> bool:
         """NOT EXISTS follows from that of a block which has a row wherever this one has."""
-        for one in self.terms:
-            if is_call(one, "not") and isinstance(one.args[0], Sub):
-                query = one.args[0].query
-                if isinstance(query, Block) and self.matcher.implied(query, [wanted], self):
-                    return True
-        return False
+        denied = [block for term in self.terms if (block := unwanted_block(term)) is not None]
+        return any(self.matcher.implied(block, [wanted], self) for block in denied)
 
 
-class Seen(Facts):
-    """What a rule is told beside the block to which it is applied: what is true of the rows that are joined there."""
-
-    as_set: bool
-    """It does not count how often a row occurs that the block gives out."""
-    joined_as_set: bool
-    """It does not count how often a row occurs that is joined."""
-
-
-Rule: TypeAlias = Callable[[Block, Seen], Block]
+Rule: TypeAlias = Callable[[Block, Facts], Block]
 """Gives the block in another form, or the block itself; the first line of its docstring says what it does."""
 
 
@@ -378,9 +376,7 @@ def output_present(world: World, matcher: Matcher, query: Query, place: int, *, 
     if isinstance(query, Block):
         if single and not (query.group == () and not query.having and not query.cuts):
             return False
-        facts = block_facts(world, matcher, query)
-        seen = Facts(world, matcher, facts.terms, padded=facts.padded, grouped=bool(query.group))
-        return seen.present(query.outputs[place])
+        return block_facts(world, matcher, query, grouped=bool(query.group)).present(query.outputs[place])
     if single or isinstance(query, FullJoin):
         return False
     if isinstance(query, Combined):
@@ -390,6 +386,6 @@ def output_present(world: World, matcher: Matcher, query: Query, place: int, *, 
     return all(isinstance(row[place], Const) and row[place] != NULL for row in query.rows)
 
 
-def block_facts(world: World, matcher: Matcher, block: Block, outer: Iterable[Term] = ()) -> Facts:
-    """What is true of a block's rows before they are grouped."""
-    return Facts(world, matcher, (*outer, *block.where), padded=optional(block.lefts), sources=block.sources)
+def block_facts(world: World, matcher: Matcher, block: Block, *, grouped: bool = False) -> Facts:
+    """What is true of a block's rows before they are grouped; with ``grouped``, of groups that have rows."""
+    return Facts(world, matcher, block.where, padded=optional(block.lefts), sources=block.sources, grouped=grouped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlglot
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -14,7 +15,7 @@ from assay.sql.algebra.lower_windows import grouping_sets, of_set, qualified
 from assay.sql.algebra.model import (
     Agg,
     Block,
-    Call,
+    Col,
     Combined,
     Const,
     Key,
@@ -22,6 +23,7 @@ from assay.sql.algebra.model import (
     Rows,
     Sub,
     Term,
+    children,
     columns_of,
     has_aggregate,
 )
@@ -371,11 +373,11 @@ def _bounded(root: exp.Expr) -> None:
         raise NotCovered(f"more than {MOST_CONDITIONS} conditions and joins")
 
 
-def _is_grouped(term: Term, group: tuple[Term, ...]) -> bool:
+def _is_grouped(term: Struct, group: tuple[Term, ...]) -> bool:
     """Whether a term is made of keys and aggregates alone."""
     if term in group or isinstance(term, Agg | Const | Sub):
         return True
-    return isinstance(term, Call) and all(_is_grouped(arg, group) for arg in term.args)
+    return not isinstance(term, Col) and all(_is_grouped(part, group) for part in children(term))
 
 
 def _ordered(query: Query | None) -> bool:

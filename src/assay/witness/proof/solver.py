@@ -14,7 +14,7 @@ import z3
 from msgspec import Struct, field
 
 from assay.sql.algebra.conditions import holds, is_truth
-from assay.sql.algebra.model import Agg, Block, Call, Col, Const, Sub, Term, is_call, parts_of
+from assay.sql.algebra.model import Agg, Block, Call, Col, Const, Sub, Term, Window, is_call, parts_of
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import NUMBERS, World
 
@@ -54,7 +54,7 @@ class Encoder(Struct, frozen=True):
             return self._constant(term)
         if isinstance(term, Col):
             return self.column(term)
-        if isinstance(term, Agg | Sub):
+        if isinstance(term, Agg | Sub | Window):
             return self.other(term)
         if _is_whole(term, self.world):
             return self._sum(term)
