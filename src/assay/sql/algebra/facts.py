@@ -25,6 +25,7 @@ from assay.sql.algebra.model import (
     Term,
     Window,
     but,
+    choices,
     conjuncts,
     is_call,
     optional,
@@ -232,7 +233,7 @@ class Facts:
         if term.op == "coalesce":
             return any(self._is_present(arg) for arg in term.args)
         if term.op == "case":
-            return all(self._is_present(arg) for arg in (*term.args[1::2], term.args[-1]))
+            return all(map(self._is_present, choices(term)))
         return is_total(term, self.world) and all(self._is_present(arg) for arg in term.args)
 
     def _column_present(self, col: Col) -> bool:

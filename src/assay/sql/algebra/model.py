@@ -348,6 +348,13 @@ def conjuncts(term: Term) -> tuple[Term, ...]:
     return term.args if is_call(term, "and") else (term,)
 
 
+def choices(term: Term) -> tuple[Term, ...]:
+    """The terms one of which is the value of a CASE, COALESCE or NULLIF; none of another term."""
+    if is_call(term, "case"):
+        return (*term.args[1::2], term.args[-1])
+    return term.args if is_call(term, "coalesce", "nullif") else ()
+
+
 def windows_of(block: Block) -> list[Window]:
     """The window functions among a block's outputs and keys of its order."""
     terms = (*block.outputs, *(key.term for key in block.order))

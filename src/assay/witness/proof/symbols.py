@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from assay.sql.algebra.model import Agg
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
-from assay.witness.proof.solver import NO, YES, Value
+from assay.witness.proof.solver import NO, NOTHING, YES, Value, as_number, choice
 
 
 class Row(Struct, frozen=True):
@@ -108,7 +108,7 @@ def aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
             )
             for index, one in enumerate(counted)
         ]
-    count = z3.Sum(*(z3.If(one, z3.RealVal(1), z3.RealVal(0)) for one in counted), z3.RealVal(0))
+    count = z3.Sum(*map(as_number, counted), z3.RealVal(0))
     if agg.op == "count":
         return NO, count
     none = z3.Not(z3.Or(*counted)) if counted else YES
@@ -124,9 +124,8 @@ def aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
         return none, mean
     if agg.op not in ("min", "max"):
         raise NotCovered(f"{agg.op.upper()} in the bounded check")
-    chosen, found = NO, z3.RealVal(0)
+    found = NOTHING
     for one, value in zip(counted, numbers, strict=True):
-        better = value < found if agg.op == "min" else value > found
-        take = z3.And(one, z3.Or(z3.Not(chosen), better))
-        chosen, found = z3.Or(chosen, one), z3.If(take, value, found)
-    return none, found
+        better = value < found[1] if agg.op == "min" else value > found[1]
+        found = choice(z3.And(one, z3.Or(found[0], better)), (NO, value), found)
+    return found
