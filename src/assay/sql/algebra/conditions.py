@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from assay.sql.algebra.literals import compared
 from assay.sql.algebra.model import (
+    COMPARED,
     FALSE,
     NULL,
     ONE,
     TRUE,
+    ZERO,
     Agg,
     Block,
     Call,
@@ -30,12 +32,8 @@ from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 
 _OPPOSITE = {"eq": "ne", "ne": "eq", "same": "nsame", "nsame": "same", "isnull": "notnull", "notnull": "isnull"}
-_STRICT = frozenset(
+_STRICT = COMPARED.union(
     [
-        "eq",
-        "ne",
-        "lt",
-        "le",
         "like",
         "ilike",
         "glob",
@@ -58,15 +56,13 @@ _STRICT = frozenset(
     ]
 )
 """Operators that give NULL wherever an argument is NULL."""
-BOOLEAN = frozenset(
+_TOTAL = COMPARED.union(["neg", "concat2", "lower", "upper", "length", "abs", "like"])
+"""Operators that give NULL nowhere else."""
+BOOLEAN = COMPARED.union(
     [
         "and",
         "or",
         "not",
-        "eq",
-        "ne",
-        "lt",
-        "le",
         "same",
         "nsame",
         "isnull",
@@ -111,7 +107,7 @@ def holds(term: Term, world: World, *, wanted: bool = True) -> Term:
         return holds(term.args[0], world, wanted=False)
     if (found := _of_count(term)) is not None:
         return holds(found, world, wanted=wanted)
-    if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
+    if term.op in COMPARED.union(("same", "nsame")):
         return _strictly(comparison(term.op, *term.args, wanted=wanted), world)
     if term.op in ("isnull", "notnull"):
         op = term.op if wanted else _OPPOSITE[term.op]
@@ -207,7 +203,7 @@ _NO_ROW = {("lt", "1", False), ("le", "0", False), ("eq", "0", True), ("eq", "0"
 
 def _of_count(term: Call) -> Term | None:
     """A COUNT above zero is EXISTS, and one of zero NOT EXISTS: it is never NULL."""
-    if term.op not in ("eq", "ne", "lt", "le") or len(term.args) != 2:
+    if term.op not in COMPARED or len(term.args) != 2:
         return None
     first = isinstance(term.args[0], Const)
     number, counted = term.args if first else reversed(term.args)
@@ -279,7 +275,7 @@ def rejected(term: Term) -> frozenset[Term]:
     if term.op == "or":
         first, *rest = (rejected(part) for part in term.args)
         return first.intersection(*rest)
-    if term.op in ("eq", "ne", "lt", "le"):
+    if term.op in COMPARED:
         return frozenset().union(*(_strict_parts(part) for part in term.args))
     if term.op in ("notnull", "is", "isnot"):
         return _strict_parts(term.args[0])
@@ -289,7 +285,7 @@ def rejected(term: Term) -> frozenset[Term]:
 def _strict_parts(term: Term) -> frozenset[Term]:
     """The parts whose NULL would make the term NULL, itself among them."""
     inner: frozenset[Term] = frozenset({term})
-    if isinstance(term, Call) and (term.op in _STRICT or term.op.partition(":")[0] in ("cast", "eq", "ne", "lt", "le")):
+    if isinstance(term, Call) and (term.op in _STRICT or term.op.partition(":")[0] in {"cast", *COMPARED}):
         return inner.union(*(_strict_parts(arg) for arg in term.args))
     return inner
 
@@ -297,7 +293,7 @@ def _strict_parts(term: Term) -> frozenset[Term]:
 def is_truth(term: Term) -> bool:
     """Whether a term's value is true, false or NULL, and nothing else."""
     if isinstance(term, Call):
-        return term.op in BOOLEAN or term.op in ("is", "isnot") or term.op.partition(":")[0] in ("eq", "ne", "lt", "le")
+        return term.op in BOOLEAN or term.op in ("is", "isnot") or term.op.partition(":")[0] in COMPARED
     return term in (TRUE, FALSE) or (isinstance(term, Sub) and term.kind == "exists")
 
 
@@ -308,21 +304,9 @@ def is_total(term: Call, world: World) -> bool:
     """
     if term.op in ("add", "sub", "mul"):
         finite = [isinstance(arg, Const) and "e" not in arg.text and "inf" not in arg.text for arg in term.args]
-        safe = any(arg != Const("integer", "0") for arg, known in zip(term.args, finite, strict=True) if known)
+        safe = any(arg != ZERO for arg, known in zip(term.args, finite, strict=True) if known)
         return world.dialect != "sqlite" or safe or all(world.kind(arg) == "integer" for arg in term.args)
-    return term.op in (
-        "neg",
-        "concat2",
-        "lower",
-        "upper",
-        "length",
-        "abs",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "like",
-    )
+    return term.op in _TOTAL
 
 
 __all__ = ["Agg", "Combined", "conjunction", "holds", "rejected"]

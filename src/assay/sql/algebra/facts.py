@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from assay.sql.algebra.conditions import between_constants, comparison, is_total, is_truth, rejected
 from assay.sql.algebra.model import (
+    COMPARED,
     FALSE,
     NULL,
     TRUE,
@@ -174,7 +175,7 @@ class Facts:
         if isinstance(built, Call):
             if built.op in _COMMUTATIVE:
                 built = Call(built.op, tuple(sorted(built.args, key=order_key)))
-            if built.op in ("eq", "ne", "lt", "le") and NULL not in built.args:
+            if built.op in COMPARED and NULL not in built.args:
                 return comparison(built.op, *built.args)
             if built.op in ("and", "or"):
                 args = tuple(dict.fromkeys(built.args))
@@ -248,18 +249,14 @@ class Facts:
     # what follows
 
     def _contradiction(self) -> bool:
-        for atom in self._atoms:
-            if atom == FALSE:
-                return True
-            if is_call(atom, "lt", "ne") and atom.args[0] == atom.args[1]:
-                return True
-            if is_call(atom, "lt") and self._reaches(atom.args[1], atom.args[0], strict=False):
-                return True
-            if is_call(atom, "isnull") and self._is_present(atom.args[0]):
-                return True
-            if is_call(atom, "notnull") and atom.args[0] == NULL:
-                return True
-        return NULL in self._known_present
+        return NULL in self._known_present or any(map(self._is_impossible, self._atoms))
+
+    def _is_impossible(self, atom: Term) -> bool:
+        if is_call(atom, "lt", "ne") and (atom.args[0] == atom.args[1] or atom.op == "lt"):
+            return atom.args[0] == atom.args[1] or self._reaches(atom.args[1], atom.args[0], strict=False)
+        if is_call(atom, "isnull"):
+            return self._is_present(atom.args[0])
+        return atom in (FALSE, Call("notnull", (NULL,)))
 
     def implies(self, *terms: Term) -> bool:
         """Whether conditions are true wherever these are."""
@@ -299,17 +296,13 @@ class Facts:
             return self.present(term.args[0])
         if term.op == "isnull":
             return args[0] == NULL
+        if term.op in ("same", "eq", "le") and args[0] == args[1]:
+            return term.op == "same" or self.present(term.args[0])
         if term.op == "same":
-            return args[0] == args[1] or self._implies(Call("eq", term.args))
-        if term.op == "eq":
-            return args[0] == args[1] and self.present(term.args[0])
+            return self._implies(Call("eq", term.args))
         if term.op == "ne":
             return self._reaches(*args, strict=True) or self._reaches(args[1], args[0], strict=True)
-        if term.op == "le" and args[0] == args[1]:
-            return self.present(term.args[0])
-        if term.op in ("lt", "le"):
-            return self._reaches(*args, strict=term.op == "lt")
-        return False
+        return term.op in ("lt", "le") and self._reaches(*args, strict=term.op == "lt")
 
     def _reaches(self, start: Term, goal: Term, *, strict: bool) -> bool:
         """Whether known comparisons lead from one term up to another, with one that is strict where that is asked.

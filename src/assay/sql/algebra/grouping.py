@@ -10,6 +10,7 @@ from assay.sql.algebra.lower_windows import SO_FAR, UNTIED
 from assay.sql.algebra.model import (
     NULL,
     ONE,
+    ZERO,
     Agg,
     Block,
     Call,
@@ -87,7 +88,7 @@ def _of_one_row(term: Term, facts: Facts) -> Term | None:
 
 
 def _counted(term: Term) -> Term:
-    return Call("case", (Call("notnull", (term,)), ONE, Const("integer", "0")))
+    return Call("case", (Call("notnull", (term,)), ONE, ZERO))
 
 
 def groups_to_distinct(block: Block, facts: Facts) -> Block:

@@ -8,6 +8,7 @@ from assay.sql.algebra.facts import Facts, block_facts
 from assay.sql.algebra.keys import Closure, at_most_one, finds_one, key_columns
 from assay.sql.algebra.literals import equated
 from assay.sql.algebra.model import (
+    COMPARED,
     NULL,
     Block,
     Call,
@@ -186,7 +187,7 @@ def join_existing(block: Block, facts: Facts) -> Block:
                 continue
             if facts.joined_as_set or finds_one(inner, facts):
                 return block.joined(inner, rest)
-        if not is_call(term, "eq", "ne", "lt", "le"):
+        if not is_call(term, *COMPARED):
             continue
         for side in term.args:
             if not isinstance(side, Sub) or side.kind != "scalar" or not isinstance(side.query, Block):

@@ -9,11 +9,11 @@ from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.keys import Closure, key_columns
 from assay.sql.algebra.literals import equated
 from assay.sql.algebra.model import (
+    ZERO,
     Agg,
     Block,
     Call,
     Col,
-    Const,
     FullJoin,
     LeftJoin,
     Source,
@@ -127,7 +127,7 @@ def grouped_left_to_scalar(block: Block, facts: Facts) -> Block:
 
 def _looked_up_aggregate(term: Term, outputs: dict[Term, Term]) -> Agg | None:
     """The aggregate that a term gives where there is a group, and where there is none: NULL, or 0 of COUNT."""
-    counted = is_call(term, "coalesce") and term.args[1:] == (Const("integer", "0"),)
+    counted = is_call(term, "coalesce") and term.args[1:] == (ZERO,)
     found = outputs.get(term.args[0] if counted and isinstance(term, Call) else term)
     return found if isinstance(found, Agg) and (found.op == "count") == counted else None
 

@@ -49,7 +49,7 @@ def lower_window(node: exp.Window, term: Callable[[exp.Expr], Term]) -> Term:
     op, args, distinct = _function(node.this, term)
     partition = tuple(term(one) for one in over.args.get("partition_by") or [])
     order = tuple(
-        Key(term(one.this), bool(one.args.get("desc")), bool(one.args.get("nulls_first")))
+        key_of(one, term(one.this))
         for one in (over.args.get("order") or exp.Order()).expressions
         if isinstance(one, exp.Ordered)
     )
@@ -59,15 +59,20 @@ def lower_window(node: exp.Window, term: Callable[[exp.Expr], Term]) -> Term:
     return Window(op=op, args=args, distinct=distinct, partition=partition, order=order, frame=frame)
 
 
+def key_of(node: exp.Ordered, term: Term) -> Key:
+    """A key of ORDER BY whose expression was lowered."""
+    return Key(term, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+
 def _defined(node: exp.Window) -> exp.Window:
     """The window that says what rows are seen: of the WINDOW clause, if it is named."""
     parts = ("partition_by", "order", "spec")
     alias = node.args.get("alias")
-    if alias is None and not node.args.get("first"):
+    if alias is None:
         return node
     select = node.find_ancestor(exp.Select)
     known = {one.this.name.lower(): one for one in (select.args.get("windows") if select else None) or []}
-    found: exp.Window | None = None if alias is None else known.get(alias.name.lower())
+    found: exp.Window | None = known.get(alias.name.lower())
     if found is None:
         raise NotCovered("a window with a name")
     if found.args.get("alias") or any(node.args.get(part) for part in parts):
@@ -79,6 +84,8 @@ def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, t
     """Its name, its arguments, and whether it drops duplicates of them."""
     if type(inner) in _NUMBERED:
         return _NUMBERED[type(inner)], (), False
+    if inner.args.get("from_first") is not None:
+        raise NotCovered("NTH_VALUE with FROM FIRST or FROM LAST")
     if type(inner) in _AT_A_ROW:
         given = [inner.this, inner.args.get("offset")]
         return _AT_A_ROW[type(inner)], tuple(term(one) for one in given if one is not None), False
@@ -99,8 +106,6 @@ def _frame(spec: exp.Expr | None, *, ordered: bool) -> str:
     """The frame in words; empty for the default one."""
     if spec is None:
         return ""
-    if spec.args.get("exclude"):
-        raise NotCovered("a frame that excludes rows")
     kind = str(spec.args.get("kind") or "").lower()
     start = _bound(spec.args.get("start"), spec.args.get("start_side"))
     end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))

@@ -104,7 +104,9 @@ class Key(Struct, frozen=True):
 
 
 TRUE, FALSE, NULL = Const("boolean", "1"), Const("boolean", "0"), Const("null", "")
-ONE = Const("integer", "1")
+ZERO, ONE = Const("integer", "0"), Const("integer", "1")
+COMPARED = frozenset({"eq", "ne", "lt", "le"})
+"""Comparisons that are NULL if a side is."""
 
 
 class Block(Struct, frozen=True, kw_only=True):

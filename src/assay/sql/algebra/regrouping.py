@@ -10,9 +10,11 @@ from assay.sql.algebra.conditions import holds
 from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.grouping import aggregates
 from assay.sql.algebra.model import (
+    COMPARED,
     FALSE,
     NULL,
     TRUE,
+    ZERO,
     Agg,
     Block,
     Call,
@@ -53,7 +55,7 @@ def extremes_to_where(block: Block, facts: Facts) -> Block:
     inner = asked.args[0]
     found = aggregates(block)
     early: Term | None = None
-    if asked.op == "count" and term == Call("lt", (Const("integer", "0"), asked)):
+    if asked.op == "count" and term == Call("lt", (ZERO, asked)):
         early = Call("notnull", (inner,)) if all(one.args == asked.args for one in found) else None
     elif term.op in ("lt", "le") and all(one == asked for one in found):
         above = term.args[1] is asked
@@ -195,7 +197,7 @@ def _not_true(term: Term) -> Term | None:
         return over_all(Call("or" if term.op == "and" else "and", term.args), _not_true)
     if term.op in ("isnull", "notnull", "same", "nsame"):
         return Call("not", (term,))
-    if term.op in ("eq", "ne", "lt", "le") and all(isinstance(arg, Col | Const) for arg in term.args):
+    if term.op in COMPARED and all(isinstance(arg, Col | Const) for arg in term.args):
         nulls = tuple(Call("isnull", (arg,)) for arg in term.args)
         return Call("or", (Call("not", (term,)), *nulls))
     return None

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
 from assay.sql.algebra.model import (
+    COMPARED,
     NULL,
     Agg,
     Block,
@@ -178,7 +179,7 @@ class World(Struct):
         return "any"
 
     def _call_kind(self, term: Call) -> str:
-        if term.op in ("eq", "ne", "lt", "le", "and", "or", "not", "isnull", "notnull"):
+        if term.op in COMPARED.union(("and", "or", "not", "isnull", "notnull")):
             return "boolean"
         if term.op in _TEXT_FUNCTIONS:
             return "folded" if self.dialect in _FOLDING else "text"

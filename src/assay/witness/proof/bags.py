@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from assay.sql.algebra.facts import Facts, Matcher
 from assay.sql.algebra.keys import Closure
 from assay.sql.algebra.model import (
+    ZERO,
     Agg,
     Block,
     Call,
     Combined,
-    Const,
     FullJoin,
     LeftJoin,
     Query,
@@ -261,7 +261,7 @@ class BagMatching(Matcher):
         """What is true of groups: with keys, each has a row."""
         if not block.group:
             return OneGroup(self.world, self, seen)
-        has_row = Call("lt", (Const("integer", "0"), Agg("count", ())))
+        has_row = Call("lt", (ZERO, Agg("count", ())))
         return seen.changed(terms=(*seen.terms, has_row), grouped=True)
 
     # what a subclass says

@@ -14,16 +14,14 @@ import z3
 from msgspec import Struct, field
 
 from assay.sql.algebra.conditions import holds, is_truth
-from assay.sql.algebra.model import Agg, Call, Col, Const, Sub, Term, Window, choices, is_call, parts_of
+from assay.sql.algebra.model import COMPARED, Agg, Call, Col, Const, Sub, Term, Window, choices, is_call, parts_of
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import NUMBERS, World
 
 MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
 _BEYOND = 2**63
-_DECIDED = frozenset(
-    {"and", "or", "not", "eq", "ne", "lt", "le", "same", "nsame", "isnull", "notnull", "istrue", "isfalse"}
-)
+_DECIDED = frozenset({"and", "or", "not", *COMPARED, "same", "nsame", "isnull", "notnull", "istrue", "isfalse"})
 """Conditions that are told to the solver as such where they are values."""
 _SIGNLESS = frozenset({"add", "sub", "mul", "neg", "abs", "round", "floor", "ceil", "mod"})
 """Functions that make nothing of the sign of nought."""
@@ -103,7 +101,7 @@ class Encoder(Struct, frozen=True):
         if term.op in ("isnull", "notnull"):
             null = self.value(term.args[0])[0]
             return null if term.op == "isnull" else z3.Not(null)
-        if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
+        if term.op in COMPARED.union(("same", "nsame")):
             return self._comparison(term)
         of_value = term.op in ("is", "isnot", "not")
         return self._truth_of_value(term.args[0] if of_value else term, wanted=term.op not in ("isnot", "not"))
