@@ -196,11 +196,6 @@ def _joined(op: str, parts: tuple[Term, ...], world: World, *, wanted: bool) -> 
     return neutral if not kept else kept[0] if len(kept) == 1 else Call(op, kept)
 
 
-_ANY_ROW = {("lt", "0", True), ("le", "1", True), ("ne", "0", True), ("ne", "0", False)}
-_NO_ROW = {("lt", "1", False), ("le", "0", False), ("eq", "0", True), ("eq", "0", False)}
-"""Comparisons of a number with a COUNT that ask for a row, or for none: operator, number, whether it stands first."""
-
-
 def _of_count(term: Call) -> Term | None:
     """A COUNT above zero is EXISTS, and one of zero NOT EXISTS: it is never NULL."""
     if term.op not in COMPARED or len(term.args) != 2:
@@ -216,11 +211,12 @@ def _of_count(term: Call) -> Term | None:
     if not isinstance(count, Agg) or count.op != "count" or block.cuts or len(block.outputs) != 1:
         return None
     present = tuple(Call("notnull", (arg,)) for arg in count.args)
-    rows = replace(block, group=None, where=(*block.where, *present), outputs=(ONE,), order=(), distinct=False)
-    case = (term.op, number.text, first)
-    if case in _ANY_ROW:
-        return Sub("exists", rows)
-    return Call("not", (Sub("exists", rows),)) if case in _NO_ROW else None
+    rows = replace(block, group=None, where=(*block.where, *present))
+    counts = (ZERO, ONE, Const("integer", "2"))  # what is true of these is true of all above
+    truths = [between_constants(term.op, *((number, one) if first else (one, number))) for one in counts]
+    if truths == [False, True, True]:
+        return rows.exists
+    return Call("not", (rows.exists,)) if truths == [True, False, False] else None
 
 
 def _in(term: Call, world: World, *, wanted: bool) -> Term:

@@ -157,13 +157,11 @@ def prune_outputs(block: Block, facts: Facts) -> Block:
         inner = source.query
         if not isinstance(inner, Block) or inner.distinct:
             continue
-        kept = [place for place in range(len(inner.outputs)) if Col(source.id, str(place)) in used]
-        if len(kept) == len(inner.outputs) or (not kept and len(inner.outputs) == 1 and inner.outputs[0] == ONE):
+        kept = {col: term for col, term in source.named(inner.outputs).items() if col in used}
+        if len(kept) == len(inner.outputs) or (not kept and inner.outputs == (ONE,)):
             continue
-        outputs = tuple(inner.outputs[place] for place in kept) or (ONE,)
-        pruned = facts.world.source(query=replace(inner, outputs=outputs))
-        new: dict[Term, Term] = {Col(source.id, str(old)): Col(pruned.id, str(index)) for index, old in enumerate(kept)}
-        return substituted(block.swapped(source, pruned), new)
+        pruned = facts.world.source(query=replace(inner, outputs=tuple(kept.values()) or (ONE,)))
+        return substituted(block.swapped(source, pruned), dict(zip(kept, facts.world.cols(pruned), strict=False)))
     return block
 
 

@@ -178,10 +178,6 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
     if not block.windowed:
         return block
 
-    def is_told(key: Key, before: tuple[Term, ...]) -> bool:
-        closure = Closure(block, facts, before)
-        return closure.determines(key.term) if block.group is None else closure.determines_all
-
     def shorter(term: Term) -> Term | None:
         if not isinstance(term, Window):
             return term if isinstance(term, Agg) else None
@@ -191,7 +187,8 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
             op, order = "lag", tuple(Key(key.term, not key.descending, not key.nulls_first) for key in order)
         kept = []
         for place, key in enumerate(order):
-            if not is_told(key, (*term.partition, *(other.term for other in order[:place]))):
+            before = (*term.partition, *(other.term for other in order[:place]))
+            if not Closure(block, facts, before).settles(key.term):
                 kept.append(replace(key, nulls_first=key.nulls_first and not facts.present(key.term)))
         partition = tuple(sorted(term.partition, key=repr))
         return replace(term, op=op, partition=partition, order=tuple(kept), frame=frame)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
+
 from msgspec.structs import replace
 
 from assay.sql.algebra.facts import Facts, block_facts
@@ -55,32 +58,23 @@ def left_that_always_matches(block: Block, facts: Facts) -> Block:
             continue
         parent = left.sources[0]
         for child in block.sources:
-            pairs = _reference(child, parent, facts)
-            for own, other in pairs:
-                asked = {frozenset((Col(child.id, a), Col(parent.id, b))) for a, b in zip(own, other, strict=True)}
+            for pairs in _references(child, parent, facts):
+                asked = {frozenset(pair) for pair in pairs}
                 given = {frozenset(sides) for term in left.on if (sides := equated(term)) is not None}
-                never_null = all(facts.present(Col(child.id, name)) for name in own)
-                if asked == given and len(given) == len(left.on) and never_null:
+                if asked == given and len(given) == len(left.on) and all(facts.present(own) for own, _ in pairs):
                     return _inner(block, left)
     return block
 
 
-def _reference(child: Source, parent: Source, facts: Facts) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The foreign keys of one source that refer to a key of the other's table."""
+def _references(child: Source, parent: Source, facts: Facts) -> Iterator[list[tuple[Col, Col]]]:
+    """The foreign keys of one source that refer to a key of the other's table: their columns in pairs."""
     mine, theirs = facts.world.facts(child), facts.world.facts(parent)
     if mine is None or theirs is None or child.id == parent.id:
-        return []
-    found = []
-    for own, table, referenced in mine.references:
-        columns = referenced or (theirs.keys[0] if theirs.keys else ())
-        if table != theirs.name or len(columns) != len(own) or not any(set(key) == set(columns) for key in theirs.keys):
-            continue
-        if all(
-            _finds_itself(mine.kinds.get(a, ""), theirs.kinds.get(b, ""), facts)
-            for a, b in zip(own, columns, strict=True)
-        ):
-            found.append((own, columns))
-    return found
+        return
+    for table, columns in facts.world.references(mine):
+        is_key = table is theirs and any(set(key) == {other for _, other in columns} for key in theirs.keys)
+        if is_key and all(_finds_itself(mine.kinds.get(a, ""), theirs.kinds[b], facts) for a, b in columns):
+            yield [(Col(child.id, a), Col(parent.id, b)) for a, b in columns]
 
 
 def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
@@ -127,18 +121,16 @@ def left_to_absence(block: Block, facts: Facts) -> Block:
 
 def merge_same_row(block: Block, facts: Facts) -> Block:
     """A table joined with itself over a key is the table once."""
-    for index, one in enumerate(block.sources):
+    for one, other in combinations(block.sources, 2):
         table = facts.world.facts(one)
-        if table is None:
+        if table is None or other.table != one.table:
             continue
-        for other in block.sources[index + 1 :]:
-            if other.table != one.table:
-                continue
-            for key in table.keys:
-                pairs = [(Col(one.id, name), Col(other.id, name)) for name in key]
-                if all(facts.canonical(a) == facts.canonical(b) and facts.present(a) for a, b in pairs):
-                    new: dict[Term, Term] = {Col(other.id, name): Col(one.id, name) for name in table.kinds}
-                    return substituted(block.without(other), new)
+        for key in table.keys:
+            pairs = [(Col(one.id, name), Col(other.id, name)) for name in key]
+            if all(facts.canonical(a) == facts.canonical(b) and facts.present(a) for a, b in pairs):
+                return substituted(
+                    block.without(other), dict(zip(facts.world.cols(other), facts.world.cols(one), strict=True))
+                )
     return block
 
 
@@ -150,8 +142,7 @@ def drop_parent(block: Block, facts: Facts) -> Block:
     """
     for parent in block.sources:
         for child in block.sources:
-            for own, referenced in _reference(child, parent, facts):
-                pairs = [(Col(child.id, a), Col(parent.id, b)) for a, b in zip(own, referenced, strict=True)]
+            for pairs in _references(child, parent, facts):
                 found = _parent_dropped(block, parent, pairs, facts)
                 if found is not None:
                     return found
@@ -159,19 +150,21 @@ def drop_parent(block: Block, facts: Facts) -> Block:
 
 
 def _parent_dropped(block: Block, parent: Source, pairs: list[tuple[Col, Col]], facts: Facts) -> Block | None:
-    links = [{term for term in block.where if equated(term) in ((a, b), (b, a))} for a, b in pairs]
-    linked = [bool(link) for link in links]
-    same = [facts.world.same_values(a, b) and facts.canonical(a) == facts.canonical(b) for a, b in pairs]
-    if not all(one or other for one, other in zip(linked, same, strict=True)):
-        return None
-    direct: set[Term] = set().union(*links)
+    direct: set[Term] = set()
+    movable: dict[Col, Term] = {}
+    for own, other in pairs:
+        links = {term for term in block.where if equated(term) in ((own, other), (other, own))}
+        if facts.world.same_values(own, other) and facts.canonical(own) == facts.canonical(other):
+            movable[other] = own
+        elif not links:
+            return None
+        direct |= links
     rest = replace(block.without(parent), where=tuple(term for term in block.where if term not in direct))
     used = {col for term in terms_of(rest) for col in columns_of(term) if col.source == parent.id}
-    movable = {b for (a, b), equal in zip(pairs, same, strict=True) if equal}
-    if used - movable or names({parent.id}, *rest.all_sources):
+    if used - movable.keys() or names({parent.id}, *rest.all_sources):
         return None
-    present = tuple(Call("notnull", (a,)) for a, _ in pairs)
-    return substituted(replace(rest, where=(*rest.where, *present)), {b: a for a, b in pairs})
+    present = tuple(Call("notnull", (own,)) for own, _ in pairs)
+    return substituted(replace(rest, where=(*rest.where, *present)), movable)
 
 
 def join_existing(block: Block, facts: Facts) -> Block:

@@ -61,6 +61,10 @@ class Closure:
         """Whether the start determines a row that the block gives out: that of every source, or the group."""
         return self.determines_rows if self._block.group is None else self.determines(*self._block.group)
 
+    def settles(self, term: Term) -> bool:
+        """Whether rows that the block gives out, and that the start leaves tied, are tied in a term too."""
+        return self.determines(term) or (self._block.group is not None and self.determines_all)
+
     @property
     def determines_rows(self) -> bool:
         """Whether the start determines the row of every source."""

@@ -160,10 +160,9 @@ class _Lowering(LowersFrom):
         if any(has_aggregate(term) for term in where):
             raise NotCovered("an aggregate in WHERE")
         group = self._group(node, outputs) if keys is None else tuple(dict.fromkeys(self.term(key) for key in keys))
-        block = Block(
-            sources=found.sources,
-            lefts=found.lefts,
-            where=(*found.where, *where),
+        block = replace(
+            found.block,
+            where=(*found.block.where, *where),
             group=group,
             having=self.conjuncts(node.args.get("having")),
             outputs=outputs,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import sqlglot
 from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -14,7 +15,7 @@ from assay.sql import select as written
 from assay.sql.algebra.literals import compared
 from assay.sql.algebra.lower_limits import check_limits
 from assay.sql.algebra.lower_terms import LowersTerms
-from assay.sql.algebra.model import ONE, Block, Call, Col, FullJoin, LeftJoin, Query, Source, Sub, Term, substituted
+from assay.sql.algebra.model import Block, Call, Col, FullJoin, LeftJoin, Query, Source, Term, substituted
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import TableFacts, World
 
@@ -33,12 +34,14 @@ class Entry(Struct):
 
 
 class From(Struct):
-    """Some items of FROM, joined."""
+    """Some items of FROM, joined; the block's outputs are not set."""
 
-    sources: tuple[Source, ...] = ()
-    lefts: tuple[LeftJoin, ...] = ()
-    where: tuple[Term, ...] = ()
+    block: Block = Block(sources=())
     entries: list[Entry] = field(default_factory=list)
+
+    def filtered(self, *terms: Term) -> From:
+        """Those of the joined rows for which conditions hold, too."""
+        return From(replace(self.block, where=(*self.block.where, *terms)), self.entries)
 
 
 class Level(Struct):
@@ -116,14 +119,12 @@ class LowersFrom(LowersTerms):
     def _existing(self, found: From, join: exp.Join, level: Level, *, wanted: bool) -> From:
         """SEMI JOIN keeps the rows for which the other side has one, ANTI JOIN those for which it has none."""
         right = self._item(join.this, level)
-        where = (*right.where, *self._on(join.args.get("on"), level, found, right))
-        exists = Sub("exists", Block(sources=right.sources, lefts=right.lefts, where=where, outputs=(ONE,)))
-        asked: Term = exists if wanted else Call("not", (exists,))
-        return From(found.sources, found.lefts, (*found.where, asked), found.entries)
+        exists = right.filtered(*self._on(join.args.get("on"), level, found, right)).block.exists
+        return found.filtered(exists if wanted else Call("not", (exists,)))
 
     def _settled(self, found: From, late: list[exp.Expr], level: Level) -> From:
         for on in late:
-            found.where = (*found.where, *self._on(on, level, found))
+            found = found.filtered(*self._on(on, level, found))
         return found
 
     def _join(self, left: From, right: From, join: exp.Join, level: Level, *, waits: bool = False) -> From:
@@ -135,10 +136,9 @@ class LowersFrom(LowersTerms):
             return self._full(left, right, asked)
         if side in ("LEFT", "RIGHT"):
             kept, other = (left, right) if side == "LEFT" else (right, left)
-            joined = LeftJoin(other.sources, (*other.where, *asked), other.lefts)
-            return From(kept.sources, (*kept.lefts, joined), kept.where, entries)
-        where = (*left.where, *right.where, *asked)
-        return From(left.sources + right.sources, left.lefts + right.lefts, where, entries)
+            joined = LeftJoin(other.block.sources, (*other.block.where, *asked), other.block.lefts)
+            return From(replace(kept.block, lefts=(*kept.block.lefts, joined)), entries)
+        return From(left.block.joined(right.block, left.block.where), entries).filtered(*asked)
 
     def _merged(self, left: From, right: From, join: exp.Join) -> list[Term]:
         """The equalities that USING or NATURAL ask for. The right side's columns can then be named no more."""
@@ -161,21 +161,21 @@ class LowersFrom(LowersTerms):
     def _full(self, left: From, right: From, on: tuple[Term, ...]) -> From:
         new: dict[Term, Term] = {}
         one, other = self._as_source(left, new), self._as_source(right, new)
-        source = self.world.source(query=FullJoin(one, other, tuple(substituted(term, new) for term in on)))
-        moved = dict(zip([*self.world.cols(one), *self.world.cols(other)], self.world.cols(source), strict=True))
+        full = FullJoin(one, other, tuple(substituted(term, new) for term in on))
+        source = self.world.source(query=full)
+        moved = dict(zip(self.world.both(full), self.world.cols(source), strict=True))
         entries = [*left.entries, *right.entries]
         for entry in entries:
             if any(new.get(term, term) not in moved for _, term in entry.columns):
                 raise NotCovered("a FULL JOIN over merged columns")
             entry.columns = [(name, moved[new.get(term, term)]) for name, term in entry.columns]
-        return From((source,), entries=entries)
+        return From(Block(sources=(source,)), entries)
 
     def _as_source(self, found: From, new: dict[Term, Term]) -> Source:
-        if len(found.sources) == 1 and not found.lefts and not found.where:
-            return found.sources[0]
+        if found.block == Block(sources=found.block.sources[:1]):
+            return found.block.sources[0]
         outputs = tuple(dict.fromkeys(term for entry in found.entries for _, term in entry.columns))
-        block = Block(sources=found.sources, lefts=found.lefts, where=found.where, outputs=outputs)
-        source = self.world.source(query=block)
+        source = self.world.source(query=replace(found.block, outputs=outputs))
         new.update(zip(outputs, self.world.cols(source), strict=True))
         return source
 
@@ -221,8 +221,8 @@ class LowersFrom(LowersTerms):
             self.world.checks[made.id] = tuple(_checks(made, known, self.world))
         if len(source.names) > len(known.kinds):
             raise NotCovered("a list of columns that does not fit its table")
-        names = [*(one.lower() for one in source.names), *list(known.kinds)[len(source.names) :]]
-        return From((made,), entries=[Entry(source, list(zip(names, self.world.cols(made), strict=True)))])
+        names = [*source.names, *list(known.kinds)[len(source.names) :]]
+        return self._entry(source, made, names)
 
     def _cte(self, cte: exp.CTE) -> tuple[Query, list[str]]:
         if id(cte) in self._within:
@@ -244,8 +244,11 @@ class LowersFrom(LowersTerms):
         names = list(source.names) or names
         if len(names) != len(self.world.columns(made)):
             raise NotCovered("a list of columns that does not fit its query")
+        return self._entry(source, made, names)
+
+    def _entry(self, source: written.Source, made: Source, names: Sequence[str]) -> From:
         columns = zip((name.lower() for name in names), self.world.cols(made), strict=True)
-        return From((made,), entries=[Entry(source, list(columns))])
+        return From(Block(sources=(made,)), [Entry(source, list(columns))])
 
 
 def only(name: str, entries: list[Entry], *, shown: bool = True) -> Term | None:

@@ -76,7 +76,8 @@ def _check_parts(node: exp.Expr) -> None:
     lowered = _LOWERED_PARTS.get(node.key, node.args)
     for part, value in node.args.items():
         if value and part not in lowered:
-            raise NotCovered(f"{node.key.upper()} with {part.strip('_').replace('_', ' ').upper()}")
+            name = {"group": "GROUP BY", "star": "*"}.get(node.key, node.key.upper())
+            raise NotCovered(f"{name} with {part.strip('_').replace('_', ' ').upper()}")
     sides = [node.args.get(part) for part in ("this", "expression", "low", "high")]
     if isinstance(node, _CHAINED) and any(isinstance(side, _CHAINS) for side in sides):
         raise NotCovered("a chain of comparisons")

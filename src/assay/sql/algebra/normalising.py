@@ -152,15 +152,13 @@ class Normaliser:
         drops = as_set or not query.all
         parts_as_set = drops if query.op == "union" else not query.all
         parts = [self.normal(part, as_set=parts_as_set, outer=outer) for part in query.parts]
+        folded = any(self.world.output_kind(query, place) == "folded" for place in range(self.world.width(query)))
         if query.op != "union":
-            for place in range(self.world.width(query)):
-                if self.world.output_kind(query, place) == "folded":
-                    raise NotCovered("INTERSECT or EXCEPT over a folded collation")
-            block = combined_to_block(Combined(query.op, query.all, tuple(parts)), self.world)
+            if folded:
+                raise NotCovered("INTERSECT or EXCEPT over a folded collation")
+            block = combined_to_block(replace(query, parts=tuple(parts)), self.world)
             return self._block(block, as_set=as_set, outer=outer) if isinstance(block, Block) else block
-        if drops and any(
-            self.world.output_kind(part, n) == "folded" for part in parts for n in range(self.world.width(part))
-        ):
+        if drops and folded:
             raise NotCovered("UNION over a folded collation")
         flat: list[Query] = []
         for part in parts:

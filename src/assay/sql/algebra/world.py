@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 
@@ -134,6 +134,14 @@ class World(Struct):
     def facts(self, source: Source) -> TableFacts | None:
         """The stored table that a source names."""
         return self.tables.get(source.table) if source.table else None
+
+    def references(self, table: TableFacts) -> Iterator[tuple[TableFacts, list[tuple[str, str]]]]:
+        """A table's foreign keys: the other table, and the pairs of own columns and columns of that."""
+        for own, name, referenced in table.references:
+            other = self.tables.get(name)
+            columns = referenced or (other.keys[0] if other is not None and other.keys else ())
+            if other is not None and len(columns) == len(own) and set(columns) <= other.kinds.keys():
+                yield other, list(zip(own, columns, strict=True))
 
     def columns(self, source: Source) -> list[str]:
         """The names of a source's columns, as `Col` has them."""

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from assay.sql.algebra.model import Agg
 from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
+from assay.sql.algebra.world import TableFacts, World
 from assay.witness.proof.solver import NO, NOTHING, YES, Value, as_number, choice
 
 
@@ -58,30 +58,21 @@ class Tables(Struct):
                 for other in rows[:index]:
                     same = [equal_values(one.cells[places[name]], other.cells[places[name]]) for name in key]
                     self.conditions.append(z3.Not(z3.And(one.there, other.there, *same)))
-        for own, parent, referenced in facts.references:
-            self._reference(name, own, parent, referenced)
+        for parent, columns in self.world.references(facts):
+            self._reference(name, parent, columns)
         return rows
 
-    def _reference(self, name: str, own: tuple[str, ...], parent: str, referenced: tuple[str, ...]) -> None:
-        other = self.world.tables.get(parent)
-        target = referenced or (other.keys[0] if other is not None and other.keys else ())
-        if other is None or len(target) != len(own) or any(column not in other.kinds for column in target):
-            return
+    def _reference(self, name: str, other: TableFacts, columns: list[tuple[str, str]]) -> None:
         mine, theirs = list(self.world.tables[name].kinds), list(other.kinds)
-        parents = self.table(parent)
+        parents = self.table(other.name)
         for row in self.made[name]:
-            cells = [row.cells[mine.index(column)] for column in own]
+            cells = [(row.cells[mine.index(own)], theirs.index(column)) for own, column in columns]
             found = [
-                z3.And(
-                    one.there,
-                    *(
-                        equal_values(cell, one.cells[theirs.index(column)])
-                        for cell, column in zip(cells, target, strict=True)
-                    ),
-                )
-                for one in parents
+                z3.And(parent.there, *(equal_values(cell, parent.cells[place]) for cell, place in cells))
+                for parent in parents
             ]
-            self.conditions.append(z3.Implies(z3.And(row.there, *(z3.Not(null) for null, _ in cells)), z3.Or(*found)))
+            given = z3.And(row.there, *(z3.Not(cell[0]) for cell, _ in cells))
+            self.conditions.append(z3.Implies(given, z3.Or(*found)))
 
 
 def _symbol(name: str, kind: str) -> Any:
