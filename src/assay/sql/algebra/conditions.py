@@ -25,9 +25,9 @@ from assay.sql.algebra.model import (
     Rows,
     Sub,
     Term,
-    has_aggregate,
     is_call,
 )
+from assay.sql.algebra.parts import has_aggregate
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 
@@ -254,10 +254,8 @@ def _exists(query: Query, world: World, *, wanted: bool) -> Term:
 
 def bare_existence(query: Query, world: World) -> Block:
     """A block that has a row where the query has one."""
-    if not isinstance(query, Block):
-        return Block(sources=(world.source(query=query),), outputs=(ONE,))
-    if query.offset or query.limit == 0:
-        return Block(sources=(world.source(query=query),), outputs=(ONE,))
+    if not isinstance(query, Block) or query.offset or query.limit == 0:
+        return Block(sources=(world.source(query=query),))
     group = query.group if query.having or query.group == () else None
     return replace(query, outputs=(ONE,), distinct=False, order=(), limit=None, group=group)
 

@@ -25,15 +25,11 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
     Window,
-    but,
-    choices,
-    conjuncts,
     is_call,
     optional,
     over,
-    unwanted_block,
-    wanted_block,
 )
+from assay.sql.algebra.parts import but, choices, conjuncts, unwanted_block, wanted_block
 from assay.sql.algebra.world import NUMBERS, World
 
 _COMMUTATIVE = frozenset({"eq", "ne", "same", "nsame", "add", "mul", "and", "or"})
@@ -312,9 +308,10 @@ class Facts:
         family = self._family(start)
         if not family or self._family(goal) != family:
             return False
-        edges = [atom for atom in self._atoms if is_call(atom, "lt", "le", "eq")]
-        values = {one for atom in edges for one in atom.args if isinstance(one, Const)}
-        values |= {one for one in (start, goal) if isinstance(one, Const)}
+        known = [atom for atom in self._atoms if is_call(atom, "lt", "le", "eq")]
+        edges = [(atom.args[0], atom.args[1], atom.op == "lt") for atom in known]
+        edges += [(atom.args[1], atom.args[0], False) for atom in known if atom.op == "eq"]
+        values = {one for one in (start, goal, *(arg for atom in known for arg in atom.args)) if isinstance(one, Const)}
         todo, seen = [(start, False)], set()
         while todo:
             at, passed = todo.pop()
@@ -323,11 +320,7 @@ class Facts:
             seen.add((at, passed))
             if at == goal and (passed or not strict):
                 return True
-            for atom in edges:
-                ways = [atom.args] if atom.op != "eq" else [atom.args, atom.args[::-1]]
-                todo += [
-                    (up, passed or atom.op == "lt") for low, up in ways if low == at and self._family(up) == family
-                ]
+            todo += [(up, passed or below) for low, up, below in edges if low == at and self._family(up) == family]
             if isinstance(at, Const):
                 todo += [(up, True) for up in values if up != at and self._below(at, up)]
         return False

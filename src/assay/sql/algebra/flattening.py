@@ -19,15 +19,11 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    columns_of,
-    divided,
-    has_aggregate,
     parts_of,
-    substituted,
     swapped,
-    terms_of,
     windows_of,
 )
+from assay.sql.algebra.parts import columns_of, divided, has_aggregate, substituted, terms_of
 from assay.sql.algebra.world import World
 
 

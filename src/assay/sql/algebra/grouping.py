@@ -20,17 +20,19 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
     Window,
+    is_call,
+    parts_of,
+    windows_of,
+)
+from assay.sql.algebra.parts import (
     columns_of,
     divided,
     has_aggregate,
-    is_call,
     leaves_of,
     names,
     outside_subqueries,
     over_all,
     over_late,
-    parts_of,
-    windows_of,
 )
 from assay.sql.algebra.stopping import NotCovered
 
@@ -114,8 +116,7 @@ def groups_to_existence(block: Block, facts: Facts) -> Block:
     if not block.group or block.having or block.lefts or aggregates(block):
         return block
     closure = Closure(block, facts, block.group)
-    kept = tuple(source for source in block.sources if closure.has_row(source))
-    rest = tuple(source for source in block.sources if not closure.has_row(source))
+    kept, rest = divided(block.sources, closure.has_row)
     keys = key_columns(kept, facts.world)
     if not kept or not rest or keys is None or block.windowed:
         return block

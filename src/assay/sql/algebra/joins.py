@@ -10,25 +10,8 @@ from msgspec.structs import replace
 from assay.sql.algebra.facts import Facts, block_facts
 from assay.sql.algebra.keys import Closure, at_most_one, finds_one, key_columns
 from assay.sql.algebra.literals import equated
-from assay.sql.algebra.model import (
-    COMPARED,
-    NULL,
-    Block,
-    Call,
-    Col,
-    LeftJoin,
-    Source,
-    Sub,
-    Term,
-    but,
-    columns_of,
-    is_call,
-    names,
-    substituted,
-    swapped,
-    terms_of,
-    wanted_block,
-)
+from assay.sql.algebra.model import COMPARED, NULL, Block, Call, Col, LeftJoin, Source, Sub, Term, is_call, swapped
+from assay.sql.algebra.parts import but, columns_of, names, substituted, terms_of, wanted_block
 from assay.sql.algebra.world import NUMBERS
 
 

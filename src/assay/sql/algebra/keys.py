@@ -6,21 +6,8 @@ from collections.abc import Iterable
 
 from assay.sql.algebra.facts import Facts, Matcher, block_facts
 from assay.sql.algebra.literals import equated
-from assay.sql.algebra.model import (
-    Agg,
-    Block,
-    Call,
-    Col,
-    Combined,
-    Const,
-    LeftJoin,
-    Query,
-    Rows,
-    Source,
-    Sub,
-    Term,
-    columns_of,
-)
+from assay.sql.algebra.model import Agg, Block, Call, Col, Combined, Const, LeftJoin, Query, Rows, Source, Sub, Term
+from assay.sql.algebra.parts import columns_of
 from assay.sql.algebra.world import NUMBERS, World
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from assay.sql.algebra.conditions import rejected
 from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.keys import Closure, key_columns
-from assay.sql.algebra.literals import equated
+from assay.sql.algebra.literals import equated, linked
 from assay.sql.algebra.model import (
     ZERO,
     Agg,
@@ -19,16 +19,10 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    columns_of,
     is_call,
-    leaves_of,
-    names,
-    outside_subqueries,
-    over_late,
     parts_of,
-    substituted,
-    terms_of,
 )
+from assay.sql.algebra.parts import columns_of, leaves_of, names, outside_subqueries, over_late, substituted, terms_of
 
 
 def scalar_to_left(block: Block, facts: Facts) -> Block:
@@ -145,11 +139,11 @@ def _looked_up(left: LeftJoin, facts: Facts) -> tuple[Source, Block, tuple[Term,
     for term in left.on:
         if not is_call(term, "eq") or not facts.world.same_values(*term.args):
             return None
-        mine, theirs = sorted(term.args, key=lambda arg: isinstance(arg, Col) and arg.source == source.id)
-        if not isinstance(theirs, Col) or theirs.source != source.id or names({source.id}, mine):
+        link = linked(term.args, source.id)
+        if link is None:
             return None
-        asked.append(inner.outputs[int(theirs.name)])
-        links.append(Call("eq", (mine, asked[-1])))
+        asked.append(inner.outputs[int(link[0].name)])
+        links.append(Call("eq", (link[1], asked[-1])))
     return (source, inner, tuple(links)) if set(asked) == set(inner.group) else None
 
 
@@ -168,10 +162,9 @@ def distinct_to_existence(block: Block, facts: Facts) -> Block:
             continue
         links: dict[Term, tuple[Term, Term]] = {}
         for term in block.where:
-            for one, other in (sides, sides[::-1]) if (sides := equated(term)) else ():
-                free = not names({source.id}, other)
-                if isinstance(one, Col) and one.source == source.id and free and facts.world.same_values(one, other):
-                    links.setdefault(one, (term, other))
+            link = linked(equated(term) or (), source.id)
+            if link is not None and facts.world.same_values(*link):
+                links.setdefault(link[0], (term, link[1]))
         outputs = source.named(inner.outputs)
         rest = block.without(source)
         if links.keys() != outputs.keys() or names({source.id}, *rest.all_sources):

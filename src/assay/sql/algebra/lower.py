@@ -13,21 +13,8 @@ from assay.sql import query as bound
 from assay.sql.algebra.lower_from import Level, LowersFrom, only
 from assay.sql.algebra.lower_limits import check_limits, check_signs
 from assay.sql.algebra.lower_windows import grouping_sets, key_of, of_set, qualified
-from assay.sql.algebra.model import (
-    Agg,
-    Block,
-    Col,
-    Combined,
-    Const,
-    Key,
-    Query,
-    Rows,
-    Sub,
-    Term,
-    children,
-    columns_of,
-    has_aggregate,
-)
+from assay.sql.algebra.model import Agg, Block, Col, Combined, Const, Key, Query, Rows, Sub, Term, children
+from assay.sql.algebra.parts import columns_of, has_aggregate
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 from assay.sql.schema_names import names_of

@@ -15,7 +15,8 @@ from assay.sql import select as written
 from assay.sql.algebra.literals import compared
 from assay.sql.algebra.lower_limits import check_limits
 from assay.sql.algebra.lower_terms import LowersTerms
-from assay.sql.algebra.model import Block, Call, Col, FullJoin, LeftJoin, Query, Source, Term, substituted
+from assay.sql.algebra.model import Block, Call, Col, FullJoin, LeftJoin, Query, Source, Term
+from assay.sql.algebra.parts import substituted
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import TableFacts, World
 
@@ -199,11 +200,7 @@ class LowersFrom(LowersTerms):
             found = self._derived(source, *self.query(node, joined=True))
         else:
             raise NotCovered({"lateral": "LATERAL", "unnest": "UNNEST"}.get(node.key, node.key))
-        for join in joins:
-            if join.kind not in ("", "INNER", "CROSS", "OUTER"):
-                raise NotCovered(f"{join.kind} JOIN")
-            found = self._join(found, self._item(join.this, level), join, level)
-        return found
+        return self._joined(found, joins, level)
 
     def _table(self, node: exp.Table, source: written.Source) -> From:
         name = node.name.lower()

@@ -8,35 +8,15 @@ from itertools import combinations
 from msgspec.structs import replace
 from sqlglot import exp
 
-from assay.sql.algebra.model import (
-    NULL,
-    ONE,
-    Agg,
-    Block,
-    Const,
-    Key,
-    Sub,
-    Term,
-    Window,
-    is_call,
-    leaves_of,
-    over,
-    over_late,
-    substituted,
-)
+from assay.sql.algebra.model import NULL, ONE, Agg, Block, Const, Key, Sub, Term, Window, is_call, over
+from assay.sql.algebra.parts import leaves_of, over_late, substituted
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 
 MOST_SETS = 16
 AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})
-_NUMBERED: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
-_NUMBERED |= {exp.PercentRank: "percent_rank", exp.CumeDist: "cume_dist"}
-_AT_A_ROW: dict[type[exp.Expr], str] = {
-    exp.FirstValue: "first_value",
-    exp.LastValue: "last_value",
-    exp.NthValue: "nth_value",
-    exp.Ntile: "ntile",
-}
+_WINDOWS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
+_AT_A_ROW = (exp.FirstValue, exp.LastValue, exp.NthValue, exp.Ntile)
 UNTIED = frozenset({"row_number", "lag", "lead", "first_value", "last_value", "nth_value", "ntile"})
 """Window functions whose value depends on which of two tied rows stands first; so it does where a frame counts rows."""
 SO_FAR = "rows unbounded preceding to current row"
@@ -82,13 +62,11 @@ def _defined(node: exp.Window) -> exp.Window:
 
 def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, tuple[Term, ...], bool]:
     """Its name, its arguments, and whether it drops duplicates of them."""
-    if type(inner) in _NUMBERED:
-        return _NUMBERED[type(inner)], (), False
     if inner.args.get("from_first") is not None:
         raise NotCovered("NTH_VALUE with FROM FIRST or FROM LAST")
-    if type(inner) in _AT_A_ROW:
-        given = [inner.this, inner.args.get("offset")]
-        return _AT_A_ROW[type(inner)], tuple(term(one) for one in given if one is not None), False
+    if isinstance(inner, _WINDOWS + _AT_A_ROW):
+        given = [inner.this, inner.args.get("offset")] if isinstance(inner, _AT_A_ROW) else []
+        return inner.sql_name().lower(), tuple(term(one) for one in given if one is not None), False
     if isinstance(inner, exp.Lag | exp.Lead):
         offset, default = inner.args.get("offset"), inner.args.get("default")
         steps = ONE if offset is None else term(offset)

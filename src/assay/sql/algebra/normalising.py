@@ -64,16 +64,11 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    but,
     is_call,
-    outside_subqueries,
     over,
-    over_late,
     parts_of,
-    substituted,
-    unwanted_block,
-    wanted_block,
 )
+from assay.sql.algebra.parts import but, outside_subqueries, over_late, substituted, unwanted_block, wanted_block
 from assay.sql.algebra.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.unions import merged_parts

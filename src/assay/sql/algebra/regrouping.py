@@ -9,22 +9,12 @@ from msgspec.structs import replace
 from assay.sql.algebra.conditions import holds
 from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.grouping import aggregates
-from assay.sql.algebra.model import (
-    COMPARED,
-    FALSE,
-    NULL,
-    TRUE,
-    ZERO,
-    Agg,
-    Block,
-    Call,
-    Col,
-    Const,
-    Term,
+from assay.sql.algebra.literals import linked
+from assay.sql.algebra.model import COMPARED, FALSE, NULL, TRUE, ZERO, Agg, Block, Call, Col, Const, Term, is_call
+from assay.sql.algebra.parts import (
     but,
     columns_of,
     has_aggregate,
-    is_call,
     names,
     outside_subqueries,
     over_all,
@@ -166,17 +156,15 @@ def _asked_of(own: int, there: int, inside: Block, world: World) -> tuple[Term, 
     shared: dict[Term, Term] = {}
     asked: list[Term] = []
     for term in inside.where:
-        if is_call(term, "eq", "same") and all(isinstance(arg, Col) for arg in term.args):
-            ours, theirs = sorted(term.args, key=lambda arg: isinstance(arg, Col) and arg.source == there)
-            assert isinstance(ours, Col)
-            assert isinstance(theirs, Col)
-            if (ours.source, theirs.source) == (own, there) and ours.name == theirs.name:
-                if world.kind(ours) not in ("integer", "real", "text"):
-                    return None
-                shared[theirs] = ours
-                if term.op == "eq":
-                    asked.append(Call("notnull", (ours,)))
-                continue
+        link = linked(term.args, there) if is_call(term, "eq", "same") else None
+        if link is not None and link[1] == Col(own, link[0].name):
+            theirs, ours = link
+            if world.kind(ours) not in ("integer", "real", "text"):
+                return None
+            shared[theirs] = ours
+            if is_call(term, "eq"):
+                asked.append(Call("notnull", (ours,)))
+            continue
         asked.append(term)
     if not shared:
         return None

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import conjunction
 from assay.sql.algebra.facts import Facts, Matcher
-from assay.sql.algebra.model import FALSE, TRUE, Block, Call, Query, Term, divided
+from assay.sql.algebra.model import FALSE, TRUE, Block, Call, Query, Term
+from assay.sql.algebra.parts import divided
 from assay.sql.algebra.world import World
 
 MOST_PARTS = 12

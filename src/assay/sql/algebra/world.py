@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
@@ -23,8 +23,8 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    choices,
 )
+from assay.sql.algebra.parts import choices
 from assay.sql.create_table import table_clauses
 from assay.sql.schema_names import type_family
 
@@ -58,25 +58,22 @@ def table_facts(table: TableSchema, dialect: str) -> TableFacts:
     clauses = table_clauses(table.ddl, dialect).columns
     collated = {name for name, found in clauses.items() if found.collation}
     kinds = {one.name.lower(): _kind(one.type, dialect, folded=one.name.lower() in collated) for one in table.columns}
-    primary = tuple(name.lower() for name in table.primary_key)
-    keys = [primary] if primary else []
-    keys += [tuple(name.lower() for name in key) for key in table.unique]
+    keys = [_lowered(key) for key in (table.primary_key, *table.unique) if key]
     declared = {one.name.lower() for one in table.columns if one.not_null}
     return TableFacts(
         name=table.name.lower(),
         kinds=kinds,
-        not_null=frozenset(declared | set(primary)),
+        not_null=frozenset(declared.union(_lowered(table.primary_key))),
         checks=() if dialect in ("mysql", "mariadb") else table.checks,
-        keys=tuple(dict.fromkeys(key for key in keys if key)),
+        keys=tuple(dict.fromkeys(keys)),
         references=tuple(
-            (
-                tuple(name.lower() for name in one.columns),
-                one.table.lower(),
-                tuple(name.lower() for name in one.referenced),
-            )
-            for one in table.foreign_keys
+            (_lowered(one.columns), one.table.lower(), _lowered(one.referenced)) for one in table.foreign_keys
         ),
     )
+
+
+def _lowered(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
 
 
 def _kind(declared: str, dialect: str, *, folded: bool) -> str:

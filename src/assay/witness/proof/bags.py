@@ -21,11 +21,9 @@ from assay.sql.algebra.model import (
     Rows,
     Source,
     Term,
-    but,
-    names,
     optional,
-    substituted,
 )
+from assay.sql.algebra.parts import but, names, substituted
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 from assay.witness.proof.outputs import OneGroup, assigned, refines

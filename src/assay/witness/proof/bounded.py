@@ -23,7 +23,6 @@ from assay.sql.algebra.model import (
     Call,
     Col,
     Combined,
-    Const,
     FullJoin,
     LeftJoin,
     Query,
@@ -31,11 +30,10 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    walk,
 )
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
-from assay.witness.proof.solver import NO, NOTHING, YES, Encoder, Value, solver, text_point
+from assay.witness.proof.solver import NO, NOTHING, YES, Encoder, Value, solver, text_point, texts_of
 from assay.witness.proof.symbols import Row, Tables, aggregated, same
 
 MOST_JOINED = 70
@@ -248,7 +246,7 @@ def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool 
     if world.width(one) != world.width(other):
         return None
     _families(one, other, world)
-    tables = Tables(world, rows, sorted(_texts(one) | _texts(other)))
+    tables = Tables(world, rows, texts_of(one, other))
     evaluator = Evaluator(tables)
     first, second = evaluator.rows(one, {}), evaluator.rows(other, {})
     if len(first) + len(second) > 3 * MOST_JOINED:
@@ -289,10 +287,6 @@ def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:
             for side in (first, second)
         ]
         yield z3.And(row.there, counts[0] != counts[1])
-
-
-def _texts(query: Query) -> set[str]:
-    return {one.text for one in walk(query) if isinstance(one, Const) and one.kind == "text"}
 
 
 def _model(model: Any, tables: Tables) -> Model:

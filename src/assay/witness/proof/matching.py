@@ -19,16 +19,11 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    but,
-    columns_of,
-    conjuncts,
-    depth,
     is_call,
     parts_of,
-    substituted,
     walk,
-    wanted_block,
 )
+from assay.sql.algebra.parts import but, columns_of, conjuncts, depth, substituted, wanted_block
 from assay.witness.proof.bags import BagMatching, Columns
 from assay.witness.proof.outputs import assigned
 

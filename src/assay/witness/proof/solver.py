@@ -14,7 +14,8 @@ import z3
 from msgspec import Struct, field
 
 from assay.sql.algebra.conditions import holds, is_truth
-from assay.sql.algebra.model import COMPARED, Agg, Call, Col, Const, Sub, Term, Window, choices, is_call, parts_of
+from assay.sql.algebra.model import COMPARED, Agg, Call, Col, Const, Sub, Term, Window, is_call, parts_of, walk
+from assay.sql.algebra.parts import choices
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import NUMBERS, World
 
@@ -245,14 +246,10 @@ def text_point(place: int) -> str:
     return f"{7000 * (1 + place) + 1}/7"
 
 
-def texts_of(terms: Sequence[Term]) -> list[str]:
-    """The text literals in terms, in the order of their code points."""
-    found: set[str] = set()
-    for term in terms:
-        for part in parts_of(term):
-            if isinstance(part, Const) and part.kind == "text":
-                found.add(part.text)
-    return sorted(found)
+def texts_of(*nodes: Struct) -> list[str]:
+    """The text literals in terms and queries, in the order of their code points."""
+    texts = {part.text for node in nodes for part in walk(node) if isinstance(part, Const) and part.kind == "text"}
+    return sorted(texts)
 
 
 def solver(*, steps: int, timeout_ms: int) -> Any:
