@@ -5,6 +5,8 @@ Each rule holds in SQL's three-valued logic, for *is true* of a whole from *is t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from assay.sql.algebra.literals import compared
@@ -77,7 +79,7 @@ BOOLEAN = COMPARED.union(
 )
 
 
-def conjunction(terms: tuple[Term, ...], world: World) -> tuple[Term, ...]:
+def conjunction(terms: Iterable[Term], world: World) -> tuple[Term, ...]:
     """The conditions that must be true for all of these to be, without AND at their top, each once."""
     found: list[Term] = []
     for term in terms:

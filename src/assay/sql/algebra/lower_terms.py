@@ -169,13 +169,13 @@ class LowersTerms:
         return compared(op, self.term(left), self.term(right), self.world)
 
     def _quantified(self, op: str, left: exp.Expr, right: exp.Expr) -> Term:
-        if not isinstance(right.this, exp.Query) or (isinstance(left, exp.Tuple) and op not in ("eq", "ne")):
+        """ANY is IN by another operator. `x > ALL (q)` is `NOT x <= ANY (q)`, NULLs included."""
+        is_all = isinstance(right, exp.All)
+        op = _OPPOSITE[op] if is_all else op
+        if not isinstance(right.this, exp.Query) or (isinstance(left, exp.Tuple) and op != "eq"):
             raise NotCovered("a comparison with ANY or ALL")
-        if isinstance(right, exp.All):  # x > ALL (q) is NOT x <= ANY (q), NULLs included
-            return Call("not", (self._in_query(left, right.this, _OPPOSITE[op]),))
-        if isinstance(left, exp.Tuple) and op != "eq":
-            raise NotCovered("a comparison of rows")
-        return self._in_query(left, right.this, op)
+        found = self._in_query(left, right.this, op)
+        return Call("not", (found,)) if is_all else found
 
     def _in_query(self, left: exp.Expr, query: exp.Expr, op: str = "eq") -> Term:
         items = left.expressions if isinstance(left, exp.Tuple) else [left]

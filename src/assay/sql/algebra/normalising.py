@@ -133,7 +133,7 @@ class Normaliser:
             return Rows(tuple(dict.fromkeys(rows)) if as_set else rows)
         if isinstance(query, FullJoin):
             left, right = (self._source(one, as_set=False) for one in (query.left, query.right))
-            return FullJoin(left, right, conjunction(tuple(self._term(term, outer) for term in query.on), self.world))
+            return FullJoin(left, right, conjunction((self._term(term, outer) for term in query.on), self.world))
         return self._block(query, as_set=as_set, outer=outer)
 
     def root(self, query: Query, *, ordered: bool) -> Query:
@@ -177,7 +177,7 @@ class Normaliser:
     def _left(self, left: LeftJoin, outer: Facts | None) -> LeftJoin:
         return LeftJoin(
             tuple(self._source(source, as_set=False) for source in left.sources),
-            conjunction(tuple(self._term(term, outer) for term in left.on), self.world),
+            conjunction((self._term(term, outer) for term in left.on), self.world),
             tuple(self._left(one, outer) for one in left.lefts),
         )
 
@@ -236,7 +236,7 @@ class Normaliser:
         block = over_late(block, lambda term: self._term(term, seen))
         return replace(
             block,
-            where=conjunction(tuple(self._condition(term, where, block, outer) for term in where), self.world),
+            where=conjunction((self._condition(term, where, block, outer) for term in where), self.world),
             lefts=tuple(self._left(left, None) for left in block.lefts),
             group=None if block.group is None else tuple(self._term(term, seen) for term in block.group),
         )
@@ -278,7 +278,7 @@ class Normaliser:
     def _simplified(self, block: Block, outer: Facts | None) -> tuple[Term, ...]:
         """The conditions without tests for NULL that the columns themselves decide."""
         declared = self._facts(replace(block, where=()), outer)
-        return conjunction(tuple(_decided(term, declared) for term in block.where), self.world)
+        return conjunction((_decided(term, declared) for term in block.where), self.world)
 
 
 def _joined_as_set(block: Block, *, as_set: bool) -> bool:

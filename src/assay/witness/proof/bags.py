@@ -96,9 +96,8 @@ class BagMatching(Matcher):
         return Block(sources=(source,), outputs=outputs, order=order, limit=block.limit, offset=block.offset)
 
     def _orders(self, count: int, *, aligned: bool) -> Iterator[tuple[int, ...]]:
-        yield tuple(range(count))
-        if not aligned and 1 < count <= 5:
-            yield from (one for one in permutations(range(count)) if one != tuple(range(count)))
+        same = tuple(range(count))
+        yield from [same] if aligned or count > 5 else permutations(same)  # which begin with the same order
 
     def _full(self, one: Query, other: Query, facts: Facts) -> tuple[int, ...] | None:
         """FULL JOINs of the same two sides, perhaps the other way round."""

@@ -137,7 +137,7 @@ class Evaluator:
 
     def _all(self, terms: Sequence[Term], env: Env, given: Sequence[Any] = ()) -> Any:
         encoder = self._encoder(env, None)
-        return z3.And(*given, *(encoder.truth(term) for term in conjunction(tuple(terms), self.world)))
+        return z3.And(*given, *(encoder.truth(term) for term in conjunction(terms, self.world)))
 
     def _block(self, block: Block, outer: Env) -> list[Row]:
         if block.cuts or block.windowed:
@@ -252,8 +252,7 @@ def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool 
     if len(first) + len(second) > 3 * MOST_JOINED:
         raise NotCovered("too many symbolic rows to compare")
     count = world.width(one)
-    orders = [tuple(range(count))]
-    orders += [order for order in permutations(range(count)) if order != orders[0]] if 1 < count <= 3 else []
+    orders = list(permutations(range(count))) if count <= 3 else [tuple(range(count))]
     model: Model | None = None
     for order in orders:
         turned = [Row(row.there, tuple(row.cells[place] for place in order)) for row in second]
@@ -270,11 +269,9 @@ def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool 
 
 def _families(one: Query, other: Query, world: World) -> None:
     """Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both."""
-    for query in (one, other):
-        for place in range(world.width(query)):
-            kind = world.output_kind(query, place)
-            if kind in ("folded", "text") and world.dialect not in ("sqlite", "duckdb"):
-                raise NotCovered("texts under a collation")
+    kinds = {world.output_kind(query, place) for query in (one, other) for place in range(world.width(query))}
+    if kinds & {"folded", "text"} and world.dialect not in ("sqlite", "duckdb"):
+        raise NotCovered("texts under a collation")
 
 
 def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import z3
@@ -54,10 +54,9 @@ class Tables(Struct):
         for earlier, later in pairwise(rows):
             self.conditions.append(z3.Implies(later.there, earlier.there))
         for key in facts.keys:
-            for index, one in enumerate(rows):
-                for other in rows[:index]:
-                    same = [equal_values(one.cells[places[name]], other.cells[places[name]]) for name in key]
-                    self.conditions.append(z3.Not(z3.And(one.there, other.there, *same)))
+            for one, other in combinations(rows, 2):
+                same = [equal_values(one.cells[places[name]], other.cells[places[name]]) for name in key]
+                self.conditions.append(z3.Not(z3.And(one.there, other.there, *same)))
         for parent, columns in self.world.references(facts):
             self._reference(name, parent, columns)
         return rows
