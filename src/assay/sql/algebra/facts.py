@@ -104,7 +104,7 @@ class Facts:
         return self.changed(terms=(*self.terms, *terms))
 
     def changed(self, **changes: Any) -> Facts:
-        """The facts with other terms, padded sources, …, named as where facts are made."""
+        """These facts with other terms, padded sources, or whatever else facts are made of."""
         return Facts(self.world, self.matcher, **{name: getattr(self, name) for name in _FIELDS} | changes)
 
     def with_rows(self, block: Block) -> Facts:
@@ -113,6 +113,7 @@ class Facts:
             terms=(*self.terms, *block.where),
             padded=self.padded | optional(block.lefts),
             sources=(*self.sources, *block.sources),
+            grouped=False,
         )
 
     def inside(self, block: Block) -> Facts:

@@ -81,8 +81,6 @@ def _of_one_row(term: Term, facts: Facts) -> Term | None:
     if isinstance(term, Agg):
         if term.op == "count":
             return ONE if not term.args or facts.present(term.args[0]) else _counted(term.args[0])
-        if term.op in ("min", "max"):
-            return term.args[0]
         if term.op == "sum" and facts.world.kind(term.args[0]) in ("integer", "real"):
             return term.args[0]
         return None
