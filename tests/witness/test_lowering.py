@@ -99,6 +99,80 @@ def test_a_name_that_an_engine_may_read_otherwise_stops_the_proof(dialect: str, 
     assert reason in found.reason
 
 
+@pytest.mark.parametrize(
+    ("dialect", "query", "reason"),
+    [
+        ("duckdb", "SELECT MAX(u, 2) FROM g", "MAX with COUNT"),
+        ("duckdb", "SELECT COUNT(u, v) FROM g", "COUNT with EXPRESSIONS"),
+        ("duckdb", "SELECT COUNT(DISTINCT (u, v)) FROM g", ""),
+        ("mysql", "SELECT COUNT(DISTINCT u, v) FROM g", "DISTINCT over several values"),
+        ("duckdb", "SELECT * ILIKE 'u%' FROM g", "* with ILIKE"),
+        ("duckdb", "SELECT * EXCLUDE (u) FROM g", "* with EXCEPT"),
+        ("duckdb", "SELECT g.* REPLACE (u + 1 AS u) FROM g", "* with REPLACE"),
+        ("duckdb", "SELECT q.* FROM g", "q.*, which names no table"),
+        ("duckdb", "SELECT u FROM g AT (VERSION => 1)", "TABLE with WHEN"),
+        ("mysql", "SELECT u FROM g PARTITION (p)", "TABLE with PARTITION"),
+        ("postgres", "SELECT u FROM ONLY g", "TABLE with ONLY"),
+        ("postgres", "SELECT u FROM g FOR UPDATE SKIP LOCKED", "SELECT with LOCKS"),
+        ("duckdb", "SELECT DISTINCT ON (u) u, v FROM g", "DISTINCT with ON"),
+        ("duckdb", "SELECT u, v FROM g UNION BY NAME SELECT v, u FROM g", "UNION with BY NAME"),
+        ("duckdb", "SELECT u FROM g LIMIT 10%", "LIMIT with LIMIT OPTIONS"),
+        ("duckdb", "SELECT u FROM g FETCH FIRST 2 ROWS ONLY", "FETCH"),
+        ("duckdb", "SELECT u FROM g LIMIT 1 + 1", "a LIMIT that is not a number"),
+        ("mysql", "SELECT u, SUM(v) FROM g GROUP BY u WITH ROLLUP", "GROUP BY with ROLLUP"),
+        ("duckdb", "SELECT u, SUM(v) FROM g GROUP BY ALL", "GROUP BY with ALL"),
+        ("duckdb", "SELECT u, v FROM g GROUP BY (u, v)", "GROUP BY of rows"),
+        ("sqlite", "SELECT u FROM g GROUP BY 2", "the place 2"),
+        ("sqlite", "SELECT u FROM g GROUP BY MAX(u)", "an aggregate in GROUP BY"),
+        ("sqlite", "SELECT u FROM g WHERE MAX(u) > 1", "an aggregate in WHERE"),
+        ("sqlite", "SELECT u FROM g HAVING u > 1", "HAVING without GROUP BY"),
+        ("postgres", "SELECT u FROM g WHERE u BETWEEN SYMMETRIC 3 AND 1", "BETWEEN with SYMMETRIC"),
+        ("duckdb", "SELECT u FROM g WHERE (u, v) IN ((1, 2))", "IN of rows over a list"),
+        ("duckdb", "SELECT u FROM g WHERE (u, v) < (1, 2)", "a comparison of rows"),
+        ("postgres", "SELECT u FROM g WHERE (u, v) = ALL (SELECT id, y FROM b)", "a comparison with ANY or ALL"),
+        ("postgres", "SELECT u FROM g WHERE (u, v) <> ANY (SELECT id, y FROM b)", "a comparison with ANY or ALL"),
+        ("duckdb", "SELECT u FROM g, a WHERE u IN (1, a.x)", "IN over a list of columns of other types"),
+        ("sqlite", "SELECT u FROM g WHERE u IN (SELECT u, v FROM g)", "IN over a query of another width"),
+        ("sqlite", "SELECT (SELECT u, v FROM g) FROM g", "a subquery of several columns as a value"),
+        ("sqlite", "SELECT main.g.u FROM g", "COLUMN with DB"),
+        ("duckdb", "SELECT x || n + 1 FROM a", "|| beside arithmetic"),
+        ("sqlite", "SELECT u + (v > 1) * 2 FROM g WHERE u + v > 1 = 1", "a chain of comparisons"),
+        ("sqlite", "SELECT u FROM g UNION SELECT u, v FROM g", "UNION of different widths"),
+        ("sqlite", "SELECT u FROM other.g", "the table other.g"),
+        ("sqlite", "SELECT u FROM g WHERE u > 99999999999999999999", "an integer of more than 64 bits"),
+        ("sqlite", "SELECT u FROM g WHERE u > 1e999", "beyond the largest floating-point number"),
+        ("sqlite", "SELECT x FROM a WHERE x = 1.5", "compared with a number that is not whole"),
+        ("duckdb", "SELECT u FROM g ASOF JOIN b ON g.u >= b.id", "ASOF JOIN"),
+        ("duckdb", "SELECT u FROM g POSITIONAL JOIN b", "POSITIONAL JOIN"),
+        ("duckdb", "SELECT u FROM (g ASOF JOIN b ON g.u >= b.id)", "ASOF JOIN"),
+        ("postgres", "SELECT u FROM g, b RIGHT JOIN a ON a.id = b.id", "a comma before an outer join"),
+        ("duckdb", "SELECT u FROM g, b FULL JOIN a ON a.id = b.id", "a comma before an outer join"),
+        ("sqlite", "SELECT * FROM a RIGHT JOIN b USING (id)", "RIGHT JOIN with USING"),
+        ("sqlite", "SELECT * FROM a JOIN b USING (y)", "USING (y), which is not on both sides"),
+        ("duckdb", "SELECT * FROM range(3)", ""),
+        ("duckdb", "SELECT * FROM g AS t(p, q, r, s)", "a list of columns that does not fit its table"),
+        ("duckdb", "SELECT SUM(u) OVER (ORDER BY v RANGE 1 PRECEDING) FROM g", "a frame of RANGE or GROUPS"),
+        (
+            "duckdb",
+            "SELECT SUM(u) OVER (ORDER BY v ROWS 1 PRECEDING EXCLUDE TIES) FROM g",
+            "WINDOWSPEC with EXCLUDE",
+        ),
+        ("duckdb", "SELECT LAG(u, v) OVER (ORDER BY u) FROM g", "LAG or LEAD by a number that is not known"),
+        ("snowflake", "SELECT NTH_VALUE(u, 2) FROM LAST OVER (ORDER BY u) FROM g", "NTH_VALUE with FROM FIRST"),
+        ("duckdb", "SELECT RANK() OVER w FROM g WINDOW w AS (v ORDER BY u)", ""),
+        ("duckdb", "SELECT u FROM g QUALIFY RANK() OVER (ORDER BY u) = 1 LIMIT 1", "QUALIFY beside"),
+        ("duckdb", "SELECT u FROM g QUALIFY RANK() OVER (ORDER BY u) = (SELECT 1)", "a subquery in QUALIFY"),
+        ("duckdb", "SELECT u, SUM(v) FROM g GROUP BY CUBE (u) LIMIT 1", "GROUPING SETS beside"),
+        ("duckdb", "SELECT SUM(v) FROM g GROUP BY ROLLUP (u + 1)", "GROUPING SETS of expressions"),
+        ("sqlite", "SELECT ROW_NUMBER() OVER (ORDER BY u) FROM g", "ROW_NUMBER over rows that tie"),
+    ],
+)
+def test_what_is_not_lowered_whole_stops_the_proof(dialect: str, query: str, reason: str) -> None:
+    found = proof(query, f"SELECT * FROM ({query}) AS whole", dialect)
+    assert isinstance(found, Unproved)
+    assert reason in found.reason
+
+
 def test_an_alias_comes_before_a_column_of_the_query_around() -> None:
     inner = "SELECT (SELECT g.u AS x FROM g WHERE x > 1 AND g.u = 2) FROM a"
     assert isinstance(proof(inner, "SELECT (SELECT g.u FROM g WHERE a.x > 1 AND g.u = 2) FROM a"), Unproved)

@@ -33,6 +33,50 @@ CREATE TABLE child (id INTEGER PRIMARY KEY, k INTEGER NOT NULL REFERENCES parent
 """
 
 DIFFERENT = {
+    "a subquery that names the count of a query around it": [
+        "SELECT k FROM (SELECT n AS k, COUNT(*) AS c FROM bag GROUP BY n) WHERE EXISTS (SELECT 1 FROM p WHERE m = c)",
+        "SELECT n FROM bag WHERE EXISTS (SELECT 1 FROM p GROUP BY p.m HAVING p.m = COUNT(*)) GROUP BY n",
+        "SELECT n FROM bag GROUP BY n HAVING COUNT(*) > 1",
+    ],
+    "a count looked up beside a query that takes some groups": [
+        "SELECT c, (SELECT MAX(m) FROM p WHERE id = c) FROM (SELECT COUNT(*) AS c FROM bag GROUP BY n LIMIT 2) q",
+        "SELECT COUNT(*), (SELECT MAX(m) FROM p) FROM bag GROUP BY n LIMIT 2",
+    ],
+    "a count of distinct rows, some of which are taken": [
+        "SELECT COUNT(*) FROM (SELECT DISTINCT m FROM p LIMIT 2) q",
+        "SELECT COUNT(DISTINCT m) FROM p",
+    ],
+    "distinct rows, of which one is looked up": [
+        "SELECT p.id FROM p JOIN (SELECT DISTINCT n FROM c ORDER BY n LIMIT 1) q ON q.n = p.id",
+        "SELECT id FROM p WHERE EXISTS (SELECT 1 FROM c WHERE c.n = p.id)",
+    ],
+    "groups looked up by another comparison": [
+        "SELECT p.id, q.s FROM p LEFT JOIN (SELECT qid, SUM(cid) AS s FROM c GROUP BY qid) q ON q.qid < p.id",
+        "SELECT p.id, (SELECT SUM(cid) FROM c WHERE c.qid < p.id) FROM p",
+    ],
+    "groups looked up by themselves": [
+        "SELECT p.id, q.s FROM p LEFT JOIN (SELECT qid, SUM(cid) AS s FROM c GROUP BY qid) q ON q.qid = q.s",
+        "SELECT p.id, (SELECT SUM(cid) FROM c WHERE c.qid = p.id) FROM p",
+    ],
+    "a column of a union that drops duplicates": [
+        "SELECT m FROM (SELECT m, id FROM p UNION SELECT a, b FROM k) q",
+        "SELECT m FROM p UNION SELECT a FROM k",
+        "SELECT m FROM p UNION ALL SELECT a FROM k",
+    ],
+    "groups of a left join whose keys are not the row's": [
+        "SELECT p.n, SUM(c.cid) FROM p LEFT JOIN c ON c.qid = p.id GROUP BY p.n",
+        "SELECT p.n, (SELECT SUM(cid) FROM c WHERE c.qid = p.id) FROM p",
+    ],
+    "groups of a left join of which a column is grouped by": [
+        "SELECT p.id, SUM(c.cid) FROM p LEFT JOIN c ON c.qid = p.id GROUP BY p.id, c.cid",
+        "SELECT p.id, (SELECT SUM(cid) FROM c WHERE c.qid = p.id) FROM p",
+    ],
+    "a collation that makes one row of two": [
+        "SELECT z FROM bag UNION SELECT z FROM bag",
+        "SELECT DISTINCT z FROM bag",
+        "SELECT z FROM bag GROUP BY z",
+        "SELECT z FROM bag INTERSECT SELECT z FROM bag",
+    ],
     "an inner join's condition before an outer join": [
         "SELECT k.a FROM p JOIN c ON p.id = c.pid AND p.n = 1 RIGHT JOIN k ON k.a = c.cid",
         "SELECT k.a FROM p JOIN c ON p.id = c.pid RIGHT JOIN k ON k.a = c.cid WHERE p.n = 1",

@@ -5,14 +5,18 @@ Each rule holds in SQL's three-valued logic, for *is true* of a whole from *is t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from assay.sql.algebra.literals import compared
 from assay.sql.algebra.model import (
+    COMPARED,
     FALSE,
     NULL,
     ONE,
     TRUE,
+    ZERO,
     Agg,
     Block,
     Call,
@@ -23,19 +27,15 @@ from assay.sql.algebra.model import (
     Rows,
     Sub,
     Term,
-    has_aggregate,
     is_call,
 )
+from assay.sql.algebra.parts import has_aggregate
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 
 _OPPOSITE = {"eq": "ne", "ne": "eq", "same": "nsame", "nsame": "same", "isnull": "notnull", "notnull": "isnull"}
-_STRICT = frozenset(
+_STRICT = COMPARED.union(
     [
-        "eq",
-        "ne",
-        "lt",
-        "le",
         "like",
         "ilike",
         "glob",
@@ -58,15 +58,13 @@ _STRICT = frozenset(
     ]
 )
 """Operators that give NULL wherever an argument is NULL."""
-BOOLEAN = frozenset(
+_TOTAL = COMPARED.union(["neg", "concat2", "lower", "upper", "length", "abs", "like"])
+"""Operators that give NULL nowhere else."""
+BOOLEAN = COMPARED.union(
     [
         "and",
         "or",
         "not",
-        "eq",
-        "ne",
-        "lt",
-        "le",
         "same",
         "nsame",
         "isnull",
@@ -81,7 +79,7 @@ BOOLEAN = frozenset(
 )
 
 
-def conjunction(terms: tuple[Term, ...], world: World) -> tuple[Term, ...]:
+def conjunction(terms: Iterable[Term], world: World) -> tuple[Term, ...]:
     """The conditions that must be true for all of these to be, without AND at their top, each once."""
     found: list[Term] = []
     for term in terms:
@@ -111,7 +109,7 @@ def holds(term: Term, world: World, *, wanted: bool = True) -> Term:
         return holds(term.args[0], world, wanted=False)
     if (found := _of_count(term)) is not None:
         return holds(found, world, wanted=wanted)
-    if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
+    if term.op in COMPARED.union(("same", "nsame")):
         return _strictly(comparison(term.op, *term.args, wanted=wanted), world)
     if term.op in ("isnull", "notnull"):
         op = term.op if wanted else _OPPOSITE[term.op]
@@ -200,14 +198,9 @@ def _joined(op: str, parts: tuple[Term, ...], world: World, *, wanted: bool) -> 
     return neutral if not kept else kept[0] if len(kept) == 1 else Call(op, kept)
 
 
-_ANY_ROW = {("lt", "0", True), ("le", "1", True), ("ne", "0", True), ("ne", "0", False)}
-_NO_ROW = {("lt", "1", False), ("le", "0", False), ("eq", "0", True), ("eq", "0", False)}
-"""Comparisons of a number with a COUNT that ask for a row, or for none: operator, number, whether it stands first."""
-
-
 def _of_count(term: Call) -> Term | None:
     """A COUNT above zero is EXISTS, and one of zero NOT EXISTS: it is never NULL."""
-    if term.op not in ("eq", "ne", "lt", "le") or len(term.args) != 2:
+    if term.op not in COMPARED or len(term.args) != 2:
         return None
     first = isinstance(term.args[0], Const)
     number, counted = term.args if first else reversed(term.args)
@@ -220,11 +213,12 @@ def _of_count(term: Call) -> Term | None:
     if not isinstance(count, Agg) or count.op != "count" or block.cuts or len(block.outputs) != 1:
         return None
     present = tuple(Call("notnull", (arg,)) for arg in count.args)
-    rows = replace(block, group=None, where=(*block.where, *present), outputs=(ONE,), order=(), distinct=False)
-    case = (term.op, number.text, first)
-    if case in _ANY_ROW:
-        return Sub("exists", rows)
-    return Call("not", (Sub("exists", rows),)) if case in _NO_ROW else None
+    rows = replace(block, group=None, where=(*block.where, *present))
+    counts = (ZERO, ONE, Const("integer", "2"))  # what is true of these is true of all above
+    truths = [between_constants(term.op, *((number, one) if first else (one, number))) for one in counts]
+    if truths == [False, True, True]:
+        return rows.exists
+    return Call("not", (rows.exists,)) if truths == [True, False, False] else None
 
 
 def _in(term: Call, world: World, *, wanted: bool) -> Term:
@@ -262,10 +256,8 @@ def _exists(query: Query, world: World, *, wanted: bool) -> Term:
 
 def bare_existence(query: Query, world: World) -> Block:
     """A block that has a row where the query has one."""
-    if not isinstance(query, Block):
-        return Block(sources=(world.source(query=query),), outputs=(ONE,))
-    if query.offset or query.limit == 0:
-        return Block(sources=(world.source(query=query),), outputs=(ONE,))
+    if not isinstance(query, Block) or query.offset or query.limit == 0:
+        return Block(sources=(world.source(query=query),))
     group = query.group if query.having or query.group == () else None
     return replace(query, outputs=(ONE,), distinct=False, order=(), limit=None, group=group)
 
@@ -279,7 +271,7 @@ def rejected(term: Term) -> frozenset[Term]:
     if term.op == "or":
         first, *rest = (rejected(part) for part in term.args)
         return first.intersection(*rest)
-    if term.op in ("eq", "ne", "lt", "le"):
+    if term.op in COMPARED:
         return frozenset().union(*(_strict_parts(part) for part in term.args))
     if term.op in ("notnull", "is", "isnot"):
         return _strict_parts(term.args[0])
@@ -289,7 +281,7 @@ def rejected(term: Term) -> frozenset[Term]:
 def _strict_parts(term: Term) -> frozenset[Term]:
     """The parts whose NULL would make the term NULL, itself among them."""
     inner: frozenset[Term] = frozenset({term})
-    if isinstance(term, Call) and (term.op in _STRICT or term.op.partition(":")[0] in ("cast", "eq", "ne", "lt", "le")):
+    if isinstance(term, Call) and (term.op in _STRICT or term.op.partition(":")[0] in {"cast", *COMPARED}):
         return inner.union(*(_strict_parts(arg) for arg in term.args))
     return inner
 
@@ -297,7 +289,7 @@ def _strict_parts(term: Term) -> frozenset[Term]:
 def is_truth(term: Term) -> bool:
     """Whether a term's value is true, false or NULL, and nothing else."""
     if isinstance(term, Call):
-        return term.op in BOOLEAN or term.op in ("is", "isnot") or term.op.partition(":")[0] in ("eq", "ne", "lt", "le")
+        return term.op in BOOLEAN or term.op in ("is", "isnot") or term.op.partition(":")[0] in COMPARED
     return term in (TRUE, FALSE) or (isinstance(term, Sub) and term.kind == "exists")
 
 
@@ -308,21 +300,9 @@ def is_total(term: Call, world: World) -> bool:
     """
     if term.op in ("add", "sub", "mul"):
         finite = [isinstance(arg, Const) and "e" not in arg.text and "inf" not in arg.text for arg in term.args]
-        safe = any(arg != Const("integer", "0") for arg, known in zip(term.args, finite, strict=True) if known)
+        safe = any(arg != ZERO for arg, known in zip(term.args, finite, strict=True) if known)
         return world.dialect != "sqlite" or safe or all(world.kind(arg) == "integer" for arg in term.args)
-    return term.op in (
-        "neg",
-        "concat2",
-        "lower",
-        "upper",
-        "length",
-        "abs",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "like",
-    )
+    return term.op in _TOTAL
 
 
 __all__ = ["Agg", "Combined", "conjunction", "holds", "rejected"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from assay.sql.algebra.conditions import between_constants, comparison, is_total, is_truth, rejected
 from assay.sql.algebra.model import (
+    COMPARED,
     FALSE,
     NULL,
     TRUE,
@@ -23,14 +24,17 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
+    Window,
     is_call,
     optional,
     over,
 )
+from assay.sql.algebra.parts import but, choices, conjuncts, unwanted_block, wanted_block
 from assay.sql.algebra.world import NUMBERS, World
 
 _COMMUTATIVE = frozenset({"eq", "ne", "same", "nsame", "add", "mul", "and", "or"})
 _MOST_SPLITS = 2
+_FIELDS = ("terms", "padded", "sources", "grouped", "splits")
 
 
 class Matcher(Protocol):
@@ -65,6 +69,11 @@ class Facts:
     ``padded`` are the numbers of sources whose columns may be NULL because a left join found no row for them.
     """
 
+    as_set = False
+    """For a rule: it does not count how often a row occurs that the block gives out, to which it is applied."""
+    joined_as_set = False
+    """For a rule: it does not count how often a row occurs that is joined there."""
+
     def __init__(
         self,
         world: World,
@@ -79,7 +88,7 @@ class Facts:
         self.world, self.matcher = world, matcher
         self.terms = tuple(terms)
         self.padded, self.sources, self.grouped = padded, sources, grouped
-        self._splits = splits
+        self.splits = splits
         self._parent: dict[Term, Term] = {}
         self._canonical: dict[Term, Term] = {}
         self._present: set[Term] = set()
@@ -92,16 +101,24 @@ class Facts:
 
     def extended(self, terms: Iterable[Term]) -> Facts:
         """These facts and more."""
-        return self._with((*self.terms, *terms), self._splits)
+        return self.changed(terms=(*self.terms, *terms))
 
-    def _with(self, terms: Iterable[Term], splits: int) -> Facts:
-        kept = {"padded": self.padded, "sources": self.sources, "grouped": self.grouped}
-        return Facts(self.world, self.matcher, terms, splits=splits, **kept)  # type: ignore[arg-type]
+    def changed(self, **changes: Any) -> Facts:
+        """These facts with other terms, padded sources, or whatever else facts are made of."""
+        return Facts(self.world, self.matcher, **{name: getattr(self, name) for name in _FIELDS} | changes)
+
+    def with_rows(self, block: Block) -> Facts:
+        """These facts, and what is true of a block's rows before they are grouped."""
+        return self.changed(
+            terms=(*self.terms, *block.where),
+            padded=self.padded | optional(block.lefts),
+            sources=(*self.sources, *block.sources),
+            grouped=False,
+        )
 
     def inside(self, block: Block) -> Facts:
         """What is true of the rows of a subquery before they are grouped; its outer rows may lack what these may."""
-        padded = self.padded | optional(block.lefts)
-        return Facts(self.world, self.matcher, block.where, padded=padded, sources=block.sources)
+        return Facts(self.world, self.matcher, padded=self.padded).with_rows(block)
 
     # one value
 
@@ -155,7 +172,7 @@ class Facts:
         if isinstance(built, Call):
             if built.op in _COMMUTATIVE:
                 built = Call(built.op, tuple(sorted(built.args, key=order_key)))
-            if built.op in ("eq", "ne", "lt", "le") and NULL not in built.args:
+            if built.op in COMPARED and NULL not in built.args:
                 return comparison(built.op, *built.args)
             if built.op in ("and", "or"):
                 args = tuple(dict.fromkeys(built.args))
@@ -207,12 +224,14 @@ class Facts:
             )
         if isinstance(term, Sub):
             return term.kind == "exists" or output_present(self.world, self.matcher, term.query, 0, single=True)
+        if isinstance(term, Window):
+            return False
         if term.op in ("isnull", "notnull", "same", "nsame"):
             return True
         if term.op == "coalesce":
             return any(self._is_present(arg) for arg in term.args)
         if term.op == "case":
-            return all(self._is_present(arg) for arg in (*term.args[1::2], term.args[-1]))
+            return all(map(self._is_present, choices(term)))
         return is_total(term, self.world) and all(self._is_present(arg) for arg in term.args)
 
     def _column_present(self, col: Col) -> bool:
@@ -227,36 +246,27 @@ class Facts:
     # what follows
 
     def _contradiction(self) -> bool:
-        for atom in self._atoms:
-            if atom == FALSE:
-                return True
-            if is_call(atom, "lt", "ne") and atom.args[0] == atom.args[1]:
-                return True
-            if is_call(atom, "lt") and self._reaches(atom.args[1], atom.args[0], strict=False):
-                return True
-            if is_call(atom, "isnull") and self._is_present(atom.args[0]):
-                return True
-            if is_call(atom, "notnull") and atom.args[0] == NULL:
-                return True
-        return NULL in self._known_present
+        return NULL in self._known_present or any(map(self._is_impossible, self._atoms))
 
-    def implies(self, term: Term) -> bool:
-        """Whether a condition is true wherever these are."""
-        return self.contradictory or self._implies(term) or self._by_cases(term) or self.matcher.oracle(self, term)
+    def _is_impossible(self, atom: Term) -> bool:
+        if is_call(atom, "lt", "ne") and (atom.args[0] == atom.args[1] or atom.op == "lt"):
+            return atom.args[0] == atom.args[1] or self._reaches(atom.args[1], atom.args[0], strict=False)
+        if is_call(atom, "isnull"):
+            return self._is_present(atom.args[0])
+        return atom in (FALSE, Call("notnull", (NULL,)))
+
+    def implies(self, *terms: Term) -> bool:
+        """Whether conditions are true wherever these are."""
+        return all(self.implies_plainly(term) or self.matcher.oracle(self, term) for term in terms)
 
     def _by_cases(self, term: Term) -> bool:
-        if not self._splits:
-            return False
-        for known in self.terms:
+        for known in self.terms if self.splits else ():
             if is_call(known, "or") and len(known.args) <= 8:
-                rest = [one for one in self.terms if one != known]
-                if all(self._without(rest, part).implies_plainly(term) for part in known.args):
+                rest = but(self.terms, known)
+                cases = (self.changed(terms=(*rest, *conjuncts(part)), splits=self.splits - 1) for part in known.args)
+                if all(case.implies_plainly(term) for case in cases):
                     return True
         return False
-
-    def _without(self, rest: list[Term], part: Term) -> Facts:
-        more = part.args if is_call(part, "and") else (part,)
-        return self._with((*rest, *more), self._splits - 1)
 
     def implies_plainly(self, term: Term) -> bool:
         """Like `implies`, without asking a solver."""
@@ -265,14 +275,14 @@ class Facts:
     def _implies(self, term: Term) -> bool:
         if term == TRUE:
             return True
-        if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block):
-            return self._exists(term.query)
+        if (wanted := wanted_block(term)) is not None:
+            return self._exists(wanted)
         if not isinstance(term, Call):
             return self.canonical(term) in self._atoms
         if term.op == "and":
             return all(self._implies(part) for part in term.args)
-        if term.op == "not" and isinstance(term.args[0], Sub) and isinstance(term.args[0].query, Block):
-            return self._absent(term.args[0].query)
+        if (denied := unwanted_block(term)) is not None:
+            return self._absent(denied)
         known = self.canonical(term)
         if known == TRUE or known in self._atoms:
             return True
@@ -283,17 +293,13 @@ class Facts:
             return self.present(term.args[0])
         if term.op == "isnull":
             return args[0] == NULL
+        if term.op in ("same", "eq", "le") and args[0] == args[1]:
+            return term.op == "same" or self.present(term.args[0])
         if term.op == "same":
-            return args[0] == args[1] or self._implies(Call("eq", term.args))
-        if term.op == "eq":
-            return args[0] == args[1] and self.present(term.args[0])
+            return self._implies(Call("eq", term.args))
         if term.op == "ne":
             return self._reaches(*args, strict=True) or self._reaches(args[1], args[0], strict=True)
-        if term.op == "le" and args[0] == args[1]:
-            return self.present(term.args[0])
-        if term.op in ("lt", "le"):
-            return self._reaches(*args, strict=term.op == "lt")
-        return False
+        return term.op in ("lt", "le") and self._reaches(*args, strict=term.op == "lt")
 
     def _reaches(self, start: Term, goal: Term, *, strict: bool) -> bool:
         """Whether known comparisons lead from one term up to another, with one that is strict where that is asked.
@@ -303,9 +309,10 @@ class Facts:
         family = self._family(start)
         if not family or self._family(goal) != family:
             return False
-        edges = [atom for atom in self._atoms if is_call(atom, "lt", "le", "eq")]
-        values = {one for atom in edges for one in atom.args if isinstance(one, Const)}
-        values |= {one for one in (start, goal) if isinstance(one, Const)}
+        known = [atom for atom in self._atoms if is_call(atom, "lt", "le", "eq")]
+        edges = [(atom.args[0], atom.args[1], atom.op == "lt") for atom in known]
+        edges += [(atom.args[1], atom.args[0], False) for atom in known if atom.op == "eq"]
+        values = {one for one in (start, goal, *(arg for atom in known for arg in atom.args)) if isinstance(one, Const)}
         todo, seen = [(start, False)], set()
         while todo:
             at, passed = todo.pop()
@@ -314,11 +321,7 @@ class Facts:
             seen.add((at, passed))
             if at == goal and (passed or not strict):
                 return True
-            for atom in edges:
-                ways = [atom.args] if atom.op != "eq" else [atom.args, atom.args[::-1]]
-                todo += [
-                    (up, passed or atom.op == "lt") for low, up in ways if low == at and self._family(up) == family
-                ]
+            todo += [(up, passed or below) for low, up, below in edges if low == at and self._family(up) == family]
             if isinstance(at, Const):
                 todo += [(up, True) for up in values if up != at and self._below(at, up)]
         return False
@@ -333,33 +336,16 @@ class Facts:
         return "number" if kind in NUMBERS else kind if kind not in ("any", "folded") else ""
 
     def _exists(self, wanted: Block) -> bool:
-        known = [
-            one.query
-            for one in self.terms
-            if isinstance(one, Sub) and one.kind == "exists" and isinstance(one.query, Block)
-        ]
+        known = [block for term in self.terms if (block := wanted_block(term)) is not None]
         return self.matcher.implied(wanted, known, self)
 
     def _absent(self, wanted: Block) -> bool:
         """NOT EXISTS follows from that of a block which has a row wherever this one has."""
-        for one in self.terms:
-            if is_call(one, "not") and isinstance(one.args[0], Sub):
-                query = one.args[0].query
-                if isinstance(query, Block) and self.matcher.implied(query, [wanted], self):
-                    return True
-        return False
+        denied = [block for term in self.terms if (block := unwanted_block(term)) is not None]
+        return any(self.matcher.implied(block, [wanted], self) for block in denied)
 
 
-class Seen(Facts):
-    """What a rule is told beside the block to which it is applied: what is true of the rows that are joined there."""
-
-    as_set: bool
-    """It does not count how often a row occurs that the block gives out."""
-    joined_as_set: bool
-    """It does not count how often a row occurs that is joined."""
-
-
-Rule: TypeAlias = Callable[[Block, Seen], Block]
+Rule: TypeAlias = Callable[[Block, Facts], Block]
 """Gives the block in another form, or the block itself; the first line of its docstring says what it does."""
 
 
@@ -378,9 +364,7 @@ def output_present(world: World, matcher: Matcher, query: Query, place: int, *, 
     if isinstance(query, Block):
         if single and not (query.group == () and not query.having and not query.cuts):
             return False
-        facts = block_facts(world, matcher, query)
-        seen = Facts(world, matcher, facts.terms, padded=facts.padded, grouped=bool(query.group))
-        return seen.present(query.outputs[place])
+        return block_facts(world, matcher, query, grouped=bool(query.group)).present(query.outputs[place])
     if single or isinstance(query, FullJoin):
         return False
     if isinstance(query, Combined):
@@ -390,6 +374,6 @@ def output_present(world: World, matcher: Matcher, query: Query, place: int, *, 
     return all(isinstance(row[place], Const) and row[place] != NULL for row in query.rows)
 
 
-def block_facts(world: World, matcher: Matcher, block: Block, outer: Iterable[Term] = ()) -> Facts:
-    """What is true of a block's rows before they are grouped."""
-    return Facts(world, matcher, (*outer, *block.where), padded=optional(block.lefts), sources=block.sources)
+def block_facts(world: World, matcher: Matcher, block: Block, *, grouped: bool = False) -> Facts:
+    """What is true of a block's rows before they are grouped; with ``grouped``, of groups that have rows."""
+    return Facts(world, matcher, block.where, padded=optional(block.lefts), sources=block.sources, grouped=grouped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Seen, output_present
+from assay.sql.algebra.facts import Facts, output_present
 from assay.sql.algebra.keys import key_columns
 from assay.sql.algebra.model import (
     ONE,
@@ -19,17 +19,15 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    columns_of,
-    has_aggregate,
-    is_window,
     parts_of,
-    substituted,
-    terms_of,
+    swapped,
+    windows_of,
 )
+from assay.sql.algebra.parts import columns_of, divided, has_aggregate, substituted, terms_of
 from assay.sql.algebra.world import World
 
 
-def merge_plain(block: Block, facts: Seen) -> Block:
+def merge_plain(block: Block, facts: Facts) -> Block:
     """A query in FROM that only joins, filters and projects is its tables and conditions.
 
     Its DISTINCT may go where the rows round it do not count.
@@ -42,20 +40,15 @@ def merge_plain(block: Block, facts: Seen) -> Block:
             continue
         if inner.distinct and not facts.joined_as_set:
             continue
-        index = block.sources.index(source)
-        merged = replace(
-            block,
-            sources=(*block.sources[:index], *inner.sources, *block.sources[index + 1 :]),
-            lefts=(*inner.lefts, *block.lefts),
-            where=(*inner.where, *block.where),
-        )
+        merged = block.swapped(source, *inner.sources)
+        merged = replace(merged, lefts=(*inner.lefts, *block.lefts), where=(*inner.where, *block.where))
         return substituted(merged, source.named(inner.outputs))
     return block
 
 
-def merge_plain_in_left(block: Block, _: Seen) -> Block:
+def merge_plain_in_left(block: Block, _: Facts) -> Block:
     """A query in a left join is its tables. Side condition: outputs are NULL exactly where its row is missing."""
-    for place, left in enumerate(block.lefts):
+    for left in block.lefts:
         for source in left.sources:
             inner = source.query
             if not isinstance(inner, Block) or not inner.plain or inner.lefts:
@@ -63,65 +56,41 @@ def merge_plain_in_left(block: Block, _: Seen) -> Block:
             ids = {one.id for one in inner.sources}
             if not all(isinstance(term, Col) and term.source in ids for term in inner.outputs):
                 continue
-            index = left.sources.index(source)
-            merged = LeftJoin(
-                (*left.sources[:index], *inner.sources, *left.sources[index + 1 :]),
-                (*inner.where, *left.on),
-                left.lefts,
-            )
-            lefts = (*block.lefts[:place], merged, *block.lefts[place + 1 :])
-            return substituted(replace(block, lefts=lefts), source.named(inner.outputs))
+            sources = swapped(left.sources, source, *inner.sources)
+            merged = LeftJoin(sources, (*inner.where, *left.on), left.lefts)
+            opened = replace(block, lefts=swapped(block.lefts, left, merged))
+            return substituted(opened, source.named(inner.outputs))
     return block
 
 
-def merge_grouped(block: Block, _: Seen) -> Block:
-    """Filtering and projecting one grouped query is HAVING and SELECT of that query.
+def merge_grouped(block: Block, facts: Facts) -> Block:
+    """Filtering and projecting a grouped query is HAVING and SELECT; with tables beside it, grouped by their keys too.
 
-    Side conditions: it is the only source, is neither DISTINCT nor cut, nothing is grouped again, and no subquery asks
-    for an aggregate.
+    Side conditions: the query is neither DISTINCT nor cut, nothing is grouped again, and no subquery asks for an
+    aggregate; every other source is a table with a key that is never NULL, and then the query has keys: so a group
+    holds one row of each table and the rows of one group of the query.
     """
-    source, inner = block.only or (None, None)
-    if source is None or block.group is not None:
+    grouped = [
+        (one, one.query) for one in block.sources if isinstance(one.query, Block) and one.query.group is not None
+    ]
+    if len(grouped) != 1 or block.lefts or block.group is not None:
         return block
-    if not isinstance(inner, Block) or inner.group is None or inner.trims:
-        return block
-    if _aggregates_in_subqueries(block, source, inner):
-        return block
-    merged = substituted(replace(block, sources=()), source.named(inner.outputs))
-    return replace(
-        merged,
-        sources=inner.sources,
-        lefts=inner.lefts,
-        where=inner.where,
-        group=inner.group,
-        having=(*inner.having, *merged.where),
-    )
-
-
-def merge_grouped_among(block: Block, facts: Seen) -> Block:
-    """A table joined with a grouped query is the joined rows, grouped by the table's key too.
-
-    Side conditions: every other source is a table with a key that is never NULL, so that a group holds one row of each
-    and the rows of one group of the query; that query has keys, is neither DISTINCT nor cut; nothing is grouped again.
-    """
-    grouped = [one for one in block.sources if isinstance(one.query, Block) and one.query.group is not None]
-    if len(grouped) != 1 or block.lefts or block.group is not None or block.windowed:
-        return block
-    source, inner = grouped[0], grouped[0].query
+    source, inner = grouped[0]
     others = block.without(source)
     keys = key_columns(others.sources, facts.world)
-    if not others.sources or keys is None or not isinstance(inner, Block) or not inner.group or inner.trims:
+    if keys is None or inner.trims or (others.sources and (block.windowed or not inner.group)):
         return block
     if _aggregates_in_subqueries(block, source, inner):
         return block
     moved = substituted(others, source.named(inner.outputs))
+    late, early = divided(moved.where, lambda term: not inner.group or has_aggregate(term))
     return replace(
         moved,
         sources=(*moved.sources, *inner.sources),
         lefts=inner.lefts,
-        where=(*inner.where, *(term for term in moved.where if not has_aggregate(term))),
-        group=(*keys, *inner.group),
-        having=(*inner.having, *(term for term in moved.where if has_aggregate(term))),
+        where=(*inner.where, *early),
+        group=(*keys, *(inner.group or ())),
+        having=(*inner.having, *late),
     )
 
 
@@ -131,7 +100,7 @@ def _aggregates_in_subqueries(block: Block, source: Source, inner: Block) -> boo
     return any(isinstance(part, Sub) and columns_of(part) & late for term in terms_of(block) for part in parts_of(term))
 
 
-def merge_trivial(block: Block, _: Seen) -> Block:
+def merge_trivial(block: Block, _: Facts) -> Block:
     """A query that only chooses among the columns of one other is that one.
 
     Side conditions: the outer one neither filters, groups, cuts nor drops duplicates; the inner one keeps its
@@ -149,7 +118,7 @@ def merge_trivial(block: Block, _: Seen) -> Block:
     return replace(inner, outputs=moved.outputs, order=moved.order or inner.order)
 
 
-def filter_below_windows(block: Block, facts: Seen) -> Block:
+def filter_below_windows(block: Block, facts: Facts) -> Block:
     """A filter on what all windows of a query in FROM are partitioned by is a filter of its rows.
 
     Side conditions: the query neither groups, drops duplicates nor cuts, and is the only source.
@@ -159,47 +128,40 @@ def filter_below_windows(block: Block, facts: Seen) -> Block:
         return block
     if not inner.windowed or inner.group is not None or inner.distinct or inner.cuts:
         return block
-    shared: set[Term] | None = None
-    for part in (part for term in inner.outputs for part in parts_of(term)):
-        if is_window(part):
-            _, _, values, parts, _ = part.op.split(":")
-            keys = set(part.args[int(values) : int(values) + int(parts)])
-            shared = keys if shared is None else shared & keys
     new = source.named(inner.outputs)
-    early = tuple(
-        term
-        for term in block.where
-        if (named := columns_of(term))
-        and all(new.get(col) in (shared or ()) for col in named)
-        and not any(isinstance(part, Sub) for part in parts_of(term))
+    shared = set.intersection(*({*window.partition} for window in windows_of(inner)))
+    early, late = divided(
+        block.where,
+        lambda term: (
+            bool(named := columns_of(term))
+            and all(new.get(col) in shared for col in named)
+            and not any(isinstance(part, Sub) for part in parts_of(term))
+        ),
     )
     if not early:
         return block
     where = (*inner.where, *(substituted(term, new) for term in early))
     filtered = facts.world.source(query=replace(inner, where=where))
-    rest = replace(block, sources=(filtered,), where=tuple(term for term in block.where if term not in early))
+    rest = replace(block, sources=(filtered,), where=late)
     return substituted(rest, source.named(facts.world.cols(filtered)))
 
 
-def prune_outputs(block: Block, facts: Seen) -> Block:
+def prune_outputs(block: Block, facts: Facts) -> Block:
     """Outputs of a query in FROM that nothing names go. Side condition: it drops no duplicates by them."""
     used = {col for term in terms_of(block) for col in columns_of(term)}
     for source in block.sources:
         inner = source.query
         if not isinstance(inner, Block) or inner.distinct:
             continue
-        kept = [place for place in range(len(inner.outputs)) if Col(source.id, str(place)) in used]
-        if len(kept) == len(inner.outputs) or (not kept and len(inner.outputs) == 1 and inner.outputs[0] == ONE):
+        kept = {col: term for col, term in source.named(inner.outputs).items() if col in used}
+        if len(kept) == len(inner.outputs) or (not kept and inner.outputs == (ONE,)):
             continue
-        outputs = tuple(inner.outputs[place] for place in kept) or (ONE,)
-        pruned = facts.world.source(query=replace(inner, outputs=outputs))
-        sources = tuple(pruned if one == source else one for one in block.sources)
-        new: dict[Term, Term] = {Col(source.id, str(old)): Col(pruned.id, str(index)) for index, old in enumerate(kept)}
-        return substituted(replace(block, sources=sources), new)
+        pruned = facts.world.source(query=replace(inner, outputs=tuple(kept.values()) or (ONE,)))
+        return substituted(block.swapped(source, pruned), dict(zip(kept, facts.world.cols(pruned), strict=False)))
     return block
 
 
-def count_distinct_rows(block: Block, facts: Seen) -> Block:
+def count_distinct_rows(block: Block, facts: Facts) -> Block:
     """COUNT over a query of DISTINCT values is COUNT(DISTINCT).
 
     Side conditions: the query is the only source and has one output, nothing but counting is done with it, and the
@@ -212,22 +174,15 @@ def count_distinct_rows(block: Block, facts: Seen) -> Block:
         return block
     if inner.cuts or inner.windowed:
         return block
-    value, present = inner.outputs[0], output_present(facts.world, facts.matcher, inner, 0)
-    new: dict[Term, Term] = {}
-    for term in (*block.outputs, *block.having):
-        for part in parts_of(term):
-            if isinstance(part, Agg):
-                counted = part == Agg("count", ()) and present
-                if not counted and part not in (
-                    Agg("count", (Col(source.id, "0"),)),
-                    Agg("count", (Col(source.id, "0"),), distinct=True),
-                ):
-                    return block
-                new[part] = Agg("count", (value,), distinct=True)
-            elif isinstance(part, Sub):
-                return block
-    merged = substituted(replace(block, sources=(), order=()), new)
-    return replace(merged, sources=inner.sources, lefts=inner.lefts, where=inner.where)
+    value, col = inner.outputs[0], Col(source.id, "0")
+    counts = {Agg("count", (col,)), Agg("count", (col,), distinct=True)}
+    if output_present(facts.world, facts.matcher, inner, 0):
+        counts.add(Agg("count", ()))
+    parts = [part for term in (*block.outputs, *block.having) for part in parts_of(term)]
+    if any(isinstance(part, Sub) or (isinstance(part, Agg) and part not in counts) for part in parts):
+        return block
+    counted = Agg("count", (value,), distinct=True)
+    return substituted(replace(block, order=()), dict.fromkeys(counts, counted)).over(inner)
 
 
 def combined_to_block(query: Combined, world: World) -> Query:
@@ -248,6 +203,6 @@ def combined_to_block(query: Combined, world: World) -> Query:
         if not all(world.same_values(*pair) for pair in pairs):
             return query
         same = tuple(Call("same", pair) for pair in pairs)
-        found = Sub("exists", Block(sources=(right,), where=same, outputs=(ONE,)))
+        found = Block(sources=(right,), where=same).exists
         where.append(found if query.op == "intersect" else Call("not", (found,)))
     return Block(sources=(left,), where=tuple(where), outputs=outputs, distinct=True)

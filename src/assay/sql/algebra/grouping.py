@@ -4,32 +4,40 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Facts, Seen
-from assay.sql.algebra.keys import Closure, free_aggregates, key_columns
+from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.keys import Closure, key_columns
 from assay.sql.algebra.lower_windows import SO_FAR, UNTIED
 from assay.sql.algebra.model import (
     NULL,
     ONE,
+    ZERO,
     Agg,
     Block,
     Call,
     Col,
     Const,
+    Key,
     Sub,
     Term,
-    columns_of,
-    has_aggregate,
+    Window,
     is_call,
-    is_window,
+    parts_of,
+    windows_of,
+)
+from assay.sql.algebra.parts import (
+    columns_of,
+    divided,
+    has_aggregate,
+    leaves_of,
     names,
     outside_subqueries,
+    over_all,
     over_late,
-    parts_of,
 )
 from assay.sql.algebra.stopping import NotCovered
 
 
-def check_determined(block: Block, facts: Seen) -> Block:
+def check_determined(block: Block, facts: Facts) -> Block:
     """Refuse a column that a group does not determine: which row's value it takes is left open."""
     if block.group is None:
         return block
@@ -38,11 +46,10 @@ def check_determined(block: Block, facts: Seen) -> Block:
         raise NotCovered("GROUP BY a column whose collation holds different texts equal")
     closure = Closure(block, facts, block.group)
     own = {source.id for source in block.all_sources}
-    for term in block.late_terms:
-        for part in free_aggregates(term):
-            needed = [col for col in columns_of(part) if col.source in own]
-            if not all(block.group != () and closure.determines(one) for one in needed):
-                raise NotCovered("a column that GROUP BY does not determine")
+    free = {leaf for term in block.late_terms for leaf in leaves_of(term) if isinstance(leaf, Col | Sub)}
+    needed = [col for part in free for col in columns_of(part) if col.source in own]
+    if needed and not (block.group and closure.determines(*needed)):
+        raise NotCovered("a column that GROUP BY does not determine")
     return block
 
 
@@ -63,10 +70,9 @@ def ungroup(block: Block, facts: Facts) -> Block:
     closure = Closure(block, facts, block.group)
     if not closure.determines_rows:
         return block
-    known = {term: one for term in block.late_terms if (one := _of_one_row(term, facts)) is not None}
-    if not known.keys() >= set(block.late_terms):
+    rows = over_all(block, lambda term: _of_one_row(term, facts), over_late)
+    if rows is None:
         return block
-    rows = over_late(block, known.__getitem__)
     return replace(rows, group=None, where=(*block.where, *rows.having), having=())
 
 
@@ -75,22 +81,17 @@ def _of_one_row(term: Term, facts: Facts) -> Term | None:
     if isinstance(term, Agg):
         if term.op == "count":
             return ONE if not term.args or facts.present(term.args[0]) else _counted(term.args[0])
-        if term.op in ("min", "max"):
-            return term.args[0]
         if term.op == "sum" and facts.world.kind(term.args[0]) in ("integer", "real"):
             return term.args[0]
         return None
-    if isinstance(term, Call):
-        args = tuple(one for arg in term.args if (one := _of_one_row(arg, facts)) is not None)
-        return Call(term.op, args) if len(args) == len(term.args) else None
-    return term
+    return term if isinstance(term, Sub) else over_all(term, lambda part: _of_one_row(part, facts))
 
 
 def _counted(term: Term) -> Term:
-    return Call("case", (Call("notnull", (term,)), ONE, Const("integer", "0")))
+    return Call("case", (Call("notnull", (term,)), ONE, ZERO))
 
 
-def groups_to_distinct(block: Block, facts: Seen) -> Block:
+def groups_to_distinct(block: Block, facts: Facts) -> Block:
     """GROUP BY without aggregates is DISTINCT.
 
     Side condition: the outputs determine the keys, so two groups are never one row; or duplicates are dropped anyway.
@@ -113,8 +114,7 @@ def groups_to_existence(block: Block, facts: Facts) -> Block:
     if not block.group or block.having or block.lefts or aggregates(block):
         return block
     closure = Closure(block, facts, block.group)
-    kept = tuple(source for source in block.sources if closure.has_row(source))
-    rest = tuple(source for source in block.sources if not closure.has_row(source))
+    kept, rest = divided(block.sources, closure.has_row)
     keys = key_columns(kept, facts.world)
     if not kept or not rest or keys is None or block.windowed:
         return block
@@ -122,20 +122,16 @@ def groups_to_existence(block: Block, facts: Facts) -> Block:
     moving = {source.id for source in rest}
     if names(moving, *block.late_terms) or not back.determines(*block.group):
         return block
-    inside = tuple(term for term in block.where if names(moving, term))
-    found = Sub("exists", Block(sources=rest, where=inside, outputs=(ONE,)))
-    outside = tuple(term for term in block.where if term not in inside)
+    inside, outside = divided(block.where, lambda term: names(moving, term))
+    found = Block(sources=rest, where=inside).exists
     return replace(block, sources=kept, where=(*outside, found), group=None)
 
 
-def having_to_where(block: Block, _: Seen) -> Block:
+def having_to_where(block: Block, _: Facts) -> Block:
     """A condition in HAVING without aggregates may be asked of the rows. Side condition: there are keys."""
     if not block.group:
         return block
-    early = tuple(term for term in block.having if not has_aggregate(term))
-    if not early:
-        return block
-    late = tuple(term for term in block.having if has_aggregate(term))
+    late, early = divided(block.having, has_aggregate)
     return replace(block, where=(*block.where, *early), having=late)
 
 
@@ -160,7 +156,7 @@ def plain_aggregates(block: Block, facts: Facts) -> Block:
     return over_late(block, lambda term: outside_subqueries(term, simpler))
 
 
-def drop_null_test(block: Block, _: Seen) -> Block:
+def drop_null_test(block: Block, _: Facts) -> Block:
     """WHERE x IS NOT NULL says nothing where x is all that is aggregated: aggregates pass over NULL.
 
     Side condition: there is one group whether it has rows or not, and every aggregate is of x itself.
@@ -176,38 +172,30 @@ def drop_null_test(block: Block, _: Seen) -> Block:
     return replace(block, where=where)
 
 
-_TURNED = str.maketrans("adfl", "dalf")
-
-
 def shorten_windows(block: Block, facts: Facts) -> Block:
     """A key of a window's order that the keys before it determine goes, with those of the partition."""
     if not block.windowed:
         return block
 
     def shorter(term: Term) -> Term | None:
-        if not is_window(term):
+        if not isinstance(term, Window):
             return term if isinstance(term, Agg) else None
-        _, name, values, parts, flags = term.op.split(":")
-        name = name.removesuffix(SO_FAR)  # no rows tie there
-        if name == "lead":  # what follows in an order is what stands before in the order turned round
-            name, flags = "lag", flags.translate(_TURNED)
-        first, count = int(values) + int(parts), len(flags) // 2
-        keys, kept = term.args[first:], list(range(count))
-        for place in range(count - 1, -1, -1):
-            before = (*term.args[int(values) : first], *(keys[one] for one in kept if one < place))
-            closure = Closure(block, facts, before)
-            grouped = block.group is not None and closure.determines(*block.group)
-            if grouped or (block.group is None and closure.determines(keys[place])):
-                kept.remove(place)
-        told = "".join(flags[place] for place in kept)
-        told += "".join("l" if facts.present(keys[place]) else flags[count + place] for place in kept)
-        own = (*term.args[: int(values)], *sorted(term.args[int(values) : first], key=repr))
-        return Call(f"window:{name}:{values}:{parts}:{told}", (*own, *(keys[place] for place in kept)))
+        op, order = term.op, term.order
+        frame = "" if term.frame == SO_FAR else term.frame  # no rows tie there
+        if op == "lead" and not frame:  # what follows in an order is what stands before in the order turned round
+            op, order = "lag", tuple(Key(key.term, not key.descending, not key.nulls_first) for key in order)
+        kept = []
+        for place, key in enumerate(order):
+            before = (*term.partition, *(other.term for other in order[:place]))
+            if not Closure(block, facts, before).settles(key.term):
+                kept.append(replace(key, nulls_first=key.nulls_first and not facts.present(key.term)))
+        partition = tuple(sorted(term.partition, key=repr))
+        return replace(term, op=op, partition=partition, order=tuple(kept), frame=frame)
 
     return over_late(block, lambda term: outside_subqueries(term, shorter))
 
 
-def drop_sure_having(block: Block, _: Seen) -> Block:
+def drop_sure_having(block: Block, _: Facts) -> Block:
     """HAVING COUNT(*) > 0 says nothing. Side condition: there are keys, so no group is empty; or it is above less."""
     if block.group is None:
         return block
@@ -226,23 +214,17 @@ def drop_sure_having(block: Block, _: Seen) -> Block:
     return block if having == block.having else replace(block, having=having)
 
 
-def check_windows(block: Block, facts: Seen) -> Block:
+def check_windows(block: Block, facts: Facts) -> Block:
     """Refuse a window function that tells rows apart which its keys leave tied."""
-    for term in (*block.outputs, *(key.term for key in block.order)):
-        for part in parts_of(term):
-            if not is_window(part):
-                continue
-            _, name, values, *_ = part.op.split(":")
-            if name.partition("@")[0] not in UNTIED and "@rows" not in name:
-                continue
-            closure = Closure(block, facts, part.args[int(values) :])
-            total = closure.determines_rows if block.group is None else closure.determines(*block.group)
-            if not total:
-                raise NotCovered(f"{name.partition('@')[0].upper()} over rows that tie")
+    for window in windows_of(block):
+        if window.op not in UNTIED and not window.frame.startswith("rows"):
+            continue
+        if not Closure(block, facts, (*window.partition, *(key.term for key in window.order))).determines_all:
+            raise NotCovered(f"{window.op.upper()} over rows that tie")
     return block
 
 
-def drop_distinct(block: Block, facts: Seen) -> Block:
+def drop_distinct(block: Block, facts: Facts) -> Block:
     """DISTINCT goes where no two rows are equal, or where duplicates are dropped round it."""
     if not block.distinct:
         return block
@@ -250,22 +232,14 @@ def drop_distinct(block: Block, facts: Seen) -> Block:
         raise NotCovered("DISTINCT over a column whose collation holds different texts equal")
     if facts.as_set and not block.cuts:
         return replace(block, distinct=False)
-    closure = Closure(block, facts, block.outputs)
-    if block.group is None:
-        return replace(block, distinct=False) if closure.determines_rows else block
-    determined = closure.determines(*block.group)
-    return replace(block, distinct=False) if determined else block
+    return replace(block, distinct=False) if Closure(block, facts, block.outputs).determines_all else block
 
 
 def drop_cut_of_one(block: Block, facts: Facts) -> Block:
     """LIMIT goes where there is at most one row."""
     if not block.cuts or block.offset or block.limit == 0:
         return block
-    single = block.group == () or (block.group is None and Closure(block, facts, ()).determines_rows)
-    if block.group:
-        closure = Closure(block, facts, ())
-        single = closure.determines(*block.group)
-    return replace(block, limit=None, order=()) if single else block
+    return replace(block, limit=None, order=()) if Closure(block, facts, ()).determines_all else block
 
 
 __all__ = ["NULL", "Col", "check_determined", "counts_rows"]

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
+
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Facts, Seen
-from assay.sql.algebra.keys import Closure, at_most_one, key_columns
+from assay.sql.algebra.facts import Facts, block_facts
+from assay.sql.algebra.keys import Closure, at_most_one, finds_one, key_columns
 from assay.sql.algebra.literals import equated
-from assay.sql.algebra.model import (
-    NULL,
-    ONE,
-    Block,
-    Call,
-    Col,
-    LeftJoin,
-    Source,
-    Sub,
-    Term,
-    but,
-    columns_of,
-    is_call,
-    names,
-    optional,
-    substituted,
-    terms_of,
-)
+from assay.sql.algebra.model import COMPARED, NULL, Block, Call, Col, LeftJoin, Source, Sub, Term, is_call, swapped
+from assay.sql.algebra.parts import but, columns_of, names, substituted, terms_of, wanted_block
 from assay.sql.algebra.world import NUMBERS
 
 
-def _without(block: Block, left: LeftJoin) -> tuple[LeftJoin, ...]:
-    return tuple(one for one in block.lefts if one is not left)
+def _inner(block: Block, left: LeftJoin) -> Block:
+    """The block with a left join as a join."""
+    lefts = swapped(block.lefts, left, *left.lefts)
+    return replace(block, sources=(*block.sources, *left.sources), where=(*block.where, *left.on), lefts=lefts)
 
 
 def left_to_inner(block: Block, facts: Facts) -> Block:
@@ -38,13 +27,7 @@ def left_to_inner(block: Block, facts: Facts) -> Block:
         ids = {source.id for source in left.sources}
         named = (col for term in facts.terms for col in columns_of(term))
         if any(col.source in ids and facts.present(col) for col in named):
-            index = block.lefts.index(left)
-            return replace(
-                block,
-                sources=(*block.sources, *left.sources),
-                where=(*block.where, *left.on),
-                lefts=(*block.lefts[:index], *left.lefts, *block.lefts[index + 1 :]),
-            )
+            return _inner(block, left)
     return block
 
 
@@ -58,37 +41,23 @@ def left_that_always_matches(block: Block, facts: Facts) -> Block:
             continue
         parent = left.sources[0]
         for child in block.sources:
-            pairs = _reference(child, parent, facts)
-            for own, other in pairs:
-                asked = {frozenset((Col(child.id, a), Col(parent.id, b))) for a, b in zip(own, other, strict=True)}
+            for pairs in _references(child, parent, facts):
+                asked = {frozenset(pair) for pair in pairs}
                 given = {frozenset(sides) for term in left.on if (sides := equated(term)) is not None}
-                never_null = all(facts.present(Col(child.id, name)) for name in own)
-                if asked == given and len(given) == len(left.on) and never_null:
-                    return replace(
-                        block,
-                        sources=(*block.sources, parent),
-                        where=(*block.where, *left.on),
-                        lefts=_without(block, left),
-                    )
+                if asked == given and len(given) == len(left.on) and all(facts.present(own) for own, _ in pairs):
+                    return _inner(block, left)
     return block
 
 
-def _reference(child: Source, parent: Source, facts: Facts) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The foreign keys of one source that refer to a key of the other's table."""
+def _references(child: Source, parent: Source, facts: Facts) -> Iterator[list[tuple[Col, Col]]]:
+    """The foreign keys of one source that refer to a key of the other's table: their columns in pairs."""
     mine, theirs = facts.world.facts(child), facts.world.facts(parent)
     if mine is None or theirs is None or child.id == parent.id:
-        return []
-    found = []
-    for own, table, referenced in mine.references:
-        columns = referenced or (theirs.keys[0] if theirs.keys else ())
-        if table != theirs.name or len(columns) != len(own) or not any(set(key) == set(columns) for key in theirs.keys):
-            continue
-        if all(
-            _finds_itself(mine.kinds.get(a, ""), theirs.kinds.get(b, ""), facts)
-            for a, b in zip(own, columns, strict=True)
-        ):
-            found.append((own, columns))
-    return found
+        return
+    for table, columns in facts.world.references(mine):
+        is_key = table is theirs and any(set(key) == {other for _, other in columns} for key in theirs.keys)
+        if is_key and all(_finds_itself(mine.kinds.get(a, ""), theirs.kinds[b], facts) for a, b in columns):
+            yield [(Col(child.id, a), Col(parent.id, b)) for a, b in columns]
 
 
 def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
@@ -102,13 +71,13 @@ def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
     return own == referenced or (own in NUMBERS and referenced in NUMBERS)
 
 
-def drop_unused_left(block: Block, facts: Seen) -> Block:
+def drop_unused_left(block: Block, facts: Facts) -> Block:
     """A left join whose columns nobody uses goes: it keeps each row on its left.
 
     Side condition: it finds at most one row, or the rows round it do not count.
     """
     for left in block.lefts:
-        rest = replace(block, lefts=_without(block, left))
+        rest = block.without_left(left)
         if not names(left.ids, rest) and (facts.joined_as_set or at_most_one(left, facts)):
             return rest
     return block
@@ -120,35 +89,31 @@ def left_to_absence(block: Block, facts: Facts) -> Block:
     Side condition: the column cannot be NULL in a row that the join finds. The join's other columns are NULL then.
     """
     for left in block.lefts:
-        inside = Facts(facts.world, facts.matcher, left.on, padded=optional(left.lefts))
+        inside = block_facts(facts.world, facts.matcher, left.block)
         ids = {source.id for source in left.sources}
         for term in block.where:
             if not is_call(term, "isnull"):
                 continue
             tested = term.args[0]
             if isinstance(tested, Col) and tested.source in ids and inside.present(tested):
-                absent = Block(sources=left.sources, lefts=left.lefts, where=left.on, outputs=(ONE,))
-                where = but(block.where, term)
-                missing = {col: NULL for source in absent.all_sources for col in facts.world.cols(source)}
-                rest = substituted(replace(block, lefts=_without(block, left), where=where), missing)
-                return replace(rest, where=(*rest.where, Call("not", (Sub("exists", absent),))))
+                missing = {col: NULL for source in left.block.all_sources for col in facts.world.cols(source)}
+                rest = substituted(replace(block.without_left(left), where=but(block.where, term)), missing)
+                return replace(rest, where=(*rest.where, Call("not", (left.block.exists,))))
     return block
 
 
 def merge_same_row(block: Block, facts: Facts) -> Block:
     """A table joined with itself over a key is the table once."""
-    for index, one in enumerate(block.sources):
+    for one, other in combinations(block.sources, 2):
         table = facts.world.facts(one)
-        if table is None:
+        if table is None or other.table != one.table:
             continue
-        for other in block.sources[index + 1 :]:
-            if other.table != one.table:
-                continue
-            for key in table.keys:
-                pairs = [(Col(one.id, name), Col(other.id, name)) for name in key]
-                if all(facts.canonical(a) == facts.canonical(b) and facts.present(a) for a, b in pairs):
-                    new: dict[Term, Term] = {Col(other.id, name): Col(one.id, name) for name in table.kinds}
-                    return substituted(block.without(other), new)
+        for key in table.keys:
+            pairs = [(Col(one.id, name), Col(other.id, name)) for name in key]
+            if all(facts.canonical(a) == facts.canonical(b) and facts.present(a) for a, b in pairs):
+                return substituted(
+                    block.without(other), dict(zip(facts.world.cols(other), facts.world.cols(one), strict=True))
+                )
     return block
 
 
@@ -160,8 +125,7 @@ def drop_parent(block: Block, facts: Facts) -> Block:
     """
     for parent in block.sources:
         for child in block.sources:
-            for own, referenced in _reference(child, parent, facts):
-                pairs = [(Col(child.id, a), Col(parent.id, b)) for a, b in zip(own, referenced, strict=True)]
+            for pairs in _references(child, parent, facts):
                 found = _parent_dropped(block, parent, pairs, facts)
                 if found is not None:
                     return found
@@ -169,68 +133,63 @@ def drop_parent(block: Block, facts: Facts) -> Block:
 
 
 def _parent_dropped(block: Block, parent: Source, pairs: list[tuple[Col, Col]], facts: Facts) -> Block | None:
-    links = [{term for term in block.where if equated(term) in ((a, b), (b, a))} for a, b in pairs]
-    linked = [bool(link) for link in links]
-    same = [facts.world.same_values(a, b) and facts.canonical(a) == facts.canonical(b) for a, b in pairs]
-    if not all(one or other for one, other in zip(linked, same, strict=True)):
-        return None
-    direct: set[Term] = set().union(*links)
+    direct: set[Term] = set()
+    movable: dict[Col, Term] = {}
+    for own, other in pairs:
+        links = {term for term in block.where if equated(term) in ((own, other), (other, own))}
+        if facts.world.same_values(own, other) and facts.canonical(own) == facts.canonical(other):
+            movable[other] = own
+        elif not links:
+            return None
+        direct |= links
     rest = replace(block.without(parent), where=tuple(term for term in block.where if term not in direct))
     used = {col for term in terms_of(rest) for col in columns_of(term) if col.source == parent.id}
-    movable = {b for (a, b), equal in zip(pairs, same, strict=True) if equal}
-    if used - movable or names({parent.id}, *rest.all_sources):
+    if used - movable.keys() or names({parent.id}, *rest.all_sources):
         return None
-    present = tuple(Call("notnull", (a,)) for a, _ in pairs)
-    return substituted(replace(rest, where=(*rest.where, *present)), {b: a for a, b in pairs})
+    present = tuple(Call("notnull", (own,)) for own, _ in pairs)
+    return substituted(replace(rest, where=(*rest.where, *present)), movable)
 
 
-def join_existing(block: Block, facts: Seen) -> Block:
+def join_existing(block: Block, facts: Facts) -> Block:
     """EXISTS is a join where it finds at most one row, or where the rows round it do not count.
 
     The same for a comparison with a subquery that has at most one row: without a row it is not true.
     """
     for term in block.where:
         rest = but(block.where, term)
-        if isinstance(term, Sub) and isinstance(term.query, Block):
-            inner = term.query
+        inner = wanted_block(term)
+        if inner is not None:
             if inner.group is not None or inner.cuts or block.windowed:
                 continue
-            if facts.joined_as_set or _finds_one(inner, facts):
+            if facts.joined_as_set or finds_one(inner, facts):
                 return block.joined(inner, rest)
-        if is_call(term, "eq", "ne", "lt", "le"):
-            for place, side in enumerate(term.args):
-                if not isinstance(side, Sub) or side.kind != "scalar" or not isinstance(side.query, Block):
-                    continue
-                inner = side.query
-                if not inner.plain or not _finds_one(inner, facts):
-                    continue
-                args = (*term.args[:place], inner.outputs[0], *term.args[place + 1 :])
-                return block.joined(inner, (*rest, Call(term.op, args)))
+        if not is_call(term, *COMPARED):
+            continue
+        for side in term.args:
+            if not isinstance(side, Sub) or side.kind != "scalar" or not isinstance(side.query, Block):
+                continue
+            if side.query.plain and finds_one(side.query, facts):
+                asked = Call(term.op, swapped(term.args, side, side.query.outputs[0]))
+                return block.joined(side.query, (*rest, asked))
     return block
 
 
-def join_existing_group(block: Block, facts: Seen) -> Block:
+def join_existing_group(block: Block, facts: Facts) -> Block:
     """EXISTS of a group is the joined rows, grouped by the outer tables' keys too.
 
     Side conditions: every source is a table with a key that is never NULL; there is at most one such group for a row,
     or the rows round it do not count; it is the only one of its kind, and nothing else is grouped.
     """
-    found = [
-        term
-        for term in block.where
-        if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group and not term.query.cuts
-    ]
+    found = [(term, inner) for term in block.where if (inner := wanted_block(term)) and inner.group and not inner.cuts]
     keys = key_columns(block.sources, facts.world)
     if len(found) != 1 or keys is None or block.lefts or block.group is not None or block.windowed:
         return block
-    inner = found[0].query
-    if not isinstance(inner, Block) or not inner.group:
+    term, inner = found[0]
+    group = inner.group or ()
+    if not facts.joined_as_set and not Closure(inner, facts.inside(inner), ()).determines(*group):
         return block
-    closure = Closure(inner, facts.inside(inner), ())
-    if not facts.joined_as_set and not closure.determines(*inner.group):
-        return block
-    joined = block.joined(inner, but(block.where, found[0]))
-    return replace(joined, group=(*keys, *inner.group), having=inner.having)
+    joined = block.joined(inner, but(block.where, term))
+    return replace(joined, group=(*keys, *group), having=inner.having)
 
 
 def existence_of_own_group(block: Block, facts: Facts) -> Block:
@@ -243,26 +202,16 @@ def existence_of_own_group(block: Block, facts: Facts) -> Block:
         return block
     key = block.group[0]
     for term in block.where:
-        if not isinstance(term, Sub) or not isinstance(term.query, Block) or term.query.cuts or not term.query.group:
+        inner = wanted_block(term)
+        if inner is None or inner.cuts or inner.group is None or len(inner.group) != 1:
             continue
-        inner = term.query
-        links = [
-            one
-            for one in inner.where
-            if isinstance(one, Call)
-            and one.op == "eq"
-            and {one.args[0], one.args[1]} == {key, (inner.group or (key,))[0]}
-        ]
-        if (
-            len(links) != 1
-            or inner.group is None
-            or len(inner.group) != 1
-            or not facts.world.same_values(*links[0].args)
-        ):
+        sides = {key, *inner.group}
+        links = [one for one in inner.where if is_call(one, "eq") and set(one.args) == sides]
+        if len(links) != 1 or not facts.world.same_values(*links[0].args):
             continue
         rest = but(block.where, term)
         mine = Block(sources=block.sources, lefts=block.lefts, where=rest, outputs=(key,))
-        free = replace(inner, where=tuple(one for one in inner.where if one not in links))
+        free = replace(inner, where=but(inner.where, links[0]))
         if names({source.id for source in block.sources}, free):
             continue
         moved = facts.matcher.renamed(mine, replace(free, group=None, having=(), outputs=inner.group), free, facts)
@@ -270,10 +219,6 @@ def existence_of_own_group(block: Block, facts: Facts) -> Block:
             present = Call("notnull", (key,))
             return replace(block, where=(*rest, present), having=(*block.having, *moved.having))
     return block
-
-
-def _finds_one(inner: Block, facts: Facts) -> bool:
-    return Closure(inner, facts.inside(inner), ()).determines_rows
 
 
 __all__ = [

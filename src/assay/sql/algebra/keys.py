@@ -6,21 +6,8 @@ from collections.abc import Iterable
 
 from assay.sql.algebra.facts import Facts, Matcher, block_facts
 from assay.sql.algebra.literals import equated
-from assay.sql.algebra.model import (
-    Agg,
-    Block,
-    Call,
-    Col,
-    Combined,
-    Const,
-    LeftJoin,
-    Query,
-    Rows,
-    Source,
-    Sub,
-    Term,
-    columns_of,
-)
+from assay.sql.algebra.model import Agg, Block, Call, Col, Combined, Const, LeftJoin, Query, Rows, Source, Sub, Term
+from assay.sql.algebra.parts import columns_of
 from assay.sql.algebra.world import NUMBERS, World
 
 
@@ -51,10 +38,19 @@ class Closure:
                 term.source not in self._own or term.source in self._rows or self._facts.canonical(term) in self._known
             )
         if isinstance(term, Call):
-            return not term.op.startswith("window:") and all(self._by_parts(arg) for arg in term.args)
+            return all(self._by_parts(arg) for arg in term.args)
         if isinstance(term, Sub):
             return all(self._by_parts(col) for col in columns_of(term) if col.source in self._own)
         return False
+
+    @property
+    def determines_all(self) -> bool:
+        """Whether the start determines a row that the block gives out: that of every source, or the group."""
+        return self.determines_rows if self._block.group is None else self.determines(*self._block.group)
+
+    def settles(self, term: Term) -> bool:
+        """Whether rows that the block gives out, and that the start leaves tied, are tied in a term too."""
+        return self.determines(term) or (self._block.group is not None and self.determines_all)
 
     @property
     def determines_rows(self) -> bool:
@@ -118,8 +114,7 @@ class Closure:
 
 def at_most_one(left: LeftJoin, facts: Facts) -> bool:
     """Whether a left join finds at most one row for each row on its left."""
-    inner = Block(sources=left.sources, lefts=left.lefts, where=left.on, outputs=())
-    return Closure(inner, block_facts(facts.world, facts.matcher, inner), ()).determines_rows
+    return Closure(left.block, block_facts(facts.world, facts.matcher, left.block), ()).determines_rows
 
 
 def key_columns(sources: Iterable[Source], world: World) -> tuple[Term, ...] | None:
@@ -147,22 +142,12 @@ def unique_on(query: Query, places: list[int], world: World, matcher: Matcher) -
     if query.group == () or query.limit in (0, 1):
         return True
     closure = Closure(query, block_facts(world, matcher, query), [query.outputs[place] for place in places])
-    if query.group is not None:
-        return closure.determines(*query.group) or (query.distinct and closure.determines(*query.outputs))
-    return closure.determines_rows or (query.distinct and closure.determines(*query.outputs))
+    return closure.determines_all or (query.distinct and closure.determines(*query.outputs))
 
 
-def free_aggregates(term: Term) -> list[Term]:
-    """The parts of a grouped term that stand outside of aggregates and are columns or subqueries."""
-    found: list[Term] = []
-    stack = [term]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, Col | Sub):
-            found.append(one)
-        elif isinstance(one, Call):
-            stack.extend(one.args)
-    return found
+def finds_one(inner: Block, facts: Facts) -> bool:
+    """Whether a subquery without groups joins at most one row."""
+    return Closure(inner, facts.inside(inner), ()).determines_rows
 
 
-__all__ = ["Agg", "Closure", "at_most_one", "free_aggregates", "unique_on"]
+__all__ = ["Agg", "Closure", "at_most_one", "finds_one", "unique_on"]

@@ -6,6 +6,7 @@ import re
 from math import isfinite
 
 from assay.sql.algebra.model import NULL, Call, Col, Combined, Const, Term, is_call
+from assay.sql.algebra.parts import names
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import NUMBERS, World
 
@@ -120,6 +121,14 @@ def _same_column(one: Term, other: Term, world: World) -> bool:
         return False
     tables = world.sources[one.source].table, world.sources[other.source].table
     return tables[0] == tables[1] != ""
+
+
+def linked(sides: tuple[Term, ...], source: int) -> tuple[Col, Term] | None:
+    """Of the two sides of an equality, the column of a source, and what it is asked to be: nothing of that source."""
+    for one, other in (sides, sides[::-1]) if sides else ():
+        if isinstance(one, Col) and one.source == source and not names({source}, other):
+            return one, other
+    return None
 
 
 def equated(term: Term) -> tuple[Term, Term] | None:

@@ -5,30 +5,24 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import rejected
-from assay.sql.algebra.facts import Facts, Seen
+from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.keys import Closure, key_columns
-from assay.sql.algebra.literals import equated
+from assay.sql.algebra.literals import equated, linked
 from assay.sql.algebra.model import (
-    ONE,
+    ZERO,
     Agg,
     Block,
     Call,
     Col,
-    Const,
     FullJoin,
     LeftJoin,
     Source,
     Sub,
     Term,
-    columns_of,
     is_call,
-    names,
-    outside_subqueries,
-    over_late,
     parts_of,
-    substituted,
-    terms_of,
 )
+from assay.sql.algebra.parts import columns_of, leaves_of, names, outside_subqueries, over_late, substituted, terms_of
 
 
 def scalar_to_left(block: Block, facts: Facts) -> Block:
@@ -77,24 +71,15 @@ def left_groups_to_scalars(block: Block, facts: Facts) -> Block:
             if isinstance(part, Agg):
                 if not _of_joined(part, left.ids):
                     return block
-                new[part] = Sub("scalar", Block(sources=left.sources, where=left.on, group=(), outputs=(part,)))
-            elif isinstance(part, Sub) or (
-                isinstance(part, Col) and part.source in left.ids and not _inside(term, part)
-            ):
+                new[part] = Sub("scalar", replace(left.block, group=(), outputs=(part,)))
+            elif isinstance(part, Sub):
                 return block
+        if any(isinstance(leaf, Col) and leaf.source in left.ids for leaf in leaves_of(term)):
+            return block
     if not new:
         return block
     changed = over_late(block, lambda term: outside_subqueries(term, new.get))
     return replace(changed, lefts=(), group=None, having=(), where=(*block.where, *changed.having))
-
-
-def _inside(term: Term, col: Col) -> bool:
-    """Whether a column is named in aggregates alone."""
-    if isinstance(term, Agg):
-        return True
-    if isinstance(term, Call):
-        return all(_inside(arg, col) for arg in term.args)
-    return term != col
 
 
 def _of_joined(agg: Agg, moving: frozenset[int]) -> bool:
@@ -126,7 +111,7 @@ def grouped_left_to_scalar(block: Block, facts: Facts) -> Block:
             aggregate = _looked_up_aggregate(term, outputs)  # noqa: B023 - called before the next
             return None if aggregate is None else Sub("scalar", replace(found_row, outputs=(aggregate,)))  # noqa: B023
 
-        rest = replace(block, lefts=tuple(one for one in block.lefts if one is not left))
+        rest = block.without_left(left)
         changed = over_late(rest, lambda term: outside_subqueries(term, value))
         changed = replace(changed, where=tuple(outside_subqueries(term, value) for term in rest.where))
         if not names({source.id}, *terms_of(changed)):
@@ -136,7 +121,7 @@ def grouped_left_to_scalar(block: Block, facts: Facts) -> Block:
 
 def _looked_up_aggregate(term: Term, outputs: dict[Term, Term]) -> Agg | None:
     """The aggregate that a term gives where there is a group, and where there is none: NULL, or 0 of COUNT."""
-    counted = is_call(term, "coalesce") and term.args[1:] == (Const("integer", "0"),)
+    counted = is_call(term, "coalesce") and term.args[1:] == (ZERO,)
     found = outputs.get(term.args[0] if counted and isinstance(term, Call) else term)
     return found if isinstance(found, Agg) and (found.op == "count") == counted else None
 
@@ -154,11 +139,11 @@ def _looked_up(left: LeftJoin, facts: Facts) -> tuple[Source, Block, tuple[Term,
     for term in left.on:
         if not is_call(term, "eq") or not facts.world.same_values(*term.args):
             return None
-        mine, theirs = sorted(term.args, key=lambda arg: isinstance(arg, Col) and arg.source == source.id)
-        if not isinstance(theirs, Col) or theirs.source != source.id or names({source.id}, mine):
+        link = linked(term.args, source.id)
+        if link is None:
             return None
-        asked.append(inner.outputs[int(theirs.name)])
-        links.append(Call("eq", (mine, asked[-1])))
+        asked.append(inner.outputs[int(link[0].name)])
+        links.append(Call("eq", (link[1], asked[-1])))
     return (source, inner, tuple(links)) if set(asked) == set(inner.group) else None
 
 
@@ -177,24 +162,23 @@ def distinct_to_existence(block: Block, facts: Facts) -> Block:
             continue
         links: dict[Term, tuple[Term, Term]] = {}
         for term in block.where:
-            for one, other in (sides, sides[::-1]) if (sides := equated(term)) else ():
-                free = not names({source.id}, other)
-                if isinstance(one, Col) and one.source == source.id and free and facts.world.same_values(one, other):
-                    links.setdefault(one, (term, other))
+            link = linked(equated(term) or (), source.id)
+            if link is not None and facts.world.same_values(*link):
+                links.setdefault(link[0], (term, link[1]))
         outputs = source.named(inner.outputs)
         rest = block.without(source)
         if links.keys() != outputs.keys() or names({source.id}, *rest.all_sources):
             continue
         used = {term for term, _ in links.values()}
         asked = tuple(Call("eq", (value, links[col][1])) for col, value in outputs.items())
-        found = Sub("exists", replace(inner, where=(*inner.where, *asked), outputs=(ONE,), distinct=False, order=()))
+        found = replace(inner, where=(*inner.where, *asked)).exists
         rest = replace(rest, where=tuple(term for term in block.where if term not in used))
         rest = substituted(rest, {col: other for col, (_, other) in links.items()})
         return replace(rest, where=(*rest.where, found))
     return block
 
 
-def full_to_left(block: Block, facts: Seen) -> Block:
+def full_to_left(block: Block, facts: Facts) -> Block:
     """FULL JOIN is LEFT JOIN where a condition cannot be true of a row that its left side lacks."""
     for source in block.sources:
         full = source.query
@@ -205,8 +189,7 @@ def full_to_left(block: Block, facts: Seen) -> Block:
             asked = {col for term in block.where for col in rejected(term) if isinstance(col, Col)}
             if not any(isinstance(one := new.get(col), Col) and one.source == kept.id for col in asked):
                 continue
-            sources = tuple(kept if one == source else one for one in block.sources)
-            opened = replace(block, sources=sources, lefts=(LeftJoin((other,), full.on), *block.lefts))
+            opened = replace(block.swapped(source, kept), lefts=(LeftJoin((other,), full.on), *block.lefts))
             return substituted(opened, new)
     return block
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import sqlglot
 from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from assay.model import TableSchema
 from assay.sql import select as written
 from assay.sql.algebra.literals import compared
+from assay.sql.algebra.lower_limits import check_limits
 from assay.sql.algebra.lower_terms import LowersTerms
-from assay.sql.algebra.model import ONE, Block, Call, Col, FullJoin, LeftJoin, Query, Source, Sub, Term, substituted
+from assay.sql.algebra.model import Block, Call, Col, FullJoin, LeftJoin, Query, Source, Term
+from assay.sql.algebra.parts import substituted
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import TableFacts, World
 
@@ -32,12 +35,14 @@ class Entry(Struct):
 
 
 class From(Struct):
-    """Some items of FROM, joined."""
+    """Some items of FROM, joined; the block's outputs are not set."""
 
-    sources: tuple[Source, ...] = ()
-    lefts: tuple[LeftJoin, ...] = ()
-    where: tuple[Term, ...] = ()
+    block: Block = Block(sources=())
     entries: list[Entry] = field(default_factory=list)
+
+    def filtered(self, *terms: Term) -> From:
+        """Those of the joined rows for which conditions hold, too."""
+        return From(replace(self.block, where=(*self.block.where, *terms)), self.entries)
 
 
 class Level(Struct):
@@ -84,19 +89,19 @@ class LowersFrom(LowersTerms):
         late: list[exp.Expr] = []  # SQLite reads the ON of an inner join like WHERE: it may name tables that follow
         after_comma = False
         for join in joins:
-            side, kind, method = (str(join.args.get(part) or "").upper() for part in ("side", "kind", "method"))
+            side, kind, method = join.side, join.kind, join.method
             using, on = join.args.get("using"), join.args.get("on")
             if {"SEMI", "ANTI"} & {kind, side}:
                 if side not in ("", "SEMI", "ANTI") or method or using or self.world.dialect != "duckdb":
                     raise NotCovered(f"{kind or side} JOIN")
                 found = self._existing(found, join, level, wanted="SEMI" in (kind, side))
                 continue
-            other = kind not in ("", "INNER", "CROSS", "OUTER") or method not in ("", "NATURAL")
-            if other or join.args.get("match_condition"):
+            if kind not in ("", "INNER", "CROSS", "OUTER") or method not in ("", "NATURAL"):
                 raise NotCovered(f"{method or kind} JOIN")
             if side in ("RIGHT", "FULL") and after_comma and not sqlite:
                 raise NotCovered("a comma before an outer join")
-            after_comma = after_comma or kind == "CROSS"
+            # A comma is a join without a word and a condition; where it binds less tightly than JOIN, that matters.
+            after_comma = after_comma or (kind in ("", "CROSS") and not (side or method or using or on))
             right = self._item(join.this, level)
             if side in ("RIGHT", "FULL") and late:
                 # What the inner joins before it ask is asked of their rows alone, not of the rows that it adds.
@@ -115,38 +120,35 @@ class LowersFrom(LowersTerms):
     def _existing(self, found: From, join: exp.Join, level: Level, *, wanted: bool) -> From:
         """SEMI JOIN keeps the rows for which the other side has one, ANTI JOIN those for which it has none."""
         right = self._item(join.this, level)
-        where = (*right.where, *self._on(join.args.get("on"), level, found, right))
-        exists = Sub("exists", Block(sources=right.sources, lefts=right.lefts, where=where, outputs=(ONE,)))
-        asked: Term = exists if wanted else Call("not", (exists,))
-        return From(found.sources, found.lefts, (*found.where, asked), found.entries)
+        exists = right.filtered(*self._on(join.args.get("on"), level, found, right)).block.exists
+        return found.filtered(exists if wanted else Call("not", (exists,)))
 
     def _settled(self, found: From, late: list[exp.Expr], level: Level) -> From:
         for on in late:
-            found.where = (*found.where, *self._on(on, level, found))
+            found = found.filtered(*self._on(on, level, found))
         return found
 
     def _join(self, left: From, right: From, join: exp.Join, level: Level, *, waits: bool = False) -> From:
         """Two items joined; ``waits``: without the condition in ON."""
-        side, on = str(join.args.get("side") or "").upper(), None if waits else join.args.get("on")
+        side, on = join.side, None if waits else join.args.get("on")
         entries = left.entries + right.entries
-        asked = (*self._merged(left, right, join, side), *self._on(on, level, left, right))
+        asked = (*self._merged(left, right, join), *self._on(on, level, left, right))
         if side == "FULL":
             return self._full(left, right, asked)
         if side in ("LEFT", "RIGHT"):
             kept, other = (left, right) if side == "LEFT" else (right, left)
-            joined = LeftJoin(other.sources, (*other.where, *asked), other.lefts)
-            return From(kept.sources, (*kept.lefts, joined), kept.where, entries)
-        where = (*left.where, *right.where, *asked)
-        return From(left.sources + right.sources, left.lefts + right.lefts, where, entries)
+            joined = LeftJoin(other.block.sources, (*other.block.where, *asked), other.block.lefts)
+            return From(replace(kept.block, lefts=(*kept.block.lefts, joined)), entries)
+        return From(left.block.joined(right.block, left.block.where), entries).filtered(*asked)
 
-    def _merged(self, left: From, right: From, join: exp.Join, side: str) -> list[Term]:
+    def _merged(self, left: From, right: From, join: exp.Join) -> list[Term]:
         """The equalities that USING or NATURAL ask for. The right side's columns can then be named no more."""
         shared = [one.name.lower() for one in join.args.get("using") or []]
-        if str(join.args.get("method") or "").upper() == "NATURAL":
+        if join.method == "NATURAL":
             names = dict.fromkeys(name for entry in right.entries for name, _ in entry.columns)
             shared = [name for name in names if any(entry.called(name) for entry in left.entries)]
-        if shared and side in ("RIGHT", "FULL"):
-            raise NotCovered(f"{side} JOIN with USING")
+        if shared and join.side in ("RIGHT", "FULL"):
+            raise NotCovered(f"{join.side} JOIN with USING")
         merged: list[Term] = []
         for name in shared:
             one, other = (only(name, entries) for entries in (left.entries, right.entries))
@@ -160,28 +162,26 @@ class LowersFrom(LowersTerms):
     def _full(self, left: From, right: From, on: tuple[Term, ...]) -> From:
         new: dict[Term, Term] = {}
         one, other = self._as_source(left, new), self._as_source(right, new)
-        source = self.world.source(query=FullJoin(one, other, tuple(substituted(term, new) for term in on)))
-        moved = dict(zip([*self.world.cols(one), *self.world.cols(other)], self.world.cols(source), strict=True))
+        full = FullJoin(one, other, tuple(substituted(term, new) for term in on))
+        source = self.world.source(query=full)
+        moved = dict(zip(self.world.both(full), self.world.cols(source), strict=True))
         entries = [*left.entries, *right.entries]
         for entry in entries:
             if any(new.get(term, term) not in moved for _, term in entry.columns):
                 raise NotCovered("a FULL JOIN over merged columns")
             entry.columns = [(name, moved[new.get(term, term)]) for name, term in entry.columns]
-        return From((source,), entries=entries)
+        return From(Block(sources=(source,)), entries)
 
     def _as_source(self, found: From, new: dict[Term, Term]) -> Source:
-        if len(found.sources) == 1 and not found.lefts and not found.where:
-            return found.sources[0]
+        if found.block == Block(sources=found.block.sources[:1]):
+            return found.block.sources[0]
         outputs = tuple(dict.fromkeys(term for entry in found.entries for _, term in entry.columns))
-        block = Block(sources=found.sources, lefts=found.lefts, where=found.where, outputs=outputs)
-        source = self.world.source(query=block)
+        source = self.world.source(query=replace(found.block, outputs=outputs))
         new.update(zip(outputs, self.world.cols(source), strict=True))
         return source
 
     def _item(self, node: exp.Expr, level: Level) -> From:
         named = node.args.get("alias")
-        if node.args.get("pivots") or node.args.get("sample") or node.args.get("laterals"):
-            raise NotCovered("PIVOT or a sample")
         if named and named.columns and self.world.dialect == "sqlite":
             raise NotCovered("a list of columns after an alias, which SQLite does not read")
         source = level.source_of(node)
@@ -200,12 +200,7 @@ class LowersFrom(LowersTerms):
             found = self._derived(source, *self.query(node, joined=True))
         else:
             raise NotCovered({"lateral": "LATERAL", "unnest": "UNNEST"}.get(node.key, node.key))
-        for join in joins:
-            kind = str(join.args.get("kind") or "").upper()
-            if kind not in ("", "INNER", "CROSS", "OUTER"):
-                raise NotCovered(f"{kind} JOIN")
-            found = self._join(found, self._item(join.this, level), join, level)
-        return found
+        return self._joined(found, joins, level)
 
     def _table(self, node: exp.Table, source: written.Source) -> From:
         name = node.name.lower()
@@ -221,8 +216,10 @@ class LowersFrom(LowersTerms):
         made = self.world.source(table=name)
         if known.checks:
             self.world.checks[made.id] = tuple(_checks(made, known, self.world))
-        names = [*(one.lower() for one in source.names), *list(known.kinds)[len(source.names) :]]
-        return From((made,), entries=[Entry(source, list(zip(names, self.world.cols(made), strict=True)))])
+        if len(source.names) > len(known.kinds):
+            raise NotCovered("a list of columns that does not fit its table")
+        names = [*source.names, *list(known.kinds)[len(source.names) :]]
+        return self._entry(source, made, names)
 
     def _cte(self, cte: exp.CTE) -> tuple[Query, list[str]]:
         if id(cte) in self._within:
@@ -244,8 +241,11 @@ class LowersFrom(LowersTerms):
         names = list(source.names) or names
         if len(names) != len(self.world.columns(made)):
             raise NotCovered("a list of columns that does not fit its query")
+        return self._entry(source, made, names)
+
+    def _entry(self, source: written.Source, made: Source, names: Sequence[str]) -> From:
         columns = zip((name.lower() for name in names), self.world.cols(made), strict=True)
-        return From((made,), entries=[Entry(source, list(columns))])
+        return From(Block(sources=(made,)), [Entry(source, list(columns))])
 
 
 def only(name: str, entries: list[Entry], *, shown: bool = True) -> Term | None:
@@ -268,18 +268,14 @@ class _LowersChecks(LowersTerms):
             raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
         return Col(self._source.id, node.name.lower())
 
-    def query(self, node: exp.Expr, *, joined: bool = False) -> tuple[Query, list[str]]:  # noqa: ARG002
-        raise NotCovered(node.key)
-
-    def is_of_outer_query(self, node: exp.Expr, value: Term) -> bool:  # noqa: ARG002
-        return False
-
 
 def _checks(source: Source, known: TableFacts, world: World) -> Iterator[Term]:
     """The CHECK constraints that can be read."""
     reader = _LowersChecks(source, known, world)
     for text in known.checks:
         try:
-            yield reader.term(sqlglot.parse_one(text, dialect=world.dialect))
+            tree = sqlglot.parse_one(text, dialect=world.dialect)
+            check_limits(tree)
+            yield reader.term(tree)
         except (NotCovered, SqlglotError):
             continue

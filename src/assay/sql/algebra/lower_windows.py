@@ -2,71 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import combinations
 
 from msgspec.structs import replace
 from sqlglot import exp
 
-from assay.sql.algebra.model import (
-    NULL,
-    ONE,
-    Agg,
-    Block,
-    Call,
-    Col,
-    Const,
-    Term,
-    is_call,
-    is_window,
-    over,
-    over_late,
-    substituted,
-)
+from assay.sql.algebra.model import NULL, ONE, Agg, Block, Const, Key, Sub, Term, Window, is_call, over
+from assay.sql.algebra.parts import leaves_of, over_late, substituted
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 
 MOST_SETS = 16
-_NUMBERED: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
-_NUMBERED |= {exp.PercentRank: "percent_rank", exp.CumeDist: "cume_dist"}
-_AT_A_ROW: dict[type[exp.Expr], str] = {
-    exp.FirstValue: "first_value",
-    exp.LastValue: "last_value",
-    exp.NthValue: "nth_value",
-    exp.Ntile: "ntile",
-}
+AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})
+_WINDOWS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
+_AT_A_ROW = (exp.FirstValue, exp.LastValue, exp.NthValue, exp.Ntile)
 UNTIED = frozenset({"row_number", "lag", "lead", "first_value", "last_value", "nth_value", "ntile"})
 """Window functions whose value depends on which of two tied rows stands first; so it does where a frame counts rows."""
-SO_FAR = "@rows unbounded preceding to current row"
+SO_FAR = "rows unbounded preceding to current row"
 """The frame that is the default one where no rows tie."""
 
 
 def lower_window(node: exp.Window, term: Callable[[exp.Expr], Term]) -> Term:
     """A window function; one that rows which tie make open is refused later. ``term`` lowers an expression."""
     over = _defined(node)
-    op, args = _function(node.this, term)
-    parts = tuple(term(one) for one in over.args.get("partition_by") or [])
-    order = over.args.get("order")
-    keys = [one for one in (order.expressions if order else []) if isinstance(one, exp.Ordered)]
-    frame = _frame(over.args.get("spec"), ordered=bool(keys))
-    if frame == "@all" and op.rstrip("!") in ("count", "sum", "avg", "min", "max"):
-        keys, frame = [], ""
-    flags = "".join("d" if one.args.get("desc") else "a" for one in keys)
-    flags += "".join("f" if one.args.get("nulls_first") else "l" for one in keys)
-    terms = tuple(term(one.this) for one in keys)
-    name = f"{op}{frame if op in UNTIED - {'row_number', 'lag', 'lead', 'ntile'} or '@' in frame else ''}"
-    return Call(f"window:{name}:{len(args)}:{len(parts)}:{flags}", (*args, *parts, *terms))
+    op, args, distinct = _function(node.this, term)
+    partition = tuple(term(one) for one in over.args.get("partition_by") or [])
+    order = tuple(
+        key_of(one, term(one.this))
+        for one in (over.args.get("order") or exp.Order()).expressions
+        if isinstance(one, exp.Ordered)
+    )
+    frame = _frame(over.args.get("spec"), ordered=bool(order))
+    if frame == "all" and op in AGGREGATES:
+        order, frame = (), ""
+    return Window(op=op, args=args, distinct=distinct, partition=partition, order=order, frame=frame)
+
+
+def key_of(node: exp.Ordered, term: Term) -> Key:
+    """A key of ORDER BY whose expression was lowered."""
+    return Key(term, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
 
 def _defined(node: exp.Window) -> exp.Window:
     """The window that says what rows are seen: of the WINDOW clause, if it is named."""
     parts = ("partition_by", "order", "spec")
     alias = node.args.get("alias")
-    if alias is None and not node.args.get("first"):
+    if alias is None:
         return node
     select = node.find_ancestor(exp.Select)
     known = {one.this.name.lower(): one for one in (select.args.get("windows") if select else None) or []}
-    found: exp.Window | None = None if alias is None else known.get(alias.name.lower())
+    found: exp.Window | None = known.get(alias.name.lower())
     if found is None:
         raise NotCovered("a window with a name")
     if found.args.get("alias") or any(node.args.get(part) for part in parts):
@@ -74,23 +60,23 @@ def _defined(node: exp.Window) -> exp.Window:
     return found
 
 
-def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, tuple[Term, ...]]:
-    if type(inner) in _NUMBERED:
-        return _NUMBERED[type(inner)], ()
-    if type(inner) in _AT_A_ROW:
-        given = [inner.this, inner.args.get("offset")]
-        return _AT_A_ROW[type(inner)], tuple(term(one) for one in given if one is not None)
+def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, tuple[Term, ...], bool]:
+    """Its name, its arguments, and whether it drops duplicates of them."""
+    if inner.args.get("from_first") is not None:
+        raise NotCovered("NTH_VALUE with FROM FIRST or FROM LAST")
+    if isinstance(inner, _WINDOWS + _AT_A_ROW):
+        given = [inner.this, inner.args.get("offset")] if isinstance(inner, _AT_A_ROW) else []
+        return inner.sql_name().lower(), tuple(term(one) for one in given if one is not None), False
     if isinstance(inner, exp.Lag | exp.Lead):
         offset, default = inner.args.get("offset"), inner.args.get("default")
         steps = ONE if offset is None else term(offset)
         if not isinstance(steps, Const) or steps.text.startswith("-"):
             raise NotCovered("LAG or LEAD by a number that is not known")
-        other = NULL if default is None else term(default)
-        return inner.key, (term(inner.this), steps, other)
-    if isinstance(inner, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max):
+        return inner.key, (term(inner.this), steps, NULL if default is None else term(default)), False
+    if inner.key in AGGREGATES:
         agg = term(inner)
         assert isinstance(agg, Agg)
-        return f"{agg.op}{'!' * agg.distinct}", agg.args
+        return agg.op, agg.args, agg.distinct
     raise NotCovered(f"the window function {inner.key}")
 
 
@@ -98,19 +84,17 @@ def _frame(spec: exp.Expr | None, *, ordered: bool) -> str:
     """The frame in words; empty for the default one."""
     if spec is None:
         return ""
-    if spec.args.get("exclude"):
-        raise NotCovered("a frame that excludes rows")
     kind = str(spec.args.get("kind") or "").lower()
     start = _bound(spec.args.get("start"), spec.args.get("start_side"))
     end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
     whole = (start, end) == ("unbounded preceding", "unbounded following")
     if whole or (kind == "range" and not ordered and (start, end) == ("unbounded preceding", "current row")):
-        return "@all"
+        return "all"
     if kind == "range" and (start, end) == ("unbounded preceding", "current row"):
         return ""
     if kind != "rows":
         raise NotCovered("a frame of RANGE or GROUPS")
-    return f"@rows {start} to {end}"
+    return f"rows {start} to {end}"
 
 
 def _bound(bound: object, side: object) -> str:
@@ -125,7 +109,9 @@ def qualified(block: Block, conditions: tuple[Term, ...], world: World) -> Block
     """The rows of a block for which conditions hold that may speak of window functions: a query round it."""
     if block.order or block.cuts:
         raise NotCovered("QUALIFY beside ORDER BY or LIMIT")
-    leaves = [leaf for term in conditions for leaf in _leaves(term)]
+    leaves = [leaf for term in conditions for leaf in leaves_of(term, Window) if not isinstance(leaf, Const)]
+    if any(isinstance(leaf, Sub) for leaf in leaves):
+        raise NotCovered("a subquery in QUALIFY")
     extra = tuple(term for term in dict.fromkeys(leaves) if term not in block.outputs)
     inner = replace(block, outputs=(*block.outputs, *extra), distinct=False)
     source = world.source(query=inner)
@@ -133,16 +119,6 @@ def qualified(block: Block, conditions: tuple[Term, ...], world: World) -> Block
     where = tuple(substituted(term, new) for term in conditions)
     outputs = tuple(world.cols(source)[: len(block.outputs)])
     return Block(sources=(source,), where=where, outputs=outputs, distinct=block.distinct)
-
-
-def _leaves(term: Term) -> Iterator[Term]:
-    if isinstance(term, Agg | Col) or is_window(term):
-        yield term
-    elif isinstance(term, Call):
-        for arg in term.args:
-            yield from _leaves(arg)
-    elif not isinstance(term, Const):
-        raise NotCovered("a subquery in QUALIFY")
 
 
 def grouping_sets(node: exp.Select) -> list[list[exp.Expr]]:
@@ -202,4 +178,4 @@ def of_set(block: Block, every: set[Term]) -> Block:
     return over_late(block, seen)
 
 
-__all__ = ["SO_FAR", "UNTIED", "grouping_sets", "lower_window", "of_set", "qualified"]
+__all__ = ["AGGREGATES", "SO_FAR", "UNTIED", "grouping_sets", "lower_window", "of_set", "qualified"]

@@ -7,14 +7,14 @@ Conditions are lists of terms each of which must be *true*; what is NULL counts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, Union, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-Term: TypeAlias = Union["Col", "Const", "Call", "Agg", "Sub"]
+Term: TypeAlias = Union["Col", "Const", "Call", "Agg", "Window", "Sub"]
 Query: TypeAlias = Union["Block", "Combined", "Rows", "FullJoin"]
 
 
@@ -47,6 +47,17 @@ class Agg(Struct, frozen=True):
     distinct: bool = False
 
 
+class Window(Struct, frozen=True, kw_only=True):
+    """A window function; ``frame`` is empty for the default one, and begins with ``rows`` where it counts rows."""
+
+    op: str
+    args: tuple[Term, ...]
+    distinct: bool = False
+    partition: tuple[Term, ...]
+    order: tuple[Key, ...]
+    frame: str
+
+
 class Sub(Struct, frozen=True):
     """A subquery in a term: its one value, whether it has a row, or (within ``in``) its rows."""
 
@@ -76,7 +87,12 @@ class LeftJoin(Struct, frozen=True):
     @property
     def ids(self) -> frozenset[int]:
         """The numbers of its sources, of those of the joins in it too."""
-        return frozenset(source.id for source in self.sources) | optional(self.lefts)
+        return optional((self,))
+
+    @property
+    def block(self) -> Block:
+        """The rows that it finds, as a block of their own."""
+        return Block(sources=self.sources, lefts=self.lefts, where=self.on)
 
 
 class Key(Struct, frozen=True):
@@ -87,6 +103,12 @@ class Key(Struct, frozen=True):
     nulls_first: bool
 
 
+TRUE, FALSE, NULL = Const("boolean", "1"), Const("boolean", "0"), Const("null", "")
+ZERO, ONE = Const("integer", "0"), Const("integer", "1")
+COMPARED = frozenset({"eq", "ne", "lt", "le"})
+"""Comparisons that are NULL if a side is."""
+
+
 class Block(Struct, frozen=True, kw_only=True):
     """One SELECT. ``group`` is None without aggregation, and empty for one group of all rows."""
 
@@ -95,7 +117,7 @@ class Block(Struct, frozen=True, kw_only=True):
     where: tuple[Term, ...] = ()
     group: tuple[Term, ...] | None = None
     having: tuple[Term, ...] = ()
-    outputs: tuple[Term, ...]
+    outputs: tuple[Term, ...] = (ONE,)
     distinct: bool = False
     order: tuple[Key, ...] = ()
     limit: int | None = None
@@ -119,8 +141,7 @@ class Block(Struct, frozen=True, kw_only=True):
     @property
     def windowed(self) -> bool:
         """Whether an output looks at other rows than its own."""
-        terms = (*self.outputs, *(key.term for key in self.order))
-        return any(is_window(part) for one in terms for part in parts_of(one))
+        return bool(windows_of(self))
 
     @property
     def all_sources(self) -> tuple[Source, ...]:
@@ -138,14 +159,31 @@ class Block(Struct, frozen=True, kw_only=True):
         """The terms that are computed of each row or group that is given out: outputs, HAVING and ORDER BY."""
         return (*self.outputs, *self.having, *(key.term for key in self.order))
 
+    @property
+    def exists(self) -> Sub:
+        """Whether it has a row: what it gives out, and in what order, does not matter."""
+        return Sub("exists", replace(self, outputs=(ONE,), distinct=False, order=()))
+
     def joined(self, other: Block, where: tuple[Term, ...]) -> Block:
         """The block over the other's joined rows too, with other conditions of its own."""
         sources, lefts = (*self.sources, *other.sources), (*self.lefts, *other.lefts)
         return replace(self, sources=sources, lefts=lefts, where=(*where, *other.where))
 
+    def over(self, other: Block) -> Block:
+        """The block over the rows that the other joins, instead of its own."""
+        return replace(self, sources=other.sources, lefts=other.lefts, where=other.where)
+
+    def swapped(self, source: Source, *others: Source) -> Block:
+        """The block with other sources in the place of one."""
+        return replace(self, sources=swapped(self.sources, source, *others))
+
     def without(self, source: Source) -> Block:
         """The block without one of its sources."""
-        return replace(self, sources=tuple(one for one in self.sources if one != source))
+        return self.swapped(source)
+
+    def without_left(self, left: LeftJoin) -> Block:
+        """The block without one of its left joins."""
+        return replace(self, lefts=swapped(self.lefts, left))
 
 
 class Combined(Struct, frozen=True):
@@ -170,15 +208,12 @@ class FullJoin(Struct, frozen=True):
     on: tuple[Term, ...]
 
 
-TRUE, FALSE, NULL = Const("boolean", "1"), Const("boolean", "0"), Const("null", "")
-ONE = Const("integer", "1")
-
-
-TERMS = (Col, Const, Call, Agg, Sub)
+TERMS = (Col, Const, Call, Agg, Window, Sub)
 _LEAVES = (Col, Const)
 _WITHOUT_PARTS = (Col, Const, Sub)
 QUERIES = (Block, Combined, Rows, FullJoin)
 _Node = TypeVar("_Node", bound=Struct)
+_Part = TypeVar("_Part")
 
 
 def over(node: _Node, change: Callable[[Term], Term]) -> _Node:
@@ -199,43 +234,25 @@ def _over(value: Any, change: Callable[[Term], Term]) -> Any:
     return over(value, change) if isinstance(value, Struct) else value
 
 
-def over_late(block: Block, change: Callable[[Term], Term]) -> Block:
-    """The block with its outputs, HAVING and ORDER BY changed."""
-    outputs, having = (tuple(change(term) for term in terms) for terms in (block.outputs, block.having))
-    return replace(block, outputs=outputs, having=having, order=tuple(over(key, change) for key in block.order))
-
-
-def outside_subqueries(term: Term, change: Callable[[Term], Term | None]) -> Term:
-    """The term with those parts replaced for which there is another, in subqueries none."""
-    found = change(term)
-    if found is not None or isinstance(term, Sub):
-        return found or term
-    return over(term, lambda part: outside_subqueries(part, change))
-
-
-def substituted(node: _Node, new: Mapping[Term, Term]) -> _Node:
-    """The term or query with columns, or whole terms, replaced, in subqueries too."""
-    if not new:
-        return node
-
-    def change(term: Term) -> Term:
-        found = new.get(term)
-        return over(term, change) if found is None else found
-
-    return cast("_Node", change(node)) if isinstance(node, TERMS) else over(node, change)
+def children(node: Struct) -> Iterator[Struct]:
+    """What a node is directly made of."""
+    waiting: list[Any] = [getattr(node, name) for name in node.__struct_fields__]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting += part
+        elif isinstance(part, Struct):
+            yield part
 
 
 def walk(node: Struct, *, subqueries: bool = True) -> Iterator[Struct]:
     """The node and all in it; without ``subqueries`` nothing that is in one."""
-    waiting: list[Any] = [node]
+    waiting = [node]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, tuple):
-            waiting += one
-        elif isinstance(one, Struct):
-            yield one
-            if not isinstance(one, _LEAVES if subqueries else _WITHOUT_PARTS):
-                waiting += [getattr(one, name) for name in one.__struct_fields__]
+        part = waiting.pop()
+        yield part
+        if not isinstance(part, _LEAVES if subqueries else _WITHOUT_PARTS):
+            waiting += children(part)
 
 
 def parts_of(term: Term) -> Iterator[Term]:
@@ -243,49 +260,20 @@ def parts_of(term: Term) -> Iterator[Term]:
     return cast("Iterator[Term]", walk(term, subqueries=False))
 
 
-def columns_of(node: Struct) -> frozenset[Col]:
-    """The columns anywhere in a term or query, also those of its subqueries' own sources."""
-    return frozenset(one for one in walk(node) if isinstance(one, Col))
-
-
-def names(ids: Container[int], *nodes: Struct) -> bool:
-    """Whether terms or queries name a column of the sources of these numbers."""
-    return any(isinstance(one, Col) and one.source in ids for node in nodes for one in walk(node))
-
-
 def is_call(term: Term, *ops: str) -> TypeGuard[Call]:
     """Whether a term is a call of one of these operators."""
     return isinstance(term, Call) and term.op in ops
 
 
-def is_window(term: Term) -> TypeGuard[Call]:
-    """Whether a term is a window function."""
-    return isinstance(term, Call) and term.op.startswith("window:")
+def windows_of(block: Block) -> list[Window]:
+    """The window functions among a block's outputs and keys of its order."""
+    terms = (*block.outputs, *(key.term for key in block.order))
+    return [part for term in terms for part in parts_of(term) if isinstance(part, Window)]
 
 
-def but(terms: Iterable[Term], left_out: Term) -> tuple[Term, ...]:
-    """The terms without one."""
-    return tuple(term for term in terms if term != left_out)
-
-
-def has_aggregate(term: Term) -> bool:
-    """Whether the term holds an aggregate of its own level."""
-    return any(isinstance(part, Agg) for part in parts_of(term))
-
-
-def terms_of(block: Block) -> Iterator[Term]:
-    """The block's own terms: all but those inside its sources."""
-    yield from block.where
-    yield from left_terms(block.lefts)
-    yield from block.group or ()
-    yield from block.late_terms
-
-
-def left_terms(lefts: tuple[LeftJoin, ...]) -> Iterator[Term]:
-    """The conditions of left joins, of those in them too."""
-    for left in lefts:
-        yield from left.on
-        yield from left_terms(left.lefts)
+def swapped(items: Iterable[_Part], old: _Part, *new: _Part) -> tuple[_Part, ...]:
+    """The items with others, or none, in the place of one."""
+    return tuple(part for item in items for part in (new if item == old else (item,)))
 
 
 def left_sources(lefts: tuple[LeftJoin, ...]) -> Iterator[Source]:
@@ -298,17 +286,3 @@ def left_sources(lefts: tuple[LeftJoin, ...]) -> Iterator[Source]:
 def optional(lefts: tuple[LeftJoin, ...]) -> frozenset[int]:
     """The numbers of the sources of which left joins may find no row, so that their columns may be NULL."""
     return frozenset(source.id for source in left_sources(lefts))
-
-
-def depth(query: Struct) -> int:
-    """How many levels of queries there are in a query."""
-    inner, waiting = 0, [getattr(query, name) for name in query.__struct_fields__]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, QUERIES):
-            inner = max(inner, depth(one))
-        elif isinstance(one, tuple):
-            waiting += one
-        elif isinstance(one, Struct):
-            waiting += [getattr(one, name) for name in one.__struct_fields__]
-    return 1 + inner

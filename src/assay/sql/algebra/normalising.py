@@ -5,13 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import conjunction
-from assay.sql.algebra.facts import Facts, Matcher, Rule, Seen
+from assay.sql.algebra.facts import Facts, Matcher, Rule
 from assay.sql.algebra.flattening import (
     combined_to_block,
     count_distinct_rows,
     filter_below_windows,
     merge_grouped,
-    merge_grouped_among,
     merge_plain,
     merge_plain_in_left,
     merge_trivial,
@@ -43,7 +42,6 @@ from assay.sql.algebra.joins import (
     left_to_inner,
     merge_same_row,
 )
-from assay.sql.algebra.keys import Closure
 from assay.sql.algebra.lookups import (
     distinct_to_existence,
     full_to_left,
@@ -54,12 +52,10 @@ from assay.sql.algebra.lookups import (
 from assay.sql.algebra.model import (
     FALSE,
     NULL,
-    ONE,
     TRUE,
     Agg,
     Block,
     Call,
-    Col,
     Combined,
     FullJoin,
     LeftJoin,
@@ -68,15 +64,11 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    but,
     is_call,
-    optional,
-    outside_subqueries,
     over,
-    over_late,
     parts_of,
-    substituted,
 )
+from assay.sql.algebra.parts import but, outside_subqueries, over_late, substituted, unwanted_block, wanted_block
 from assay.sql.algebra.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.unions import merged_parts
@@ -122,7 +114,6 @@ _RULES: tuple[Rule, ...] = (
     count_distinct_rows,
     merge_grouped,
     merge_regrouped,
-    merge_grouped_among,
     merge_trivial,
 )
 
@@ -142,7 +133,7 @@ class Normaliser:
             return Rows(tuple(dict.fromkeys(rows)) if as_set else rows)
         if isinstance(query, FullJoin):
             left, right = (self._source(one, as_set=False) for one in (query.left, query.right))
-            return FullJoin(left, right, conjunction(tuple(self._term(term, outer) for term in query.on), self.world))
+            return FullJoin(left, right, conjunction((self._term(term, outer) for term in query.on), self.world))
         return self._block(query, as_set=as_set, outer=outer)
 
     def root(self, query: Query, *, ordered: bool) -> Query:
@@ -156,15 +147,13 @@ class Normaliser:
         drops = as_set or not query.all
         parts_as_set = drops if query.op == "union" else not query.all
         parts = [self.normal(part, as_set=parts_as_set, outer=outer) for part in query.parts]
+        folded = any(self.world.output_kind(query, place) == "folded" for place in range(self.world.width(query)))
         if query.op != "union":
-            for place in range(self.world.width(query)):
-                if self.world.output_kind(query, place) == "folded":
-                    raise NotCovered("INTERSECT or EXCEPT over a folded collation")
-            block = combined_to_block(Combined(query.op, query.all, tuple(parts)), self.world)
+            if folded:
+                raise NotCovered("INTERSECT or EXCEPT over a folded collation")
+            block = combined_to_block(replace(query, parts=tuple(parts)), self.world)
             return self._block(block, as_set=as_set, outer=outer) if isinstance(block, Block) else block
-        if drops and any(
-            self.world.output_kind(part, n) == "folded" for part in parts for n in range(self.world.width(part))
-        ):
+        if drops and folded:
             raise NotCovered("UNION over a folded collation")
         flat: list[Query] = []
         for part in parts:
@@ -188,7 +177,7 @@ class Normaliser:
     def _left(self, left: LeftJoin, outer: Facts | None) -> LeftJoin:
         return LeftJoin(
             tuple(self._source(source, as_set=False) for source in left.sources),
-            conjunction(tuple(self._term(term, outer) for term in left.on), self.world),
+            conjunction((self._term(term, outer) for term in left.on), self.world),
             tuple(self._left(one, outer) for one in left.lefts),
         )
 
@@ -247,28 +236,25 @@ class Normaliser:
         block = over_late(block, lambda term: self._term(term, seen))
         return replace(
             block,
-            where=conjunction(tuple(self._condition(term, where, block, outer) for term in where), self.world),
+            where=conjunction((self._condition(term, where, block, outer) for term in where), self.world),
             lefts=tuple(self._left(left, None) for left in block.lefts),
             group=None if block.group is None else tuple(self._term(term, seen) for term in block.group),
         )
 
     def _condition(self, term: Term, where: tuple[Term, ...], block: Block, outer: Facts | None) -> Term:
         """A condition's subqueries see what the other conditions say of the rows."""
-        if not _has_subquery(term):
+        if not any(isinstance(part, Sub) for part in parts_of(term)):
             return term
         return self._term(term, self._facts(replace(block, where=but(where, term)), outer))
 
-    def _facts(self, block: Block, outer: Facts | None) -> Seen:
-        terms = (*(outer.terms if outer else ()), *block.where)
-        padded = optional(block.lefts) | (outer.padded if outer else frozenset())
-        sources = (*(outer.sources if outer else ()), *block.sources)
-        return Seen(self.world, self.matcher, terms, padded=padded, sources=sources)
+    def _facts(self, block: Block, outer: Facts | None) -> Facts:
+        return (outer or Facts(self.world, self.matcher)).with_rows(block)
 
     def _round(self, block: Block, *, as_set: bool, outer: Facts | None) -> Block:
         """One application of each rule."""
         block = replace(block, where=conjunction(block.where, self.world), having=conjunction(block.having, self.world))
         if block.group != () and (FALSE in block.where or self._facts(block, outer).contradictory):
-            return _empty(block)
+            return Block(sources=(), where=(FALSE,), outputs=tuple(NULL for _ in block.outputs))
         block = replace(block, where=self._simplified(block, outer))
         seen = self._seen(block, outer, as_set=as_set)
         for rule in _RULES:
@@ -283,7 +269,7 @@ class Normaliser:
             block, seen = changed, self._seen(changed, outer, as_set=as_set)
         return block
 
-    def _seen(self, block: Block, outer: Facts | None, *, as_set: bool) -> Seen:
+    def _seen(self, block: Block, outer: Facts | None, *, as_set: bool) -> Facts:
         seen = self._facts(block, outer)
         seen.as_set = as_set
         seen.joined_as_set = _joined_as_set(block, as_set=as_set)
@@ -292,10 +278,7 @@ class Normaliser:
     def _simplified(self, block: Block, outer: Facts | None) -> tuple[Term, ...]:
         """The conditions without tests for NULL that the columns themselves decide."""
         declared = self._facts(replace(block, where=()), outer)
-        found = []
-        for term in block.where:
-            found.append(_decided(term, declared))
-        return conjunction(tuple(found), self.world)
+        return conjunction((_decided(term, declared) for term in block.where), self.world)
 
 
 def _joined_as_set(block: Block, *, as_set: bool) -> bool:
@@ -308,27 +291,30 @@ def _joined_as_set(block: Block, *, as_set: bool) -> bool:
 
 
 def _decided(term: Term, facts: Facts) -> Term:
+    """The condition, or what is true exactly where it is."""
     if is_call(term, "and", "or"):
-        return Call(term.op, tuple(_decided(arg, facts) for arg in term.args))
+        return over(term, lambda part: _decided(part, facts))
     if is_call(term, "isnull", "notnull") and facts.present(term.args[0]):
         return TRUE if term.op == "notnull" else FALSE
-    if is_call(term, "not"):
-        cases = _of_union(term.args[0].query) if isinstance(term.args[0], Sub) else None
+    denied = unwanted_block(term)
+    if denied is not None:
+        cases = _of_union(denied)
         if cases is not None:
             return Call("and", tuple(Call("not", (case,)) for case in cases.args))
-        if isinstance(term.args[0], Sub) and isinstance(term.args[0].query, Block) and term.args[0].query.group == ():
-            return term
-        inner = _decided(term.args[0], facts)
-        return FALSE if inner == TRUE else TRUE if inner == FALSE else term
-    if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group is None:
-        if FALSE in term.query.where:
-            return FALSE
-        if not term.query.sources and not term.query.where:
-            return TRUE
-        return _listed(term.query) or _of_union(term.query) or term
-    if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group == () and not term.query.cuts:
-        return _of_one_group(term.query)
-    return term
+        found = term if denied.group == () else _decided(Sub("exists", denied), facts)
+        return FALSE if found == TRUE else TRUE if found == FALSE else term
+    block = wanted_block(term)
+    if block is None:
+        return term
+    if block.group == () and not block.cuts:
+        return _of_one_group(block)
+    if block.group is not None:
+        return term
+    if FALSE in block.where:
+        return FALSE
+    if not block.sources and not block.where:
+        return TRUE
+    return _listed(block) or _of_union(block) or term
 
 
 def _listed(query: Block) -> Term | None:
@@ -336,14 +322,14 @@ def _listed(query: Block) -> Term | None:
     source, listed = query.only or (None, None)
     if source is None or query.cuts or not isinstance(listed, Rows) or len(listed.rows) > 50:
         return None
-    news = [source.named(row) for row in listed.rows]
-    return Call("or", tuple(Call("and", (TRUE, *(substituted(term, new) for term in query.where))) for new in news))
+    asked = Call("and", (TRUE, *query.where))
+    return Call("or", tuple(substituted(asked, source.named(row)) for row in listed.rows))
 
 
-def _of_union(query: Query) -> Call | None:
+def _of_union(query: Block) -> Call | None:
     """EXISTS over a UNION is that over one of its parts."""
-    source, union = (query.only if isinstance(query, Block) and query.plain else None) or (None, None)
-    if not isinstance(query, Block) or source is None or not isinstance(union, Combined) or union.op != "union":
+    source, union = (query.only if query.plain else None) or (None, None)
+    if source is None or not isinstance(union, Combined) or union.op != "union":
         return None
     cases: list[Term] = []
     for part in union.parts:
@@ -351,7 +337,7 @@ def _of_union(query: Query) -> Call | None:
             return None
         new = source.named(part.outputs)
         where = (*part.where, *(substituted(term, new) for term in query.where))
-        cases.append(Sub("exists", replace(part, where=where, outputs=(ONE,), distinct=False, order=())))
+        cases.append(replace(part, where=where).exists)
     return Call("or", tuple(cases))
 
 
@@ -374,17 +360,8 @@ def _unwrapped(query: Query, world: World) -> Query:
     return inner if query.outputs == tuple(world.cols(source)) else query
 
 
-def _has_subquery(term: Term) -> bool:
-    return any(isinstance(part, Sub) for part in parts_of(term))
-
-
 def _is_empty(block: Block) -> bool:
     return FALSE in block.having or (FALSE in block.where and block.group != ())
 
 
-def _empty(block: Block) -> Block:
-    """A block without rows."""
-    return Block(sources=(), where=(FALSE,), outputs=tuple(NULL for _ in block.outputs))
-
-
-__all__ = ["Closure", "Col", "Normaliser"]
+__all__ = ["Normaliser"]

@@ -7,27 +7,21 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from assay.sql.algebra.conditions import holds
-from assay.sql.algebra.facts import Facts, Seen
+from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.grouping import aggregates
-from assay.sql.algebra.model import (
-    FALSE,
-    NULL,
-    TRUE,
-    Agg,
-    Block,
-    Call,
-    Col,
-    Const,
-    Sub,
-    Term,
+from assay.sql.algebra.literals import linked
+from assay.sql.algebra.model import COMPARED, FALSE, NULL, TRUE, ZERO, Agg, Block, Call, Col, Const, Term, is_call
+from assay.sql.algebra.parts import (
     but,
     columns_of,
     has_aggregate,
-    is_call,
     names,
     outside_subqueries,
+    over_all,
     over_late,
     substituted,
+    unwanted_block,
+    wanted_block,
 )
 from assay.sql.algebra.world import World
 
@@ -51,7 +45,7 @@ def extremes_to_where(block: Block, facts: Facts) -> Block:
     inner = asked.args[0]
     found = aggregates(block)
     early: Term | None = None
-    if asked.op == "count" and term == Call("lt", (Const("integer", "0"), asked)):
+    if asked.op == "count" and term == Call("lt", (ZERO, asked)):
         early = Call("notnull", (inner,)) if all(one.args == asked.args for one in found) else None
     elif term.op in ("lt", "le") and all(one == asked for one in found):
         above = term.args[1] is asked
@@ -63,7 +57,7 @@ def extremes_to_where(block: Block, facts: Facts) -> Block:
     return replace(block, where=(*block.where, early), having=but(block.having, term))
 
 
-def count_of_present(block: Block, facts: Seen) -> Block:
+def count_of_present(block: Block, facts: Facts) -> Block:
     """COUNT(x) is COUNT(*) of the rows in which x is not NULL.
 
     Side conditions: there is one group, whether it has rows or not, every aggregate is that COUNT, and the rows are of
@@ -88,7 +82,7 @@ def _present(term: Term, world: World) -> Term:
     return Call("notnull", (term,))
 
 
-def merge_regrouped(block: Block, _: Seen) -> Block:
+def merge_regrouped(block: Block, _: Facts) -> Block:
     """Groups of groups are groups: SUM of SUM is SUM, SUM of COUNT is COUNT, MAX of MAX is MAX, MIN of MIN is MIN.
 
     Side conditions: the grouped query is the only source, has keys and no HAVING, and is neither DISTINCT nor cut; the
@@ -105,17 +99,11 @@ def merge_regrouped(block: Block, _: Seen) -> Block:
     plain = (*block.where, *block.group)
     if any(columns_of(term) & late for term in plain):
         return block
-    merged = {term: _merged(term, new, late, grouped=bool(block.group)) for term in block.late_terms}
-    known = {term: one for term, one in merged.items() if one is not None}
-    if len(known) < len(merged):
+    merged = over_all(block, lambda term: _merged(term, new, late, grouped=bool(block.group)), over_late)
+    if merged is None:
         return block
-    return replace(
-        over_late(block, known.__getitem__),
-        sources=inner.sources,
-        lefts=inner.lefts,
-        where=(*inner.where, *(substituted(term, keys) for term in block.where)),
-        group=tuple(substituted(term, keys) for term in block.group),
-    )
+    where, group = (tuple(substituted(term, keys) for term in terms) for terms in (block.where, block.group))
+    return replace(merged.over(inner), where=(*inner.where, *where), group=group)
 
 
 def _merged(term: Term, new: Mapping[Term, Term], late: set[Term], *, grouped: bool) -> Term | None:
@@ -132,12 +120,11 @@ def _merged(term: Term, new: Mapping[Term, Term], late: set[Term], *, grouped: b
             return None
         return Agg(term.op, tuple(substituted(arg, new) for arg in term.args))
     if isinstance(term, Call):
-        args = [_merged(arg, new, late, grouped=grouped) for arg in term.args]
-        return None if None in args else Call(term.op, tuple(arg for arg in args if arg is not None))
+        return over_all(term, lambda arg: _merged(arg, new, late, grouped=grouped))
     return None if columns_of(term) & late else substituted(term, new)
 
 
-def existence_of_own_row(block: Block, facts: Seen) -> Block:
+def existence_of_own_row(block: Block, facts: Facts) -> Block:
     """A row of the same table with the same values, of which more is asked, is asked of the row itself.
 
     Side conditions: what is asked is of the values that are the same alone, or these hold a key that is never NULL;
@@ -148,25 +135,19 @@ def existence_of_own_row(block: Block, facts: Seen) -> Block:
 
 
 def _of_own_row(term: Term, block: Block, world: World) -> Term:
-    denied = is_call(term, "not")
-    found = term.args[0] if denied and isinstance(term, Call) else term
-    if not isinstance(found, Sub) or found.kind != "exists" or not isinstance(found.query, Block):
-        return term
-    inside = found.query
-    if len(inside.sources) != 1 or not inside.plain or inside.lefts or inside.sources[0].query is not None:
+    denied = unwanted_block(term)
+    inside = denied or wanted_block(term)
+    if inside is None or len(inside.sources) != 1 or not inside.plain or inside.lefts or not inside.sources[0].table:
         return term
     there = inside.sources[0]
     for own in block.sources:
-        if own.table != there.table or own.query is not None:
-            continue
-        asked = _asked_of(own.id, there.id, inside, world)
+        asked = _asked_of(own.id, there.id, inside, world) if own.table == there.table else None
         if asked is None:
             continue
-        if not denied:
-            return Call("and", (TRUE, *asked))
-        untrue = [_not_true(one) for one in asked]
-        if None not in untrue:
-            return Call("or", (FALSE, *(one for one in untrue if one is not None)))
+        every = Call("and", (TRUE, *asked))
+        found = every if denied is None else _not_true(every)
+        if found is not None:
+            return found
     return term
 
 
@@ -175,31 +156,25 @@ def _asked_of(own: int, there: int, inside: Block, world: World) -> tuple[Term, 
     shared: dict[Term, Term] = {}
     asked: list[Term] = []
     for term in inside.where:
-        if is_call(term, "eq", "same") and all(isinstance(arg, Col) for arg in term.args):
-            ours, theirs = sorted(term.args, key=lambda arg: isinstance(arg, Col) and arg.source == there)
-            assert isinstance(ours, Col)
-            assert isinstance(theirs, Col)
-            if (ours.source, theirs.source) == (own, there) and ours.name == theirs.name:
-                if world.kind(ours) not in ("integer", "real", "text"):
-                    return None
-                shared[theirs] = ours
-                if term.op == "eq":
-                    asked.append(Call("notnull", (ours,)))
-                continue
+        link = linked(term.args, there) if is_call(term, "eq", "same") else None
+        if link is not None and link[1] == Col(own, link[0].name):
+            theirs, ours = link
+            if world.kind(ours) not in ("integer", "real", "text"):
+                return None
+            shared[theirs] = ours
+            if is_call(term, "eq"):
+                asked.append(Call("notnull", (ours,)))
+            continue
         asked.append(term)
     if not shared:
         return None
     equal = {term.name for term in shared if isinstance(term, Col)}
     table = world.facts(inside.sources[0])
     if table is not None and any(set(key) <= equal & table.not_null for key in table.keys):
-        asked = [_moved(term, there, own) for term in asked]  # there is no other row
+        moved = {Col(there, name): Col(own, name) for name in table.kinds}
+        asked = [substituted(term, moved) for term in asked]  # there is no other row
     asked = [substituted(term, shared) for term in asked]
     return None if names({there}, *asked) else tuple(asked)
-
-
-def _moved(term: Term, there: int, own: int) -> Term:
-    """The term of another source's row."""
-    return substituted(term, {col: Col(own, col.name) for col in columns_of(term) if col.source == there})
 
 
 def _not_true(term: Term) -> Term | None:
@@ -207,13 +182,10 @@ def _not_true(term: Term) -> Term | None:
     if not isinstance(term, Call):
         return TRUE if term == FALSE else FALSE if term == TRUE else None
     if term.op in ("and", "or"):
-        parts = [_not_true(arg) for arg in term.args]
-        if None in parts:
-            return None
-        return Call("or" if term.op == "and" else "and", tuple(part for part in parts if part is not None))
+        return over_all(Call("or" if term.op == "and" else "and", term.args), _not_true)
     if term.op in ("isnull", "notnull", "same", "nsame"):
         return Call("not", (term,))
-    if term.op in ("eq", "ne", "lt", "le") and all(isinstance(arg, Col | Const) for arg in term.args):
+    if term.op in COMPARED and all(isinstance(arg, Col | Const) for arg in term.args):
         nulls = tuple(Call("isnull", (arg,)) for arg in term.args)
         return Call("or", (Call("not", (term,)), *nulls))
     return None

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from assay.sql.algebra.conditions import conjunction
 from assay.sql.algebra.facts import Facts, Matcher
 from assay.sql.algebra.model import FALSE, TRUE, Block, Call, Query, Term
+from assay.sql.algebra.parts import divided
 from assay.sql.algebra.world import World
 
 MOST_PARTS = 12
@@ -41,8 +42,8 @@ def _merged(one: Query, other: Query, world: World, matcher: Matcher, outer: Fac
     moved = matcher.renamed(replace(one, where=()), replace(other, where=()), other, facts)
     if moved is None:
         return None
-    shared = tuple(term for term in one.where if term in moved.where)
-    first, second = (tuple(term for term in block.where if term not in shared) for block in (one, moved))
+    shared, first = divided(one.where, lambda term: term in moved.where)
+    second = tuple(term for term in moved.where if term not in shared)
     both = conjunction((*one.where, *moved.where), world)
     together = Facts(world, matcher, both, sources=one.sources)
     if not (FALSE in both or together.contradictory or together.implies(FALSE)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
 from assay.model import DatabaseSchema, TableSchema
 from assay.sql.algebra.model import (
+    COMPARED,
     NULL,
     Agg,
     Block,
@@ -17,10 +19,12 @@ from assay.sql.algebra.model import (
     Const,
     FullJoin,
     Query,
+    Rows,
     Source,
     Sub,
     Term,
 )
+from assay.sql.algebra.parts import choices
 from assay.sql.create_table import table_clauses
 from assay.sql.schema_names import type_family
 
@@ -28,7 +32,7 @@ NUMBERS = frozenset({"integer", "real", "numeric"})
 _EXACT = re.compile(r"(integer|text|bool(ean)?|date|time|datetime|timestamp|uuid|blob|bytea)\b|(decimal|numeric)\(")
 """Kinds of which equal values are one value in all respects: not so texts that a collation folds, or 1.0 and 1.00."""
 _TEXT_FUNCTIONS = frozenset(["lower", "upper", "substring", "trim", "replace", "concat2", "timetostr", "fn:strftime"])
-_NUMBER_FUNCTIONS = frozenset(
+_NUMBER_FUNCTIONS = frozenset({"sum", "avg", "count"}).union(
     ["add", "sub", "mul", "div", "mod", "neg", "abs", "round", "length", "sign", "floor", "ceil", "fn:julianday"]
 )
 _FOLDING = frozenset({"mysql", "mariadb", "tsql", "singlestore", "doris", "starrocks", "tidb"})
@@ -54,25 +58,22 @@ def table_facts(table: TableSchema, dialect: str) -> TableFacts:
     clauses = table_clauses(table.ddl, dialect).columns
     collated = {name for name, found in clauses.items() if found.collation}
     kinds = {one.name.lower(): _kind(one.type, dialect, folded=one.name.lower() in collated) for one in table.columns}
-    primary = tuple(name.lower() for name in table.primary_key)
-    keys = [primary] if primary else []
-    keys += [tuple(name.lower() for name in key) for key in table.unique]
+    keys = [_lowered(key) for key in (table.primary_key, *table.unique) if key]
     declared = {one.name.lower() for one in table.columns if one.not_null}
     return TableFacts(
         name=table.name.lower(),
         kinds=kinds,
-        not_null=frozenset(declared | set(primary)),
+        not_null=frozenset(declared.union(_lowered(table.primary_key))),
         checks=() if dialect in ("mysql", "mariadb") else table.checks,
-        keys=tuple(dict.fromkeys(key for key in keys if key)),
+        keys=tuple(dict.fromkeys(keys)),
         references=tuple(
-            (
-                tuple(name.lower() for name in one.columns),
-                one.table.lower(),
-                tuple(name.lower() for name in one.referenced),
-            )
-            for one in table.foreign_keys
+            (_lowered(one.columns), one.table.lower(), _lowered(one.referenced)) for one in table.foreign_keys
         ),
     )
+
+
+def _lowered(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
 
 
 def _kind(declared: str, dialect: str, *, folded: bool) -> str:
@@ -131,6 +132,14 @@ class World(Struct):
         """The stored table that a source names."""
         return self.tables.get(source.table) if source.table else None
 
+    def references(self, table: TableFacts) -> Iterator[tuple[TableFacts, list[tuple[str, str]]]]:
+        """A table's foreign keys: the other table, and the pairs of own columns and columns of that."""
+        for own, name, referenced in table.references:
+            other = self.tables.get(name)
+            columns = referenced or (other.keys[0] if other is not None and other.keys else ())
+            if other is not None and len(columns) == len(own) and set(columns) <= other.kinds.keys():
+                yield other, list(zip(own, columns, strict=True))
+
     def columns(self, source: Source) -> list[str]:
         """The names of a source's columns, as `Col` has them."""
         known = self.facts(source)
@@ -175,7 +184,7 @@ class World(Struct):
         return "any"
 
     def _call_kind(self, term: Call) -> str:
-        if term.op in ("eq", "ne", "lt", "le", "and", "or", "not", "isnull", "notnull"):
+        if term.op in COMPARED.union(("and", "or", "not", "isnull", "notnull")):
             return "boolean"
         if term.op in _TEXT_FUNCTIONS:
             return "folded" if self.dialect in _FOLDING else "text"
@@ -187,24 +196,38 @@ class World(Struct):
             return kind if kind in ("integer", "real", "text", "folded") else "any"
         return "any"
 
+    def outputs(self, query: Query, place: int) -> list[Term]:
+        """The terms one of which is an output of a query."""
+        if isinstance(query, Block):
+            return [query.outputs[place]]
+        if isinstance(query, FullJoin):
+            return [self.both(query)[place]]
+        if isinstance(query, Rows):
+            return [row[place] for row in query.rows]
+        return [term for part in query.parts for term in self.outputs(part, place)]
+
+    def alternatives(self, term: Term) -> Sequence[Term]:
+        """The terms one of which is the value of a term: of a query's column its output, of CASE its results.
+
+        Empty where it is its own, and for set operations, which have rules of their own for types.
+        """
+        if isinstance(term, Agg):
+            return term.args if term.op in ("min", "max") else ()
+        query, place = None, 0
+        if isinstance(term, Col) and not self.sources[term.source].table:
+            query, place = self.sources[term.source].query, int(term.name)
+        elif isinstance(term, Sub) and term.kind == "scalar" and isinstance(term.query, Block):
+            query = term.query
+        return self.outputs(query, place) if isinstance(query, Block | FullJoin) else choices(term)
+
     def family(self, term: Term) -> str:
         """Whether all values of a term are numbers, or texts; empty where that is not known."""
-        if isinstance(term, Call):
-            if term.op in _NUMBER_FUNCTIONS:
-                return "number"
-            if term.op in ("coalesce", "nullif", "case"):
-                parts = (*term.args[1::2], term.args[-1]) if term.op == "case" else term.args
-                found = {self.family(part) for part in parts if part != NULL}
-                return found.pop() if len(found) == 1 else ""
-        if isinstance(term, Agg) and term.op in ("sum", "avg", "count"):
+        if isinstance(term, Call | Agg) and term.op in _NUMBER_FUNCTIONS:
             return "number"
-        if isinstance(term, Col):
-            query = self.sources[term.source].query
-            if isinstance(query, Block):
-                return self.family(query.outputs[int(term.name)])
-        if isinstance(term, Sub):
-            inner = term.query
-            return self.family(inner.outputs[0]) if term.kind == "scalar" and isinstance(inner, Block) else ""
+        others = self.alternatives(term)
+        if others:
+            found = {self.family(other) for other in others if other != NULL}
+            return found.pop() if len(found) == 1 else ""
         kind = self.kind(term)
         if kind in NUMBERS or (kind == "boolean" and self.dialect == "sqlite"):
             return "number"
@@ -219,37 +242,20 @@ class World(Struct):
 
     def output_kind(self, query: Query, place: int) -> str:
         """What values an output of a query has."""
-        if isinstance(query, Block):
-            return self.kind(query.outputs[place])
-        if isinstance(query, Combined):
-            found = {self.output_kind(part, place) for part in query.parts}
-        elif isinstance(query, FullJoin):
-            return self.kind(self.both(query)[place])
-        else:
-            found = {self.kind(row[place]) for row in query.rows}
-        found.discard("null")
+        found = {self.kind(term) for term in self.outputs(query, place)}
         if "folded" in found:
             return "folded"
+        if len(found) > 1:
+            found.discard("null")
         return found.pop() if len(found) == 1 else "any"
 
     def is_stored(self, term: Term) -> bool:
         """Whether a term is a stored column, whose type an engine heeds when it compares; CAST has one, too."""
-        while isinstance(term, Col | Sub):
-            if isinstance(term, Sub):
-                if term.kind != "scalar" or not isinstance(term.query, Block):
-                    return False
-                term = term.query.outputs[0]
-                continue
-            source = self.sources[term.source]
-            if source.table:
-                return True
-            if isinstance(source.query, FullJoin):
-                term = self.both(source.query)[int(term.name)]
-                continue
-            if not isinstance(source.query, Block):
-                return False
-            term = source.query.outputs[int(term.name)]
-        return isinstance(term, Call) and term.op.startswith("cast:") and self.dialect == "sqlite"
+        if isinstance(term, Call):
+            return term.op.startswith("cast:") and self.dialect == "sqlite"
+        if isinstance(term, Col) and self.sources[term.source].table:
+            return True
+        return isinstance(term, Col | Sub) and any(map(self.is_stored, self.alternatives(term)))
 
     def same_values(self, one: Term, other: Term) -> bool:
         """Whether equal values of the two are one value, told apart by nothing that a query can do."""

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import permutations
 
 from msgspec.structs import replace
 
-from assay.sql.algebra.facts import Facts
+from assay.sql.algebra.facts import Facts, Matcher
 from assay.sql.algebra.keys import Closure
 from assay.sql.algebra.model import (
+    ZERO,
     Agg,
     Block,
     Call,
-    Col,
     Combined,
-    Const,
     FullJoin,
     LeftJoin,
     Query,
     Rows,
     Source,
     Term,
-    names,
     optional,
-    substituted,
 )
+from assay.sql.algebra.parts import but, names, substituted
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
 from assay.witness.proof.outputs import OneGroup, assigned, refines
@@ -37,7 +35,7 @@ Columns = dict[Term, Term]
 Oracle = Callable[[Facts, Term], bool]
 
 
-class BagMatching:
+class BagMatching(Matcher):
     """Compares queries as bags; comparing them as sets, and subqueries in terms, is left to a subclass."""
 
     def __init__(self, world: World, *, oracle: Oracle | None = None) -> None:
@@ -98,9 +96,8 @@ class BagMatching:
         return Block(sources=(source,), outputs=outputs, order=order, limit=block.limit, offset=block.offset)
 
     def _orders(self, count: int, *, aligned: bool) -> Iterator[tuple[int, ...]]:
-        yield tuple(range(count))
-        if not aligned and 1 < count <= 5:
-            yield from (one for one in permutations(range(count)) if one != tuple(range(count)))
+        same = tuple(range(count))
+        yield from [same] if aligned or count > 5 else permutations(same)  # which begin with the same order
 
     def _full(self, one: Query, other: Query, facts: Facts) -> tuple[int, ...] | None:
         """FULL JOINs of the same two sides, perhaps the other way round."""
@@ -111,30 +108,22 @@ class BagMatching:
             if first is None or second is None:
                 continue
             new = {**first, **second}
-            on = tuple(substituted(term, new) for term in other.on)
-            mine, theirs = Facts(self.world, self, one.on), Facts(self.world, self, on)
-            if all(mine.implies(term) for term in on) and all(theirs.implies(term) for term in one.on):
-                places = [col for source in (other.left, other.right) for col in self._columns(source)]
-                targets: list[Term] = [col for source in (one.left, one.right) for col in self._columns(source)]
-                back = {new[col]: place for place, col in enumerate(places)}
-                return tuple(back[col] for col in targets)
+            if self._alike(one.on, tuple(substituted(term, new) for term in other.on), Facts(self.world, self)):
+                places = {new[col]: place for place, col in enumerate(self.world.both(other))}
+                return tuple(places[col] for col in self.world.both(one))
         return None
 
-    def _columns(self, source: Source) -> list[Col]:
-        return [Col(source.id, name) for name in self.world.columns(source)]
+    def _alike(self, ones: tuple[Term, ...], others: tuple[Term, ...], facts: Facts) -> bool:
+        """Whether of some conditions all are true exactly where all of the others are, given the facts."""
+        return facts.extended(ones).implies(*others) and facts.extended(others).implies(*ones)
 
     def _source_columns(self, one: Source, other: Source, facts: Facts) -> Columns | None:
         """The second source's columns in terms of the first's, where the two hold the same rows."""
-        if one.table or other.table:
-            if one.table != other.table:
-                return None
-            return {Col(other.id, name): Col(one.id, name) for name in self.world.columns(one)}
-        assert one.query is not None
-        assert other.query is not None
+        mine, theirs = self.world.cols(one), self.world.cols(other)
+        if one.query is None or other.query is None:
+            return dict(zip(theirs, mine, strict=True)) if one.table == other.table else None
         found = self.pairing(one.query, other.query, facts, as_set=False, aligned=False)
-        if found is None:
-            return None
-        return {Col(other.id, str(theirs)): Col(one.id, str(mine)) for mine, theirs in enumerate(found)}
+        return None if found is None else {theirs[place]: col for place, col in zip(found, mine, strict=True)}
 
     def _part_by_part(
         self, one: Query, other: Query, facts: Facts, *, as_set: bool, aligned: bool
@@ -158,71 +147,52 @@ class BagMatching:
     def _parts(self, one: Combined, other: Combined, order: tuple[int, ...], facts: Facts, *, as_set: bool) -> bool:
         """Whether each part has its equal, in any order but for EXCEPT, whose first part stays first."""
         left = [self._turned(part, order) for part in other.parts]
-        if any(part is None for part in left):
-            return False
         as_set = as_set if one.op == "union" else not one.all
         for place, part in enumerate(one.parts):
-            candidates = left[:1] if one.op == "except" and place == 0 else list(left)
-            found = next(
-                (
-                    candidate
-                    for candidate in candidates
-                    if candidate is not None
-                    and self.pairing(part, candidate, facts, as_set=as_set, aligned=True) is not None
-                ),
-                None,
-            )
-            if found is None:
+            candidates = left[:1] if one.op == "except" and place == 0 else left
+            equal = (self.pairing(part, other, facts, as_set=as_set, aligned=True) is not None for other in candidates)
+            at = next((index for index, found in enumerate(equal) if found), None)
+            if at is None:
                 return False
-            left.remove(found)
+            del left[at]
         return True
 
-    def _turned(self, query: Query, order: tuple[int, ...]) -> Query | None:
+    def _turned(self, query: Query, order: tuple[int, ...]) -> Query:
         """The query with its outputs in another order."""
-        if order == tuple(range(len(order))):
-            return query
-        if isinstance(query, Block):
-            return replace(query, outputs=tuple(query.outputs[place] for place in order))
         if isinstance(query, Rows):
             return Rows(tuple(tuple(row[place] for place in order) for row in query.rows))
         if isinstance(query, Combined):
-            parts = [self._turned(part, order) for part in query.parts]
-            return Combined(query.op, query.all, tuple(part for part in parts if part is not None))
-        return None
+            return replace(query, parts=tuple(self._turned(part, order) for part in query.parts))
+        if isinstance(query, FullJoin):
+            source = self.world.source(query=query)
+            query = Block(sources=(source,), outputs=tuple(self.world.cols(source)))
+        return replace(query, outputs=tuple(query.outputs[place] for place in order))
 
     def _blocks(self, one: Block, other: Block, facts: Facts, *, as_set: bool, aligned: bool) -> tuple[int, ...] | None:
         if (one.group is None) != (other.group is None) or (one.limit, one.offset) != (other.limit, other.offset):
             return None
         if one.distinct != other.distinct and (one.cuts or not as_set):
             return None
-        for seen, moved in self._pairings(one, other, facts):
+        for _, seen, moved in self._moves(one, other, facts):
             found = self._rest(one, moved, seen, aligned=aligned)
             if found is not None:
                 return found
         return None
 
-    def _pairings(self, one: Block, other: Block, facts: Facts) -> Iterator[tuple[Facts, Block]]:
-        """The second block in the first's columns, for each pairing of tables under which they join the same rows."""
-        for _, seen, moved in self._moves(one, other, facts):
-            yield seen, moved
-
     def _moves(self, one: Block, other: Block, facts: Facts) -> Iterator[tuple[Columns, Facts, Block]]:
         """The second block in the first's columns, for each pairing of tables under which they join the same rows."""
         if len(one.sources) != len(other.sources) or len(one.lefts) != len(other.lefts):
             return
-        padded = optional(one.lefts) | facts.padded
-        sources = (*facts.sources, *one.sources)
-        mine = Facts(self.world, self, (*facts.terms, *one.where), padded=padded, sources=sources)
+        mine = facts.with_rows(one)
         early = self._early(facts, one) if one.lefts else facts
         for columns in self._source_pairings(one.sources, other.sources, {}, facts):
             for whole in self._left_pairings(one.lefts, other.lefts, columns, early):
                 moved = substituted(other, whole)
                 self._step()
-                if not all(mine.implies(term) for term in moved.where):
-                    continue
-                theirs = Facts(self.world, self, (*facts.terms, *moved.where), padded=padded, sources=sources)
-                if all(theirs.implies(term) for term in one.where):
-                    yield whole, mine, moved
+                if mine.implies(*moved.where):
+                    theirs = facts.with_rows(replace(one, where=moved.where))
+                    if theirs.implies(*one.where):
+                        yield whole, mine, moved
 
     def _source_pairings(
         self, ones: tuple[Source, ...], others: tuple[Source, ...], columns: Columns, facts: Facts
@@ -234,8 +204,7 @@ class BagMatching:
             self._step()
             found = self._source_columns(ones[0], other, facts)
             if found is not None:
-                rest = tuple(source for source in others if source is not other)
-                yield from self._source_pairings(ones[1:], rest, {**columns, **found}, facts)
+                yield from self._source_pairings(ones[1:], but(others, other), {**columns, **found}, facts)
 
     def _left_pairings(
         self, ones: tuple[LeftJoin, ...], others: tuple[LeftJoin, ...], columns: Columns, early: Facts
@@ -252,24 +221,20 @@ class BagMatching:
             for inner in self._source_pairings(one.sources, other.sources, columns, early):
                 for whole in self._left_pairings(one.lefts, other.lefts, inner, early):
                     if self._same_on(one, other, whole, early):
-                        rest = tuple(left for left in others if left is not other)
-                        yield from self._left_pairings(ones[1:], rest, whole, early)
+                        yield from self._left_pairings(ones[1:], but(others, other), whole, early)
 
     def _same_on(self, one: LeftJoin, other: LeftJoin, columns: Columns, early: Facts) -> bool:
         """Whether two left joins find the same rows for the rows on their left."""
-        on = tuple(substituted(term, columns) for term in other.on)
-        sources = (*early.sources, *one.sources)
         padded = early.padded - {source.id for source in one.sources}
-        mine = Facts(self.world, self, (*early.terms, *one.on), padded=padded, sources=sources)
-        theirs = Facts(self.world, self, (*early.terms, *on), padded=padded, sources=sources)
-        return all(mine.implies(term) for term in on) and all(theirs.implies(term) for term in one.on)
+        facts = early.changed(padded=padded, sources=(*early.sources, *one.sources))
+        return self._alike(one.on, tuple(substituted(term, columns) for term in other.on), facts)
 
     def _early(self, facts: Facts, block: Block) -> Facts:
         """What is true of a block's rows before anything is joined on the left."""
         joined = optional(block.lefts)
-        terms = [term for term in (*facts.terms, *block.where) if not names(joined, term)]
+        terms = tuple(term for term in (*facts.terms, *block.where) if not names(joined, term))
         sources = tuple(source for source in (*facts.sources, *block.sources) if source.id not in joined)
-        return Facts(self.world, self, terms, padded=facts.padded | joined, sources=sources)
+        return facts.changed(terms=terms, padded=facts.padded | joined, sources=sources)
 
     def _rest(self, one: Block, other: Block, seen: Facts, *, aligned: bool) -> tuple[int, ...] | None:
         """Groups, outputs and cut of two blocks that join the same rows, the second in the first's columns."""
@@ -277,15 +242,12 @@ class BagMatching:
             if bool(one.group) != bool(other.group):
                 return None
             mine, theirs = Closure(one, seen, one.group), Closure(one, seen, other.group)
-            if not mine.determines(*other.group) or not all(theirs.determines(term) for term in one.group):
+            if not mine.determines(*other.group) or not theirs.determines(*one.group):
                 return None
             seen = self._of_groups(one, seen)
-            first, second = seen.extended(one.having), seen.extended(other.having)
-            if not all(first.implies(term) for term in other.having) or not all(
-                second.implies(term) for term in one.having
-            ):
+            if not self._alike(one.having, other.having, seen):
                 return None
-            seen = first
+            seen = seen.extended(one.having)
         order = assigned(one.outputs, other.outputs, seen, aligned=aligned)
         needs_order = one.cuts or one is self._ordered
         if order is None or (needs_order and not refines(other.order, one.order, one, seen)):
@@ -294,14 +256,10 @@ class BagMatching:
 
     def _of_groups(self, block: Block, seen: Facts) -> Facts:
         """What is true of groups: with keys, each has a row."""
-        grouped = bool(block.group)
-        own = (Call("lt", (Const("integer", "0"), Agg("count", ()))),) if grouped else ()
-        terms = seen.terms if grouped else ()
-        return (
-            Facts(self.world, self, (*terms, *own), padded=seen.padded, sources=seen.sources, grouped=grouped)
-            if grouped
-            else OneGroup(self.world, self, seen)
-        )
+        if not block.group:
+            return OneGroup(self.world, self, seen)
+        has_row = Call("lt", (ZERO, Agg("count", ())))
+        return seen.changed(terms=(*seen.terms, has_row), grouped=True)
 
     # what a subclass says
 
@@ -311,20 +269,4 @@ class BagMatching:
 
     def drops(self, query: Query) -> bool:
         """Whether no two rows of a query are equal."""
-        raise NotImplementedError
-
-    def token(self, kind: str, query: Query, facts: Facts) -> Term:
-        """The same term for queries that are equal where the facts hold."""
-        raise NotImplementedError
-
-    def implied(self, wanted: Block, known: Sequence[Block], facts: Facts) -> bool:
-        """Whether a block has a row, given blocks that have one."""
-        raise NotImplementedError
-
-    def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
-        """A block in the columns of another."""
-        raise NotImplementedError
-
-    def oracle(self, facts: Facts, wanted: Term) -> bool:
-        """Whether a solver finds that a condition follows."""
         raise NotImplementedError

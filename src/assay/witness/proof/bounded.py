@@ -23,7 +23,6 @@ from assay.sql.algebra.model import (
     Call,
     Col,
     Combined,
-    Const,
     FullJoin,
     LeftJoin,
     Query,
@@ -31,11 +30,10 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    walk,
 )
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
-from assay.witness.proof.solver import NO, YES, Encoder, Value, solver, text_point
+from assay.witness.proof.solver import NO, NOTHING, YES, Encoder, Value, solver, text_point, texts_of
 from assay.witness.proof.symbols import Row, Tables, aggregated, same
 
 MOST_JOINED = 70
@@ -43,7 +41,7 @@ MOST_JOINED = 70
 MOST_SOLVER_STEPS = 6_000_000
 """For each number of rows; the orders of columns that are tried share it."""
 TIMEOUT_MS = 10_000
-Env = Mapping[Col, Value]
+Env = Mapping[Term, Value]
 
 
 class Joined(Struct, frozen=True):
@@ -86,34 +84,31 @@ class Evaluator:
 
     def _full(self, query: FullJoin, outer: Env) -> list[Row]:
         left, right = self._source(query.left, outer), self._source(query.right, outer)
-        matched = [
-            [
-                self._all(query.on, {**outer, **one.columns, **other.columns}, (one.there, other.there))
-                for other in right
-            ]
-            for one in left
-        ]
-        names = [self._names(query.left), self._names(query.right)]
-        empty: Value = (YES, z3.RealVal(0))
-        found = []
-        for i, one in enumerate(left):
-            mine = tuple(one.columns[col] for col in names[0])
-            for j, other in enumerate(right):
-                found.append(Row(matched[i][j], (*mine, *(other.columns[col] for col in names[1]))))
-            alone = z3.And(one.there, *(z3.Not(match) for match in matched[i]))
-            found.append(Row(alone, (*mine, *(empty for _ in names[1]))))
-        for j, other in enumerate(right):
-            alone = z3.And(other.there, *(z3.Not(matched[i][j]) for i in range(len(left))))
-            found.append(Row(alone, (*(empty for _ in names[0]), *(other.columns[col] for col in names[1]))))
-        return found
+        missing = dict.fromkeys(self.world.cols(query.left), NOTHING)
+        found, pairs = self._outer_join(left, right, query.on, self.world.cols(query.right), outer)
+        for place, other in enumerate(right):
+            found.append(_alone(other, [row[place] for row in pairs], missing))
+        return [Row(row.there, tuple(row.columns[col] for col in self.world.both(query))) for row in found]
 
-    def _names(self, source: Source) -> list[Col]:
-        return [Col(source.id, name) for name in self.world.columns(source)]
+    def _outer_join(
+        self, rows: list[Joined], others: list[Joined], on: tuple[Term, ...], missing: Sequence[Term], outer: Env
+    ) -> tuple[list[Joined], list[list[Joined]]]:
+        """The rows of a left join, and its pairs by the left row; ``missing`` are the other side's columns."""
+        found: list[Joined] = []
+        pairs: list[list[Joined]] = []
+        for row in rows:
+            pairs.append([])
+            for other in others:
+                columns = {**row.columns, **other.columns}
+                there = self._all(on, {**outer, **columns}, (row.there, other.there))
+                pairs[-1].append(Joined(there, columns))
+            found += [*pairs[-1], _alone(row, pairs[-1], dict.fromkeys(missing, NOTHING))]
+        return found, pairs
 
     def _source(self, source: Source, outer: Env) -> list[Joined]:
-        rows = self.tables.table(source.table) if source.table else self.rows(_query(source), outer)
-        names = self._names(source)
-        return [Joined(row.there, dict(zip(names, row.cells, strict=True))) for row in rows]
+        rows = self.tables.table(source.table) if source.query is None else self.rows(source.query, outer)
+        columns = self.world.cols(source)
+        return [Joined(row.there, dict(zip(columns, row.cells, strict=True))) for row in rows]
 
     def _joined(self, sources: tuple[Source, ...], outer: Env) -> list[Joined]:
         found = [self._source(source, outer) for source in sources]
@@ -134,26 +129,15 @@ class Evaluator:
             if left.lefts:
                 raise NotCovered("an outer join inside of an outer join")
             others = self._joined(left.sources, outer)
-            empty: dict[Col, Value] = {
-                col: (YES, z3.RealVal(0)) for source in left.sources for col in self._names(source)
-            }
-            found: list[Joined] = []
-            for row in rows:
-                matches = []
-                for other in others:
-                    columns = {**row.columns, **other.columns}
-                    matches.append(self._all(left.on, {**outer, **columns}, (row.there, other.there)))
-                    found.append(Joined(matches[-1], columns))
-                alone = z3.And(row.there, *(z3.Not(match) for match in matches))
-                found.append(Joined(alone, {**row.columns, **empty}))
-            rows = found
+            missing = [col for source in left.sources for col in self.world.cols(source)]
+            rows, _ = self._outer_join(rows, others, left.on, missing, outer)
             if len(rows) > MOST_JOINED:
                 raise NotCovered(f"joins of more than {MOST_JOINED} symbolic rows")
         return rows
 
     def _all(self, terms: Sequence[Term], env: Env, given: Sequence[Any] = ()) -> Any:
         encoder = self._encoder(env, None)
-        return z3.And(*given, *(encoder.truth(term) for term in conjunction(tuple(terms), self.world)))
+        return z3.And(*given, *(encoder.truth(term) for term in conjunction(terms, self.world)))
 
     def _block(self, block: Block, outer: Env) -> list[Row]:
         if block.cuts or block.windowed:
@@ -206,8 +190,7 @@ class Evaluator:
 
         def other(term: Term) -> Value:
             if isinstance(term, Agg) and aggregate is not None:
-                found: Value = aggregate(term)
-                return found
+                return aggregate(term)  # type: ignore[no-any-return]
             if isinstance(term, Sub) and term.kind == "scalar":
                 single = isinstance(term.query, Block) and term.query.group == () and not term.query.having
                 rows = self.rows(term.query, env)
@@ -232,9 +215,9 @@ def _known_aggregate(agg: Agg, world: World) -> None:
         raise NotCovered("an aggregate that a collation decides")
 
 
-def _query(source: Source) -> Query:
-    assert source.query is not None
-    return source.query
+def _alone(row: Joined, pairs: list[Joined], missing: Env) -> Joined:
+    """A row that finds no other: these are the pairs that it might be in."""
+    return Joined(z3.And(row.there, *(z3.Not(pair.there) for pair in pairs)), {**row.columns, **missing})
 
 
 def _same_rows(one: Row, other: Row) -> Any:
@@ -263,14 +246,13 @@ def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool 
     if world.width(one) != world.width(other):
         return None
     _families(one, other, world)
-    tables = Tables(world, rows, sorted(_texts(one) | _texts(other)))
+    tables = Tables(world, rows, texts_of(one, other))
     evaluator = Evaluator(tables)
     first, second = evaluator.rows(one, {}), evaluator.rows(other, {})
     if len(first) + len(second) > 3 * MOST_JOINED:
         raise NotCovered("too many symbolic rows to compare")
     count = world.width(one)
-    orders = [tuple(range(count))]
-    orders += [order for order in permutations(range(count)) if order != orders[0]] if 1 < count <= 3 else []
+    orders = list(permutations(range(count))) if count <= 3 else [tuple(range(count))]
     model: Model | None = None
     for order in orders:
         turned = [Row(row.there, tuple(row.cells[place] for place in order)) for row in second]
@@ -287,11 +269,9 @@ def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool 
 
 def _families(one: Query, other: Query, world: World) -> None:
     """Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both."""
-    for query in (one, other):
-        for place in range(world.width(query)):
-            kind = world.output_kind(query, place)
-            if kind in ("folded", "text") and world.dialect not in ("sqlite", "duckdb"):
-                raise NotCovered("texts under a collation")
+    kinds = {world.output_kind(query, place) for query in (one, other) for place in range(world.width(query))}
+    if kinds & {"folded", "text"} and world.dialect not in ("sqlite", "duckdb"):
+        raise NotCovered("texts under a collation")
 
 
 def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:
@@ -304,10 +284,6 @@ def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:
             for side in (first, second)
         ]
         yield z3.And(row.there, counts[0] != counts[1])
-
-
-def _texts(query: Query) -> set[str]:
-    return {one.text for one in walk(query) if isinstance(one, Const) and one.kind == "text"}
 
 
 def _model(model: Any, tables: Tables) -> Model:

@@ -19,15 +19,11 @@ from assay.sql.algebra.model import (
     Source,
     Sub,
     Term,
-    but,
-    columns_of,
-    depth,
     is_call,
-    optional,
     parts_of,
-    substituted,
     walk,
 )
+from assay.sql.algebra.parts import but, columns_of, conjuncts, depth, substituted, wanted_block
 from assay.witness.proof.bags import BagMatching, Columns
 from assay.witness.proof.outputs import assigned
 
@@ -64,7 +60,7 @@ class Matching(BagMatching):
 
     def _without_subqueries(self, facts: Facts) -> Facts:
         """Facts that can be closed without comparing subqueries."""
-        terms = [term for term in facts.terms if not any(isinstance(part, Sub) for part in parts_of(term))]
+        terms = (term for term in facts.terms if not any(isinstance(part, Sub) for part in parts_of(term)))
         return Facts(self.world, self, terms, padded=facts.padded, sources=facts.sources)
 
     def oracle(self, facts: Facts, wanted: Term) -> bool:
@@ -76,18 +72,11 @@ class Matching(BagMatching):
         if wanted.group is not None or wanted.cuts or wanted.windowed:
             return any(self.pairing(one, wanted, facts, as_set=True, aligned=True) is not None for one in known)
         plain = [one for one in known if one.group is None and not one.cuts and not one.windowed]
-        terms = [term for one in plain for term in one.where if term not in facts.terms]
-        padded = optional(tuple(left for one in plain for left in one.lefts))
-        seen = Facts(
-            self.world,
-            self,
-            (*facts.terms, *terms),
-            padded=facts.padded | padded,
-            sources=(*facts.sources, *(source for one in plain for source in one.sources)),
-            splits=0,
-        )
-        lefts = tuple(left for one in plain for left in one.lefts)
-        return next(self._embeddings(wanted, seen.sources, lefts, seen), None) is not None
+        whole = Block(sources=())
+        for one in plain:
+            whole = whole.joined(one, whole.where)
+        seen = facts.changed(splits=0).with_rows(whole)
+        return next(self._embeddings(wanted, seen.sources, whole.lefts, seen), None) is not None
 
     def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
         """``whole`` in the columns of ``one``, where ``other``, its rows, are the rows of ``one``; else None."""
@@ -115,10 +104,8 @@ class Matching(BagMatching):
         if ones is None or others is None:
             return None
         for order in self._orders(self.world.width(one), aligned=aligned):
-            turned = [self._turned(part, order) for part in others]
+            turned = (self._turned(part, order) for part in others)
             theirs = [part for part in turned if isinstance(part, Block)]
-            if len(theirs) != len(others):
-                return None
             if all(self._covered(part, ones, facts, 3) for part in theirs) and all(
                 self._covered(part, theirs, facts, 3) for part in ones
             ):
@@ -127,21 +114,18 @@ class Matching(BagMatching):
 
     def _union_parts(self, query: Query) -> list[Block] | None:
         """The blocks of which a query is the union; None where it is none of blocks."""
-        if isinstance(query, Block):
-            return [self._opened(query)]
-        if isinstance(query, Combined) and query.op == "union" and all(isinstance(part, Block) for part in query.parts):
-            return [self._opened(part) for part in query.parts if isinstance(part, Block)]
-        return None
+        parts = query.parts if isinstance(query, Combined) and query.op == "union" else (query,)
+        blocks = [self._opened(part) for part in parts if isinstance(part, Block)]
+        return blocks if len(blocks) == len(parts) else None
 
     def _opened(self, block: Block) -> Block:
         """The block with the rows that EXISTS finds joined to it, which is the same as a set, and parents dropped."""
         if block.group is not None or block.cuts or block.windowed:
             return block
         for term in block.where:
-            if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block) and term.query.plain:
-                inner = term.query
-                rest = but(block.where, term)
-                return self._opened(block.joined(inner, rest))
+            inner = wanted_block(term)
+            if inner is not None and inner.plain:
+                return self._opened(block.joined(inner, but(block.where, term)))
         seen = block_facts(self.world, self, block)
         dropped = drop_parent(merge_same_row(block, seen), seen)
         return block if dropped == block else self._opened(dropped)
@@ -150,10 +134,10 @@ class Matching(BagMatching):
         """Whether each row of a part is in one of the parts; where a condition is an OR, each of its cases is tried."""
         if (FALSE in part.where and part.group != ()) or any(self._within(part, whole, facts) for whole in parts):
             return True
-        for place, term in enumerate(part.where):
+        for term in part.where:
             if is_call(term, "or") and splits and len(term.args) <= 12:
-                rest = (*part.where[:place], *part.where[place + 1 :])
-                cases = [self._opened(replace(part, where=(*rest, *_conjuncts(case)))) for case in term.args]
+                rest = but(part.where, term)
+                cases = [self._opened(replace(part, where=(*rest, *conjuncts(case)))) for case in term.args]
                 return all(self._covered(case, parts, facts, splits - 1) for case in cases)
         return False
 
@@ -162,10 +146,7 @@ class Matching(BagMatching):
         self._step()
         if any(one.group is not None or one.cuts or one.windowed for one in (part, whole)):
             return self._blocks(whole, part, facts, as_set=True, aligned=True) is not None
-        padded = optional(part.lefts) | facts.padded
-        seen = Facts(
-            self.world, self, (*facts.terms, *part.where), padded=padded, sources=(*facts.sources, *part.sources)
-        )
+        seen = facts.with_rows(part)
         if seen.contradictory:
             return True
         return any(
@@ -184,7 +165,7 @@ class Matching(BagMatching):
         for columns in self._into(block.sources, sources, {}, seen):
             for whole in self._left_pairings(lefts, block.lefts, columns, early) if block.lefts else [columns]:
                 self._step()
-                if all(seen.implies(substituted(term, whole)) for term in block.where):
+                if seen.implies(*(substituted(term, whole) for term in block.where)):
                     yield whole
 
     def _into(
@@ -198,10 +179,6 @@ class Matching(BagMatching):
             found = self._source_columns(source, wanted[0], Facts(self.world, self))
             if found is not None:
                 yield from self._into(wanted[1:], sources, {**columns, **found}, seen)
-
-
-def _conjuncts(term: Term) -> tuple[Term, ...]:
-    return term.args if is_call(term, "and") else (term,)
 
 
 __all__ = ["Matching"]

@@ -8,7 +8,8 @@ from typing import Any
 
 from assay.sql.algebra.conditions import holds
 from assay.sql.algebra.facts import Facts
-from assay.sql.algebra.model import Agg, Call, Col, Const, Sub, Term, columns_of, parts_of
+from assay.sql.algebra.model import Agg, Call, Col, Const, Sub, Term, parts_of
+from assay.sql.algebra.parts import columns_of
 from assay.sql.algebra.stopping import NotCovered
 
 MOST_QUESTIONS = 60
@@ -78,13 +79,10 @@ def _follows(facts: Facts, wanted: Term) -> bool:
         token = facts.canonical(term)
         return z3.Bool(f"exists {token!r}")
 
-    def column(col: Col) -> tuple[Any, Any]:
-        return variable(col)
-
     checks = _checks(facts, wanted)
     terms = (*facts.terms, wanted, *checks)
     constants = [facts.canonical(part) for term in terms for part in parts_of(term) if isinstance(part, Col | Agg)]
-    encoder = Encoder(facts.world, texts_of((*terms, *constants)), column, variable, exists)
+    encoder = Encoder(facts.world, texts_of(*terms, *constants), variable, variable, exists)
     try:
         known += [encoder.truth(term) for term in facts.terms]
         known += [z3.Not(encoder.truth(holds(check, facts.world, wanted=False))) for check in checks]

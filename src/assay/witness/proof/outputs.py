@@ -36,17 +36,15 @@ def assigned(ones: tuple[Term, ...], others: tuple[Term, ...], seen: Facts, *, a
     mine, theirs = [seen.canonical(term) for term in ones], [seen.canonical(term) for term in others]
     if len(mine) != len(theirs):
         return None
-    if aligned:
-        pairs = zip(mine, theirs, ones, others, strict=True)
-        straight = all(one == other or _same_value(a, b, seen) for one, other, a, b in pairs)
-        return tuple(range(len(mine))) if straight else None
     found: list[int] = []
     for place, term in enumerate(mine):
-        near = [place, *range(len(theirs))]
-        at = next((index for index in near if index not in found and theirs[index] == term), None)
+        near = [place] if aligned else [place, *range(len(theirs))]
+        free = [index for index in dict.fromkeys(near) if index not in found]
+        at = next((index for index in free if theirs[index] == term), None)
         if at is None:
-            free = (index for index in dict.fromkeys(near) if index not in found and theirs[index] not in mine)
-            at = next((index for index in free if _same_value(ones[place], others[index], seen)), None)
+            # What equals another of the terms is left to it.
+            open_ = (index for index in free if aligned or theirs[index] not in mine)
+            at = next((index for index in open_ if _same_value(ones[place], others[index], seen)), None)
         if at is None:
             return None
         found.append(at)
@@ -82,19 +80,8 @@ def _telling(keys: tuple[Key, ...], block: Block, seen: Facts) -> list[tuple[Ter
     before: list[Term] = []
     for key in keys:
         term = seen.canonical(key.term)
-        if _determined(key.term, before, block, seen):
+        if Closure(block, seen, before).settles(key.term):
             continue
         found.append((term, key.descending, not seen.present(key.term) and key.nulls_first))
         before.append(key.term)
     return found
-
-
-def _determined(term: Term, before: list[Term], block: Block, seen: Facts) -> bool:
-    if any(seen.canonical(term) == seen.canonical(one) for one in before):
-        return True
-    if block.group == ():
-        return True
-    if block.group is None:
-        return Closure(block, seen, before).determines(term)
-    keys = Closure(block, seen, before)
-    return bool(block.group) and keys.determines(*block.group)

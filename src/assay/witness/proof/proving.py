@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Literal
 
 from assay.errors import install_command
@@ -55,30 +56,25 @@ def _sides(a: str, b: str) -> tuple[tuple[str, Literal["first", "second"]], ...]
 
 
 def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Proof | Unproved:
-    matching = Matching(world)
-    normaliser = Normaliser(world, matching)
-    read: list[Query] = []
+    normaliser = Normaliser(world, Matching(world))
     normal: list[Query] = []
     for text, where in _sides(a, b):
         try:
-            read.append(lower_query(text, world))
-            normal.append(normaliser.root(read[-1], ordered=ordered))
+            normal.append(normaliser.root(lower_query(text, world), ordered=ordered))
         except NotCovered as stopped:
             return Unproved(reason=str(stopped), where=where)
     oracles = (None, row_oracle()) if available() else (None,)
     try:
         for oracle in oracles:
-            if Matching(world, oracle=oracle).equal(normal[0], normal[1], ordered=ordered):
+            if Matching(world, oracle=oracle).equal(*normal, ordered=ordered):
                 used = (world.used or {REWRITTEN}) | ({"what conditions imply of a row (z3)"} if oracle else set())
                 return Proof(rules=tuple(sorted(used)), up_to_choice=world.open_choice)
     except NotCovered as stopped:
         return Unproved(reason=str(stopped))
-    reason = _difference(normal[0], normal[1])
-    return (
-        _bounded(normal[0], normal[1], world, reason, ordered=ordered, max_rows=max_rows)
-        if max_rows
-        else Unproved(reason=reason)
-    )
+    reason = _difference(*normal)
+    if not max_rows:
+        return Unproved(reason=reason)
+    return _bounded(normal[0], normal[1], world, reason, ordered=ordered, max_rows=max_rows)
 
 
 def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bool, max_rows: int) -> Proof | Unproved:
@@ -108,20 +104,23 @@ def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bo
     return Unproved(reason=f"{reason}; the solver gave up")
 
 
+_MEASURES: tuple[tuple[str, Callable[[Block], object]], ...] = (
+    ("another number of columns", lambda block: len(block.outputs)),
+    ("a LIMIT on one side only, or another one", lambda block: (block.limit, block.offset)),
+    ("GROUP BY or aggregates on one side only", lambda block: block.group is None),
+    ("DISTINCT on one side only", lambda block: block.distinct),
+)
+
+
 def _difference(one: Query, other: Query) -> str:
     """What of two normal forms differs first."""
     if type(one) is not type(other):
         return "a set operation on one side only"
     if not isinstance(one, Block) or not isinstance(other, Block):
         return "set operations whose parts no rule makes equal"
-    if len(one.outputs) != len(other.outputs):
-        return "another number of columns"
-    if (one.limit, one.offset) != (other.limit, other.offset):
-        return "a LIMIT on one side only, or another one"
-    if (one.group is None) != (other.group is None):
-        return "GROUP BY or aggregates on one side only"
-    if one.distinct != other.distinct:
-        return "DISTINCT on one side only"
+    for words, measure in _MEASURES:
+        if measure(one) != measure(other):
+            return words
     tables = [sorted(source.table or "(query)" for source in block.sources) for block in (one, other)]
     if tables[0] != tables[1]:
         return f"other tables: {', '.join(tables[0]) or 'none'} and {', '.join(tables[1]) or 'none'}"

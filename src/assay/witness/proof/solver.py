@@ -14,21 +14,34 @@ import z3
 from msgspec import Struct, field
 
 from assay.sql.algebra.conditions import holds, is_truth
-from assay.sql.algebra.model import Agg, Block, Call, Col, Const, Sub, Term, is_call, parts_of
+from assay.sql.algebra.model import COMPARED, Agg, Call, Col, Const, Sub, Term, Window, is_call, parts_of, walk
+from assay.sql.algebra.parts import choices
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import NUMBERS, World
 
 MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
 _BEYOND = 2**63
-_DECIDED = frozenset(
-    {"and", "or", "not", "eq", "ne", "lt", "le", "same", "nsame", "isnull", "notnull", "istrue", "isfalse"}
-)
+_DECIDED = frozenset({"and", "or", "not", *COMPARED, "same", "nsame", "isnull", "notnull", "istrue", "isfalse"})
 """Conditions that are told to the solver as such where they are values."""
 _SIGNLESS = frozenset({"add", "sub", "mul", "neg", "abs", "round", "floor", "ceil", "mod"})
 """Functions that make nothing of the sign of nought."""
 Value = tuple[Any, Any]
 """Whether it is NULL, and what it is otherwise."""
+
+
+NOTHING: Value = (YES, z3.RealVal(0))
+"""NULL."""
+
+
+def as_number(condition: Any) -> Any:
+    """A condition as a number."""
+    return z3.If(condition, z3.RealVal(1), z3.RealVal(0))
+
+
+def choice(condition: Any, value: Value, other: Value) -> Value:
+    """One of two values."""
+    return z3.If(condition, value[0], other[0]), z3.If(condition, value[1], other[1])
 
 
 class Encoder(Struct, frozen=True):
@@ -54,31 +67,24 @@ class Encoder(Struct, frozen=True):
             return self._constant(term)
         if isinstance(term, Col):
             return self.column(term)
-        if isinstance(term, Agg | Sub):
+        if isinstance(term, Agg | Sub | Window):
             return self.other(term)
         if _is_whole(term, self.world):
             return self._sum(term)
         if is_truth(term) and term.op in _DECIDED:
             return self._truth_value(term)
-        if term.op == "case":
-            return self._case(term)
-        if term.op == "coalesce":
-            return self._first(term.args)
+        if term.op in ("case", "coalesce"):
+            return self._chosen(term)
         if term.op == "nullif":
-            null, value = self.value(term.args[0])
-            return z3.Or(null, self.truth(Call("eq", term.args))), value
+            return choice(self.truth(Call("eq", term.args)), NOTHING, self.value(term.args[0]))
         return self._unknown(term)
 
     def _truth_value(self, term: Call) -> Value:
         """A condition as a value: 1, 0, or NULL where it is neither true nor false."""
-        if term.op in (
-            "istrue",
-            "isfalse",
-        ):  # never NULL: what is not true is false or NULL, for which there is no term
-            true = self.truth(holds(term.args[0], self.world, wanted=term.op == "istrue"))
-            return NO, z3.If(true, z3.RealVal(1), z3.RealVal(0))
+        if term.op in ("istrue", "isfalse"):  # what is not true is false or NULL, for which there is no term
+            return NO, as_number(self.truth(holds(term.args[0], self.world, wanted=term.op == "istrue")))
         true, false = (self.truth(holds(term, self.world, wanted=wanted)) for wanted in (True, False))
-        return z3.Not(z3.Or(true, false)), z3.If(true, z3.RealVal(1), z3.RealVal(0))
+        return z3.Not(z3.Or(true, false)), as_number(true)
 
     def truth(self, term: Term) -> Any:
         """Whether a condition is true."""
@@ -91,20 +97,15 @@ class Encoder(Struct, frozen=True):
         if term.op in ("and", "or"):
             parts = [self.truth(arg) for arg in term.args]
             return z3.And(*parts) if term.op == "and" else z3.Or(*parts)
-        if term.op == "not":
-            return (
-                z3.Not(self.truth(term.args[0]))
-                if isinstance(term.args[0], Sub)
-                else self._truth_of_value(term.args[0], wanted=False)
-            )
+        if term.op == "not" and isinstance(term.args[0], Sub):
+            return z3.Not(self.truth(term.args[0]))
         if term.op in ("isnull", "notnull"):
             null = self.value(term.args[0])[0]
             return null if term.op == "isnull" else z3.Not(null)
-        if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
+        if term.op in COMPARED.union(("same", "nsame")):
             return self._comparison(term)
-        if term.op in ("is", "isnot"):
-            return self._truth_of_value(term.args[0], wanted=term.op == "is")
-        return self._truth_of_value(term, wanted=True)
+        of_value = term.op in ("is", "isnot", "not")
+        return self._truth_of_value(term.args[0] if of_value else term, wanted=term.op not in ("isnot", "not"))
 
     def _truth_of_value(self, term: Term, *, wanted: bool) -> Any:
         """Whether a value counts as true, or as false: a number that is not nought; of a text nothing is known."""
@@ -132,7 +133,7 @@ class Encoder(Struct, frozen=True):
 
     def _constant(self, term: Const) -> Value:
         if term.kind == "null":
-            return YES, z3.RealVal(0)
+            return NOTHING
         if term.kind == "text":
             return NO, z3.RealVal(text_point(self.texts.index(term.text)))
         return NO, z3.RealVal(term.text if "e" not in term.text else float(term.text))
@@ -151,24 +152,17 @@ class Encoder(Struct, frozen=True):
         small = z3.If(rounded <= -_BEYOND, rounded, -_BEYOND)
         return null, z3.If(z3.And(total < _BEYOND, total >= -_BEYOND), total, z3.If(total > 0, large, small))
 
-    def _case(self, term: Call) -> Value:
-        kinds = {family(arg, self.world) for arg in (*term.args[1::2], term.args[-1])} - {"null"}
+    def _chosen(self, term: Call) -> Value:
+        """CASE, or COALESCE: of the results, the first whose condition is true."""
+        results = choices(term)
+        kinds = {family(result, self.world) for result in results} - {"null"}
         if len(kinds) > 1 or "" in kinds:
             return self._unknown(term)
-        null, value = self.value(term.args[-1])
-        for condition, result in reversed(list(zip(term.args[:-1:2], term.args[1:-1:2], strict=True))):
-            chosen, (one_null, one) = self.truth(holds(condition, self.world)), self.value(result)
-            null, value = z3.If(chosen, one_null, null), z3.If(chosen, one, value)
-        return null, value
-
-    def _first(self, args: tuple[Term, ...]) -> Value:
-        if len({family(arg, self.world) for arg in args} - {"null"}) != 1:
-            return self._unknown(Call("coalesce", args))
-        null, value = self.value(args[-1])
-        for arg in reversed(args[:-1]):
-            one_null, one = self.value(arg)
-            null, value = z3.And(one_null, null), z3.If(one_null, value, one)
-        return null, value
+        asked = term.args[:-1:2] if term.op == "case" else tuple(Call("notnull", (arg,)) for arg in term.args[:-1])
+        found = self.value(results[-1])
+        for condition, result in reversed(list(zip(asked, results[:-1], strict=True))):
+            found = choice(self.truth(holds(condition, self.world)), self.value(result), found)
+        return found
 
     def _unknown(self, term: Term) -> Value:
         """A function of its arguments of which nothing is known but that it is one."""
@@ -176,7 +170,7 @@ class Encoder(Struct, frozen=True):
             raise NotCovered("a term that the solver cannot be told")
         values = [self.value(arg) for arg in term.args]
         flat = [z3.If(null, z3.RealVal(0), value) for null, value in values]
-        nulls = [z3.If(null, z3.RealVal(1), z3.RealVal(0)) for null, _ in values]
+        nulls = [as_number(null) for null, _ in values]
         sorts = [z3.RealSort()] * (len(flat) + len(nulls))
         name = f"{term.op} {self._types(term)}"
         value = z3.Function(f"value {name}", *sorts, z3.RealSort())(*flat, *nulls)
@@ -197,22 +191,16 @@ def value_type(term: Term, world: World) -> str:
     """A name that terms share only where values of theirs that compare as equal are of one type."""
     if isinstance(term, Const):
         return term.kind
-    if isinstance(term, Col):
-        source = world.sources[term.source]
-        if isinstance(source.query, Block):
-            return value_type(source.query.outputs[int(term.name)], world)
-        kind = world.kind(term)
-        return kind if kind not in ("any", "numeric", "folded") else f"{source.table or source.id}.{term.name}"
-    if isinstance(term, Agg):
-        types = [value_type(arg, world) for arg in term.args]
-        return "integer" if term.op == "count" else types[0] if term.op in ("min", "max") else f"{term.op}({types[0]})"
-    if not isinstance(term, Call):
-        return repr(term)
-    if term.op in ("case", "coalesce", "nullif"):
-        parts = (*term.args[1::2], term.args[-1]) if term.op == "case" else term.args
-        chosen = {value_type(part, world) for part in parts} - {"null"}
+    others = world.alternatives(term)
+    if others:
+        chosen = {value_type(other, world) for other in others} - {"null"}
         return chosen.pop() if len(chosen) == 1 else repr(term)
     kind = world.kind(term)
+    if isinstance(term, Col):
+        source = world.sources[term.source]
+        return kind if kind not in ("any", "numeric", "folded") else f"{source.table or source.id}.{term.name}"
+    if not isinstance(term, Call | Agg):
+        return repr(term)
     if kind == "boolean" or is_truth(term):
         return "integer" if world.dialect == "sqlite" else "boolean"
     if kind in ("integer", "real", "text"):
@@ -222,34 +210,16 @@ def value_type(term: Term, world: World) -> str:
 
 def family(term: Term, world: World) -> str:
     """Whether a term is a number or a text; empty where that is not known."""
-    kind = _result_kind(term, world)
+    if isinstance(term, Call | Agg) and term.op in ("add", "sub", "neg", "sum", "avg"):
+        return "number" if all(family(arg, world) == "number" for arg in term.args) else ""
+    others = world.alternatives(term)
+    if others:
+        found = {family(other, world) for other in others} - {"null"}
+        return found.pop() if len(found) == 1 else ""
+    kind = world.kind(term)
     if kind == "boolean" or is_truth(term):
         return "number" if world.dialect == "sqlite" else "boolean"
     return "number" if kind in NUMBERS else kind if kind in ("text", "null") else ""
-
-
-def _result_kind(term: Term, world: World) -> str:
-    if isinstance(term, Call):
-        if term.op in ("add", "sub", "neg"):
-            return "real" if all(_result_kind(arg, world) in NUMBERS for arg in term.args) else "any"
-        if term.op == "case":
-            return _common([_result_kind(arg, world) for arg in (*term.args[1::2], term.args[-1])])
-        if term.op in ("coalesce", "nullif"):
-            return _common([_result_kind(arg, world) for arg in term.args])
-    if isinstance(term, Col):
-        query = world.sources[term.source].query
-        return _result_kind(query.outputs[int(term.name)], world) if isinstance(query, Block) else world.kind(term)
-    if isinstance(term, Agg) and term.op in ("sum", "avg"):
-        return "real" if _result_kind(term.args[0], world) in NUMBERS else "any"
-    return world.kind(term)
-
-
-def _common(kinds: list[str]) -> str:
-    found = {("number" if kind in NUMBERS else kind) for kind in kinds} - {"null"}
-    if len(found) != 1:
-        return "any"
-    one = found.pop()
-    return "real" if one == "number" else one
 
 
 def _is_whole(term: Term, world: World) -> bool:
@@ -276,14 +246,10 @@ def text_point(place: int) -> str:
     return f"{7000 * (1 + place) + 1}/7"
 
 
-def texts_of(terms: Sequence[Term]) -> list[str]:
-    """The text literals in terms, in the order of their code points."""
-    found: set[str] = set()
-    for term in terms:
-        for part in parts_of(term):
-            if isinstance(part, Const) and part.kind == "text":
-                found.add(part.text)
-    return sorted(found)
+def texts_of(*nodes: Struct) -> list[str]:
+    """The text literals in terms and queries, in the order of their code points."""
+    texts = {part.text for node in nodes for part in walk(node) if isinstance(part, Const) and part.kind == "text"}
+    return sorted(texts)
 
 
 def solver(*, steps: int, timeout_ms: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import z3
@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from assay.sql.algebra.model import Agg
 from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
-from assay.witness.proof.solver import NO, YES, Value
+from assay.sql.algebra.world import TableFacts, World
+from assay.witness.proof.solver import NO, NOTHING, YES, Value, as_number, choice
 
 
 class Row(Struct, frozen=True):
@@ -54,34 +54,24 @@ class Tables(Struct):
         for earlier, later in pairwise(rows):
             self.conditions.append(z3.Implies(later.there, earlier.there))
         for key in facts.keys:
-            for index, one in enumerate(rows):
-                for other in rows[:index]:
-                    same = [equal_values(one.cells[places[name]], other.cells[places[name]]) for name in key]
-                    self.conditions.append(z3.Not(z3.And(one.there, other.there, *same)))
-        for own, parent, referenced in facts.references:
-            self._reference(name, own, parent, referenced)
+            for one, other in combinations(rows, 2):
+                same = [equal_values(one.cells[places[name]], other.cells[places[name]]) for name in key]
+                self.conditions.append(z3.Not(z3.And(one.there, other.there, *same)))
+        for parent, columns in self.world.references(facts):
+            self._reference(name, parent, columns)
         return rows
 
-    def _reference(self, name: str, own: tuple[str, ...], parent: str, referenced: tuple[str, ...]) -> None:
-        other = self.world.tables.get(parent)
-        target = referenced or (other.keys[0] if other is not None and other.keys else ())
-        if other is None or len(target) != len(own) or any(column not in other.kinds for column in target):
-            return
+    def _reference(self, name: str, other: TableFacts, columns: list[tuple[str, str]]) -> None:
         mine, theirs = list(self.world.tables[name].kinds), list(other.kinds)
-        parents = self.table(parent)
+        parents = self.table(other.name)
         for row in self.made[name]:
-            cells = [row.cells[mine.index(column)] for column in own]
+            cells = [(row.cells[mine.index(own)], theirs.index(column)) for own, column in columns]
             found = [
-                z3.And(
-                    one.there,
-                    *(
-                        equal_values(cell, one.cells[theirs.index(column)])
-                        for cell, column in zip(cells, target, strict=True)
-                    ),
-                )
-                for one in parents
+                z3.And(parent.there, *(equal_values(cell, parent.cells[place]) for cell, place in cells))
+                for parent in parents
             ]
-            self.conditions.append(z3.Implies(z3.And(row.there, *(z3.Not(null) for null, _ in cells)), z3.Or(*found)))
+            given = z3.And(row.there, *(z3.Not(cell[0]) for cell, _ in cells))
+            self.conditions.append(z3.Implies(given, z3.Or(*found)))
 
 
 def _symbol(name: str, kind: str) -> Any:
@@ -108,7 +98,7 @@ def aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
             )
             for index, one in enumerate(counted)
         ]
-    count = z3.Sum(*(z3.If(one, z3.RealVal(1), z3.RealVal(0)) for one in counted), z3.RealVal(0))
+    count = z3.Sum(*map(as_number, counted), z3.RealVal(0))
     if agg.op == "count":
         return NO, count
     none = z3.Not(z3.Or(*counted)) if counted else YES
@@ -124,9 +114,8 @@ def aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
         return none, mean
     if agg.op not in ("min", "max"):
         raise NotCovered(f"{agg.op.upper()} in the bounded check")
-    chosen, found = NO, z3.RealVal(0)
+    found = NOTHING
     for one, value in zip(counted, numbers, strict=True):
-        better = value < found if agg.op == "min" else value > found
-        take = z3.And(one, z3.Or(z3.Not(chosen), better))
-        chosen, found = z3.Or(chosen, one), z3.If(take, value, found)
-    return none, found
+        better = value < found[1] if agg.op == "min" else value > found[1]
+        found = choice(z3.And(one, z3.Or(found[0], better)), (NO, value), found)
+    return found
