@@ -195,6 +195,19 @@ def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | Non
         return Unreadable(f"has names that cannot be resolved: {problem}")
 
 
+def read_view(ddl: str, dialect: str, names: SchemaNames | None = None) -> Query | Unreadable:
+    """Read the query of a CREATE VIEW. Never raises."""
+    from sqlglot import exp, parse_one
+    from sqlglot.errors import SqlglotError
+
+    try:
+        created = parse_one(ddl, read=dialect)
+    except (SqlglotError, RecursionError, ValueError) as problem:
+        return Unreadable(f"cannot be read as a view of the dialect {dialect}: {problem}")
+    query = created.args.get("expression") if isinstance(created, exp.Create) else None
+    return read_tree(query, ddl, dialect, names) if isinstance(query, exp.Query) else Unreadable("is not a view")
+
+
 def span_of(node: exp.Expr) -> Span | None:
     """Where a node stands: from the first to the last of its words whose place is known."""
     marks = [one._meta for one in nodes_of(node) if one._meta and "start" in one._meta]

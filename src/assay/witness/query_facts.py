@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from assay.model import DatabaseSchema, TableSchema
 from assay.sql.create_table import table_clauses
-from assay.sql.query import Query, Unreadable, read_query, read_tree
+from assay.sql.query import Query, Unreadable, read_query, read_view
 from assay.sql.schema_names import SchemaNames, names_of
 from assay.witness.constants import Constant, columns_beside, constants_of, told_apart
 from assay.witness.query_reading import QueryReading, reading_of
@@ -211,22 +211,13 @@ class _Reader:
 
     def _view(self, table: TableSchema) -> Query | None:
         """A view's query, which is read when it is first met."""
-        from sqlglot import exp, parse_one
-        from sqlglot.errors import SqlglotError
-
         name = table.name.lower()
         if name not in self._views:
             self._views[name] = None  # a view that names itself ends here
-            try:
-                tree = parse_one(table.ddl, read=self.dialect)
-            except (SqlglotError, RecursionError, ValueError):
-                return None
-            selected = tree.args.get("expression") if isinstance(tree, exp.Create) else None
-            if isinstance(selected, exp.Query):
-                query = read_tree(selected, table.ddl, self.dialect, self.names)
-                if isinstance(query, Query):
-                    self.read(query)
-                    self._views[name] = query
+            query = read_view(table.ddl, self.dialect, self.names)
+            if isinstance(query, Query):
+                self.read(query)
+                self._views[name] = query
         return self._views[name]
 
     def _keys_of(self, query: Query, node: exp.Column) -> list[ColumnKey]:
