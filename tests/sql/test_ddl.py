@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.sql.ddl import read_ddl
+from assay.sql.schema.ddl import read_ddl
 
 TEXTS = {
     "column constraints": """

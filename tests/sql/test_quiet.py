@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from assay.sql import read_shape, read_statement
-from assay.sql.ddl import read_ddl
 from assay.sql.extraction import read_text
+from assay.sql.schema.ddl import read_ddl
 from assay.sql.statement import statement_kind
 from assay.systems.denodo import is_one_query
 

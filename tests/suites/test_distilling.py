@@ -14,8 +14,8 @@ from assay.api.suites import suite_script
 from assay.model import ComparisonOptions, Limits, Prediction
 from assay.runs.suite_checking import SuiteChecker
 from assay.runs.suite_worker import SuiteMade, SuiteWorker
-from assay.sql.ddl import read_ddl
 from assay.sql.mutants import mutants_of
+from assay.sql.schema.ddl import read_ddl
 
 pytestmark = pytest.mark.slow
 SCHEMA = read_ddl("CREATE TABLE t (a INT, b INT, c TEXT); CREATE TABLE u (a INT, d TEXT)", "sqlite").schema

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.sql.ddl import read_ddl
 from assay.sql.query import Unreadable
+from assay.sql.schema.ddl import read_ddl
 from assay.witness import query_facts
 from assay.witness.query_facts import PairFacts, read_pair
 

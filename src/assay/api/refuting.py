@@ -18,8 +18,8 @@ from assay.model import DatabaseSchema, DatabaseUrl, Limits
 from assay.model.witness import MOST_ROWS, Refutation
 from assay.ports import Task, TaskDone, TaskLost
 from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
-from assay.sql.ddl import read_ddl
 from assay.sql.dialects import closest_dialect, is_dialect
+from assay.sql.schema.ddl import read_ddl
 
 
 def refute(

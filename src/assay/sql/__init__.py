@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.sql.comments import without_comments
-    from assay.sql.create_table import check_conditions
     from assay.sql.probes.any_row import leaves_choice, takes_any_row
     from assay.sql.probes.empty_input import nothing_probe
     from assay.sql.probes.ranked import TieProbe, tie_probes, visible_keys
+    from assay.sql.schema.create_table import check_conditions
     from assay.sql.shape import (
         QueryShape,
         chooses_by_number,
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "create_table": "check_conditions",
+    "schema.create_table": "check_conditions",
     "comments": "without_comments",
     "probes.any_row": "leaves_choice takes_any_row",
     "probes.empty_input": "nothing_probe",

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from assay.model import DatabaseSchema
 from assay.sql.query import Query, Unreadable, read_query
-from assay.sql.schema_names import names_of, type_family
+from assay.sql.schema import names_of, type_family
 from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from assay.sql.binding import bind, types_of
 from assay.sql.expressions import inside, parts_of
 from assay.sql.names import QueryNames
 from assay.sql.predicates import Predicate
-from assay.sql.schema_names import SchemaNames, TypeFamily
+from assay.sql.schema import SchemaNames, TypeFamily
 from assay.sql.select import StoredColumn
 from assay.sql.shape import is_nested_too_deeply, parse_query
 from assay.sql.shown import shown

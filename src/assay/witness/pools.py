@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from msgspec import Struct, field
 
 from assay.model import Cell
-from assay.sql.schema_names import TypeFamily
+from assay.sql.schema import TypeFamily
 from assay.witness.constants import Constant
 from assay.witness.plan import Plan, PlanColumn
 from assay.witness.query_facts import ColumnKey, PairFacts

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from assay.model import DatabaseSchema, TableSchema
-from assay.sql.create_table import table_clauses
 from assay.sql.query import Query, Unreadable, read_query, read_view
-from assay.sql.schema_names import SchemaNames, names_of
+from assay.sql.schema import SchemaNames, names_of
+from assay.sql.schema.create_table import table_clauses
 from assay.witness.constants import Constant, columns_beside, constants_of, told_apart
 from assay.witness.query_reading import QueryReading, reading_of
 

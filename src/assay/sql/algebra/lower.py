@@ -27,7 +27,7 @@ from assay.sql.algebra.model import (
 )
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
-from assay.sql.schema_names import names_of
+from assay.sql.schema import names_of
 from assay.sql.select import Meaning
 
 MOST_LEVELS = 60

@@ -10,7 +10,7 @@ from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.expressions import argument_of, is_distinct
 from assay.sql.query import Query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import StoredColumn
 
 if TYPE_CHECKING:

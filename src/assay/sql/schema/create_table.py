@@ -1,8 +1,11 @@
-"""What the text of a CREATE TABLE says as it is written: types, collations, formulas, CHECK conditions, options.
+"""What a CREATE TABLE says as it is written: types, collations, formulas, CHECK conditions, options.
+
+Also whether a statement that comes from elsewhere only makes a table, a view or an index.
 
 The text is cut into tokens, not parsed: it is written into other statements again, so that each engine must find it as
 it was, and sqlglot's tree loses what SQLite takes (``VIRTUAL``, ``STRICT``, ``CONSTRAINT x AS (a)``, the names of
-functions). What the statement makes, keys and references among it, `assay.sql.ddl` reads from the tree.
+functions). Nor may a collation or a CHECK get lost because another part of the statement cannot be parsed. What the
+statement makes, keys and references among it, `assay.sql.schema.ddl` reads from the tree.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ _LONGEST = 200_000
 """Characters of a statement that are looked at."""
 _CONSTRAINTS = frozenset({"constraint", "primary", "foreign", "unique", "check"})
 """Reserved words with which a constraint of the whole table begins."""
+_BEFORE_KIND = frozenset({"or", "replace", "temp", "temporary", "virtual"})
+_FILLS = frozenset({"as", "select", "values", "from"})
+"""Words after a table's columns by which it would be filled as it is made."""
 _STORAGE = frozenset({"stored", "virtual"})
 _AFTER_TYPE = frozenset(
     {"constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "generated", "as"}
@@ -75,14 +81,8 @@ NO_CLAUSES = TableClauses(columns={})
 @lru_cache(maxsize=512)
 def table_clauses(ddl: str, dialect: str) -> TableClauses:
     """The clauses of a CREATE TABLE statement; none of one that cannot be cut into tokens."""
-    from sqlglot import Dialect
-    from sqlglot.errors import SqlglotError
-
-    if len(ddl) > _LONGEST:
-        return NO_CLAUSES
-    try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(ddl)
-    except (SqlglotError, ValueError):
+    tokens = _tokens(ddl, dialect) if len(ddl) <= _LONGEST else ()
+    if not tokens:
         return NO_CLAUSES
     parts, rest = _parts(tokens)
     columns: dict[str, ColumnClauses] = {}
@@ -102,6 +102,49 @@ def check_conditions(ddl: str, dialect: str) -> tuple[str, ...]:
     return table_clauses(ddl, dialect).checks if "check" in ddl.lower() else ()
 
 
+def only_makes(statement: str, kind: str, dialect: str) -> bool:
+    """Whether a statement makes one empty table, or one view, and does nothing else."""
+    tokens = _tokens(statement, dialect)
+    if tokens and _is_end(tokens[-1]):
+        tokens = tokens[:-1]
+    words = [_word(token) for token in tokens]
+    place = next((number for number, word in enumerate(words[1:], 1) if word not in _BEFORE_KIND), len(words))
+    if words[:1] != ["create"] or words[place : place + 1] != [kind] or any(map(_is_end, tokens)):
+        return False
+    if kind == "view" or "virtual" in words[:place]:
+        return True
+    # Between its outermost parentheses stand the columns. Without these it would be filled by a query.
+    first = _opening(tokens)
+    last = _closing(tokens, first)
+    named, after = words[place + 1 : first], words[last + 1 :]
+    return 0 < len(named) <= 6 and last < len(tokens) and _FILLS.isdisjoint((*named, *after))
+
+
+def only_makes_index(statement: str, dialect: str) -> bool:
+    """Whether a statement makes one index and does nothing else."""
+    tokens = _tokens(statement, dialect)
+    words = [token.text.lower() for token in tokens[:3]]
+    return words[:1] == ["create"] and words[1:2] in (["index"], ["unique"]) and not any(map(_is_end, tokens))
+
+
+def stays_inside(fragment: str, dialect: str) -> bool:
+    """Whether a part of a statement, such as a column's type, ends where it seems to: no parenthesis closes early."""
+    tokens = _tokens(f"({fragment}\n)", dialect)
+    is_whole = len(tokens) > 2 and _closing(tokens, 0) == len(tokens) - 1
+    return not fragment.strip() or (is_whole and not any(map(_is_end, tokens)))
+
+
+def _tokens(text: str, dialect: str) -> Sequence[Token]:
+    """None of a text that cannot be cut into tokens."""
+    from sqlglot import Dialect
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return Dialect.get_or_raise(dialect).tokenize(text)
+    except (SqlglotError, ValueError):
+        return ()
+
+
 def _checks(ddl: str, tokens: Sequence[Token]) -> Iterator[str]:
     """CHECK is a reserved word: a column of that name stands in quotes, so that the word is always a constraint's."""
     end = 0
@@ -114,7 +157,7 @@ def _checks(ddl: str, tokens: Sequence[Token]) -> Iterator[str]:
 
 def _parts(tokens: Sequence[Token]) -> tuple[list[Sequence[Token]], Sequence[Token]]:
     """The comma-separated parts between the statement's outermost parentheses, and what follows these."""
-    first = next((number for number, token in enumerate(tokens) if token.token_type.name == "L_PAREN"), len(tokens))
+    first = _opening(tokens)
     last = _closing(tokens, first)
     if last == len(tokens):
         return [], ()
@@ -165,6 +208,15 @@ def _end_of_name(part: Sequence[Token], start: int) -> int:
     while last + 2 < len(part) and part[last + 1].text == ".":
         last += 2
     return last
+
+
+def _is_end(token: Token) -> bool:
+    return token.token_type.name == "SEMICOLON"
+
+
+def _opening(tokens: Sequence[Token]) -> int:
+    """The place of the first parenthesis; behind the last token if there is none."""
+    return next((number for number, token in enumerate(tokens) if token.token_type.name == "L_PAREN"), len(tokens))
 
 
 def _closing(tokens: Sequence[Token], start: int) -> int:
