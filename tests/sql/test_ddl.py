@@ -29,6 +29,14 @@ TEXTS = {
         CREATE UNIQUE INDEX one ON t (b DESC, a);
         CREATE INDEX two ON t (a, c)""",
     "strict": "CREATE TABLE t (a INT PRIMARY KEY, b TEXT) STRICT, WITHOUT ROWID; CREATE TABLE u (a INT) STRICT",
+    "types of SQLite's own": """
+        CREATE TABLE t (a UNSIGNED BIG INT PRIMARY KEY, b NATIVE CHARACTER(70) NOT NULL, c ANY, d, e FLOATING POINT);
+        CREATE TABLE u (a ANY PRIMARY KEY, b INT DEFAULT (1)) STRICT, WITHOUT ROWID""",
+    "conflicts, directions and names": """
+        CREATE TABLE t (a LONG VARCHAR CONSTRAINT k PRIMARY KEY DESC ON CONFLICT REPLACE,
+            b INT CONSTRAINT c AS (1) STORED, c TEXT COLLATE nocase CONSTRAINT alone,
+            d UNIQUE ON CONFLICT FAIL REFERENCES other(x),
+            e GENERATED ALWAYS AS (b || ')') VIRTUAL, UNIQUE (b DESC, c) ON CONFLICT IGNORE)""",
     "temporary and if not exists": "CREATE TABLE IF NOT EXISTS t (a int); CREATE TABLE main.u (b int)",
 }
 
@@ -104,6 +112,28 @@ def test_reads_published_schemas_as_sqlite_does(shared_data: Path) -> None:
         assert _by_assay(text) == _by_sqlite(text), path.name
         looked_at += 1
     assert looked_at
+
+
+@pytest.mark.parametrize("type_", ["INTEGER[]", "int(10) unsigned zerofill"])
+def test_types_of_other_engines_are_not_sqlites(type_: str) -> None:
+    """By what cannot be read as SQLite's, the dialect of a text is found out."""
+    assert read_ddl(f"CREATE TABLE t (a {type_}, b ANY)", "sqlite").unread
+
+
+@pytest.mark.parametrize("keys", ["(a COLLATE nocase, b)", "(a, b COLLATE binary) ON CONFLICT FAIL"])
+def test_a_key_by_another_collation_is_left_out(keys: str) -> None:
+    """It says nothing of the columns as they compare."""
+    read = read_ddl(f"CREATE TABLE t (a ANY, b LONG VARCHAR COLLATE nocase, UNIQUE {keys})", "sqlite")
+    assert [table.unique for table in read.schema.tables] == [()]
+    assert "left out" in read.unread[0]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+def test_conditions_stay_as_they_are_written(dialect: str) -> None:
+    """The names of functions, too; comments round them are no part of them."""
+    text = "CREATE TABLE t (a text CHECK ( substr(a,1) <> 'x' -- the first\n), CHECK (/* b */ ifnull(a, '')<>')'))"
+    (table,) = read_ddl(text, dialect).schema.tables
+    assert table.checks == ("substr(a,1) <> 'x'", "ifnull(a, '')<>')'")
 
 
 def test_constraints_of_columns_and_tables() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlglot import Parser, Token, exp
 
 _QUOTED = r'"(?:[^"]|"")+"'
-_PLAIN_TEXT = re.compile(
+_PLAIN = re.compile(
     rf"\s*SELECT\s+(?:(?P<column>{_QUOTED})|(?P<aggregate>(?:MIN|MAX|SUM|AVG|COUNT)\({_QUOTED}\)))"
     rf"(?P<rest>\s+FROM\s+{_QUOTED}(?:\s+WHERE\s(?P<condition>.*?))?)\s*",
     re.IGNORECASE | re.DOTALL,
@@ -117,18 +117,13 @@ class QueryShape(Struct, frozen=True, kw_only=True):
     """The number in its LIMIT, if that is a plain number."""
 
 
-_PLAIN = QueryShape()
-_PLAINLY_READ = "sqlite"
-"""The dialect that plain queries are recognised in."""
-
-
 @lru_cache(maxsize=4096)
 def plain_aggregate(query: str) -> tuple[str, str | None, str] | None:
     """The text before the aggregate's end, the aggregate, and the rest, of a plain query in SQLite's dialect.
 
     The aggregate is None where the query takes a column as it is. None for a query that is not plain.
     """
-    found = _PLAIN_TEXT.fullmatch(query)
+    found = _PLAIN.fullmatch(query)
     if found is None:
         return None
     condition = found["condition"]
@@ -143,10 +138,8 @@ def is_plain(query: str) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def may_be_cut(query: str, dialect: str | None = None) -> bool:
+def may_be_cut(query: str) -> bool:
     """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
-    if dialect == _PLAINLY_READ and is_plain(query):
-        return False
     return _has_any(query.lower(), _CUT) or chooses_by_number(query)
 
 
@@ -166,8 +159,6 @@ def chooses_by_number(query: str) -> bool:
 @lru_cache(maxsize=2048)
 def read_shape(query: str, dialect: str) -> QueryShape:
     """Read the shape of one query. Never raises: for a query that cannot be parsed, ``parsed`` is False."""
-    if dialect == _PLAINLY_READ and is_plain(query):
-        return _PLAIN
     lowered = query.lower()
     if not _has_any(lowered, _ORDER_OR_CUT):
         return QueryShape(written=lowered.lstrip().startswith("values"))
@@ -187,8 +178,6 @@ def read_shape(query: str, dialect: str) -> QueryShape:
 @lru_cache(maxsize=2048)
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query uses chance or the clock anywhere. False where it cannot be parsed."""
-    if dialect == _PLAINLY_READ and is_plain(query):
-        return False
     lowered = query.lower()
     if not _has_any(lowered, _LUCK):
         return False

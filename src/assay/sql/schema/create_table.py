@@ -10,6 +10,7 @@ statement makes, keys and references among it, `assay.sql.schema.ddl` reads from
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ _CONSTRAINTS = frozenset({"constraint", "primary", "foreign", "unique", "check"}
 _BEFORE_KIND = frozenset({"or", "replace", "temp", "temporary", "virtual"})
 _FILLS = frozenset({"as", "select", "values", "from"})
 """Words after a table's columns by which it would be filled as it is made."""
+_SQLITE_TYPE = re.compile(r"(?:\w+(?:\s+\w+)*(?:\s*\(\s*\d+(?:\s*,\s*\d+)?\s*\))?)?")
 _STORAGE = frozenset({"stored", "virtual"})
 _AFTER_TYPE = frozenset(
     {"constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "generated", "as"}
@@ -87,7 +89,7 @@ def table_clauses(ddl: str, dialect: str) -> TableClauses:
     parts, rest = _parts(tokens)
     columns: dict[str, ColumnClauses] = {}
     for part in parts:
-        if _word(part[0]).partition(" ")[0] not in _CONSTRAINTS:
+        if _first_word(part[0]) not in _CONSTRAINTS:
             columns.setdefault(part[0].text.lower(), _column(ddl, part))
     return TableClauses(
         columns=columns,
@@ -100,6 +102,43 @@ def table_clauses(ddl: str, dialect: str) -> TableClauses:
 def check_conditions(ddl: str, dialect: str) -> tuple[str, ...]:
     """The CHECK conditions of a CREATE TABLE statement as they are written, in order."""
     return table_clauses(ddl, dialect).checks if "check" in ddl.lower() else ()
+
+
+def without_sqlites_own(ddl: str) -> str:
+    """A CREATE TABLE of SQLite's without what `table_clauses` says of it, and sqlglot may not be able to parse.
+
+    Each type that SQLite reads as one is TEXT. Columns' collations, formulas and options are left out, and so are the
+    names of constraints, the direction of keys, and what is done in a conflict.
+    """
+    tokens = _tokens(ddl, "sqlite")
+    written = []
+    for part in _parts(tokens)[0]:
+        words: list[str] = []
+        number = 0
+        is_column = _first_word(part[0]) not in _CONSTRAINTS
+        if is_column:
+            type_end = _end_of_type(part)
+            kind = _text(ddl, part[1], part[type_end]) if type_end else ""
+            words = [_text(ddl, part[0], part[0]), "TEXT" if _SQLITE_TYPE.fullmatch(kind) else kind]
+            number = type_end + 1
+        while number < len(part):
+            match [_word(token) for token in part[number : number + 2]]:
+                case ["generated" | "always" | "asc" | "desc", *_]:
+                    number += 1
+                case ["as", "("]:
+                    number = _closing(part, number + 1) + 1
+                    number += number < len(part) and _word(part[number]) in _STORAGE
+                case ["constraint", _]:
+                    number += 2
+                case ["on", "conflict"]:
+                    number += 3
+                case ["collate", _] if is_column:  # in a key, it says what is unique
+                    number = _end_of_name(part, number + 1) + 1
+                case _:
+                    words.append(_text(ddl, part[number], part[number]))
+                    number += 1
+        written.append(" ".join(words))
+    return f"{ddl[: tokens[_opening(tokens)].start]} ({', '.join(written)})" if written else ddl
 
 
 def only_makes(statement: str, kind: str, dialect: str) -> bool:
@@ -151,8 +190,8 @@ def _checks(ddl: str, tokens: Sequence[Token]) -> Iterator[str]:
     for number, token in enumerate(tokens[:-1]):
         if number >= end and _word(token) == "check" and tokens[number + 1].token_type.name == "L_PAREN":
             end = _closing(tokens, number + 1)
-            if end < len(tokens):
-                yield ddl[tokens[number + 1].end + 1 : tokens[end].start].strip()
+            if number + 2 < end < len(tokens):
+                yield _text(ddl, tokens[number + 2], tokens[end - 1])
 
 
 def _parts(tokens: Sequence[Token]) -> tuple[list[Sequence[Token]], Sequence[Token]]:
@@ -176,15 +215,12 @@ def _parts(tokens: Sequence[Token]) -> tuple[list[Sequence[Token]], Sequence[Tok
 
 def _column(ddl: str, part: Sequence[Token]) -> ColumnClauses:
     """The clauses of one column, of its tokens from its name on."""
-    found = ColumnClauses()
-    type_end, number = 0, 1
-    in_type = True
+    type_end = _end_of_type(part)
+    found = ColumnClauses(type=_text(ddl, part[1], part[type_end]) if type_end else "")
+    number = type_end + 1
     while number < len(part):
         word, kind = _word(part[number]), part[number].token_type.name
         end = _closing(part, number) if kind == "L_PAREN" else number
-        in_type = in_type and word.partition(" ")[0] not in _AFTER_TYPE  # "primary key" is one token
-        if in_type:
-            type_end = end
         if word == "collate" and number + 1 < len(part):
             end = _end_of_name(part, number + 1)
             found = replace(found, collation=_text(ddl, part[number], part[end]))
@@ -194,7 +230,21 @@ def _column(ddl: str, part: Sequence[Token]) -> ColumnClauses:
             formula = _text(ddl, part[number + 1], part[end])
             found = replace(found, formula=formula, storage=storage.upper() if storage in _STORAGE else "")
         number = end + 1
-    return replace(found, type=_text(ddl, part[1], part[type_end])) if type_end else found
+    return found
+
+
+def _end_of_type(part: Sequence[Token]) -> int:
+    """The place of the last token of a column's type; 0: it has none."""
+    place = 0
+    while place + 1 < len(part) and _first_word(part[place + 1]) not in _AFTER_TYPE:
+        is_open = part[place + 1].token_type.name == "L_PAREN"
+        place = min(_closing(part, place + 1), len(part) - 1) if is_open else place + 1
+    return place
+
+
+def _first_word(token: Token) -> str:
+    """``primary`` of ``PRIMARY KEY``, which is one token."""
+    return _word(token).partition(" ")[0]
 
 
 def _word(token: Token) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
-from assay.sql.schema.create_table import NO_CLAUSES, TableClauses, table_clauses
+from assay.sql.schema.create_table import TableClauses, table_clauses, without_sqlites_own
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
@@ -96,6 +96,8 @@ class _Table(Struct):
     unique: list[tuple[str, ...]] = field(default_factory=list)
     indexes: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    """Conditions that columns of enumerated types meet."""
     foreign_keys: list[ForeignKey] = field(default_factory=list)
 
     def spelt(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -113,7 +115,7 @@ class _Table(Struct):
             primary_key=self.spelt(self.primary_key),
             unique=tuple(dict.fromkeys(map(self.spelt, self.unique))),
             indexes=tuple(self.indexes),
-            checks=tuple(self.checks),
+            checks=(*self.values, *self.checks),
             foreign_keys=tuple(
                 ForeignKey(columns=self.spelt(key.columns), table=key.table, referenced=key.referenced)
                 for key in self.foreign_keys
@@ -145,16 +147,16 @@ def _statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
-    from sqlglot import exp, parse_one
+    from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
     if any(token.text.lower() == "trigger" for token in tokens[:5]):
         found.unread.append(f"{_shown(text)} is left out: no trigger is made")
         return
-    clauses = table_clauses(text, found.dialect) if found.dialect == "sqlite" else NO_CLAUSES
+    clauses = table_clauses(text, found.dialect)
     plain = text[: clauses.end] if clauses.options and clauses.options <= _UNPARSED_OPTIONS else text
     try:
-        tree = parse_one(plain, read=found.dialect)
+        tree = _parsed(plain, found.dialect)
     except (SqlglotError, RecursionError, ValueError) as error:
         if _concerns_tables(tokens):
             why = "it is nested too deeply" if isinstance(error, RecursionError) else _first_line(error)
@@ -172,6 +174,23 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
             _alter(tree, text, found)
         case _ if _concerns_tables(tokens):
             found.unread.append(f"{_shown(text)} is not understood")
+
+
+def _parsed(text: str, dialect: str) -> exp.Expr:
+    """The tree of a statement. Raises what sqlglot raises for a text that it cannot parse."""
+    from sqlglot import parse_one
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return parse_one(text, read=dialect)
+    except SqlglotError as error:
+        simpler = without_sqlites_own(text) if dialect == "sqlite" else text
+        if simpler == text:
+            raise
+        try:
+            return parse_one(simpler, read=dialect)
+        except SqlglotError:
+            raise error from None
 
 
 def _concerns_tables(tokens: Sequence[Token]) -> bool:
@@ -201,7 +220,8 @@ def _create(tree: exp.Create, text: str, clauses: TableClauses, found: _Found) -
         found.unread.append(f"{_shown(text)} does not say which columns the table has")
         return
     else:
-        types = {name: column.type for name, column in clauses.columns.items()}
+        is_sqlite = found.dialect == "sqlite"
+        types = {name: column.type for name, column in clauses.columns.items() if is_sqlite}
         for part in declared.expressions:
             if isinstance(part, exp.ColumnDef):
                 _column(part, table, found, types)
@@ -209,6 +229,7 @@ def _create(tree: exp.Create, text: str, clauses: TableClauses, found: _Found) -
                 table.columns.append(_Column(name=part.name, type=""))  # SQLite: a column without a type
             else:
                 _constraint(part, table, found)
+        table.checks = list(clauses.checks)  # as they are written
     _finish(table, found.dialect, never_null_keys=not clauses.options.isdisjoint(("rowid", "strict")))
     found.tables[table.namespace, table.name.lower()] = table
 
@@ -241,7 +262,7 @@ def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, 
         values = found.enums.get(kind.sql(found.dialect).lower(), values)
         if values:
             name = exp.to_identifier(node.name, quoted=True).sql(found.dialect)
-            table.checks.append(f"{name} IN ({', '.join(values)})")
+            table.values.append(f"{name} IN ({', '.join(values)})")
     for constraint in node.args.get("constraints") or ():
         match constraint.args.get("kind"):
             case exp.NotNullColumnConstraint() as one:
