@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from assay.sql.schema.ddl import read_ddl
@@ -112,6 +113,40 @@ def test_reads_published_schemas_as_sqlite_does(shared_data: Path) -> None:
         assert _by_assay(text) == _by_sqlite(text), path.name
         looked_at += 1
     assert looked_at
+
+
+DUCKDB = [
+    'CREATE TABLE t (a INT PRIMARY KEY, b TEXT NOT NULL UNIQUE COLLATE NOCASE, "c c" HUGEINT[] CHECK (len("c c") < 3))',
+    'CREATE TABLE t (a INT, b STRUCT(x INT), "c c" DECIMAL(10, 2), PRIMARY KEY (a, "c c"), UNIQUE ("c c"))',
+    "CREATE TABLE t (a INT REFERENCES u(x), b INT, CHECK (a > 0 OR b > 0), FOREIGN KEY (b) REFERENCES u(x))",
+    "CREATE TABLE t (a INT, b INT GENERATED ALWAYS AS (a + 1), UNIQUE (a))",
+]
+
+
+@pytest.mark.parametrize("text", DUCKDB)
+def test_reads_what_duckdbs_catalogue_says(text: str) -> None:
+    """Keys, unique sets, references, the number of conditions, and which columns hold no NULL."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE u (x INT PRIMARY KEY)")
+        connection.execute(text)
+        constraints = connection.execute(
+            "SELECT constraint_type, constraint_column_names, referenced_table, referenced_column_names "
+            "FROM duckdb_constraints() WHERE table_name = 't'"
+        ).fetchall()
+        never_null = connection.execute(
+            "SELECT column_name FROM duckdb_columns() WHERE table_name = 't' AND NOT is_nullable"
+        ).fetchall()
+    (table,) = read_ddl(text, "duckdb").schema.tables
+    by_kind = {
+        "PRIMARY KEY": [table.primary_key] if table.primary_key else [],
+        "UNIQUE": sorted(table.unique),
+        "FOREIGN KEY": sorted((key.columns, key.table, key.referenced) for key in table.foreign_keys),
+    }
+    for kind, own in by_kind.items():
+        of_kind = [(tuple(names), other, tuple(to)) for found, names, other, to in constraints if found == kind]
+        assert own == sorted(of_kind if kind == "FOREIGN KEY" else [names for names, _, _ in of_kind])
+    assert len(table.checks) == sum(kind == "CHECK" for kind, *_ in constraints)
+    assert [column.name for column in table.columns if column.not_null] == [name for (name,) in never_null]
 
 
 @pytest.mark.parametrize("type_", ["INTEGER[]", "int(10) unsigned zerofill"])

@@ -267,7 +267,7 @@ def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, 
         match constraint.args.get("kind"):
             case exp.NotNullColumnConstraint() as one:
                 column.not_null = column.not_null or not one.args.get("allow_null")
-            case exp.GeneratedAsIdentityColumnConstraint():
+            case exp.GeneratedAsIdentityColumnConstraint() as one if one.expression is None:  # else it is computed
                 column.not_null = True
             case exp.PrimaryKeyColumnConstraint():
                 table.primary_key = (node.name,)
