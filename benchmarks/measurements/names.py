@@ -18,7 +18,7 @@ from typing import Any
 from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import ColumnSchema, DatabaseSchema, DatabaseUrl, Limits, TableSchema
 from assay.sql.query import Query, read_query
-from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
+from assay.sql.schema import SchemaNames, TypeFamily, type_family
 from assay.sql.trees import written
 from benchmarks.frame import ROOT, NotHere, Setup
 from benchmarks.measurements.spider import folder_of

@@ -20,10 +20,10 @@ import pytest
 
 from assay.engines.duckdb.engine import DuckdbEngine
 from assay.engines.duckdb.guard import called, calls_only_usual, effectful_functions
+from assay.engines.mysql.guard import read_mysql
 from assay.engines.pool.pool import Task, TaskDone, WorkerPool
 from assay.engines.postgres.guard import refusal
 from assay.model import DatabaseUrl, Limits
-from assay.sql import read_mysql
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("true_workers")]
 

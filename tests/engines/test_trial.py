@@ -12,7 +12,7 @@ from assay.engines.duckdb import DuckdbEngine
 from assay.engines.sqlite import SqliteEngine
 from assay.model import ColumnSchema, TableSchema
 from assay.ports import TrialDatabase
-from assay.sql.ddl import read_ddl
+from assay.sql.schema.ddl import read_ddl
 
 DDL = """CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT NOT NULL, size INT CHECK (size <> 3), UNIQUE (name));
 CREATE TABLE b (aid INTEGER REFERENCES a(id), v DOUBLE);

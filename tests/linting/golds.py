@@ -13,7 +13,7 @@ from assay.linting.apply import OtherAnswer, lint_across, lint_gold
 from assay.linting.gold import CaseGolds, GoldDatabase
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintFinding, LintOptions
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 
 SCRIPT = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, country TEXT, age INTEGER, weight TEXT, debut TEXT,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sql.completions import MOST_QUERIES, queries_in, with_table
+from assay.sql.extraction.completions import MOST_QUERIES, queries_in, with_table
 
 
 def specified(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from assay.errors import RunError
 from assay.model import Case, CaseOptions, DatabaseUrl, Execution, Prediction
 from assay.runs.asking import _digests
 from assay.runs.plan import Work, digest_of, plan_work
-from assay.sql.completions import candidates, completed
+from assay.sql.extraction.completions import candidates, completed
 
 CASE = Case(
     id="1",

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import UNKNOWN
 from assay.sql.trees import nodes_of
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 
 SCRIPT = """
 CREATE TABLE t (id INTEGER PRIMARY KEY, x INTEGER, y INTEGER);

@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from assay.sql.create_table import table_clauses
-from assay.sql.ddl import read_ddl
+from assay.sql.schema.create_table import table_clauses
+from assay.sql.schema.ddl import read_ddl
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from assay.sql.ddl import read_ddl
+from assay.sql.schema.ddl import read_ddl
 
 TEXTS = {
     "column constraints": """
@@ -29,6 +30,14 @@ TEXTS = {
         CREATE UNIQUE INDEX one ON t (b DESC, a);
         CREATE INDEX two ON t (a, c)""",
     "strict": "CREATE TABLE t (a INT PRIMARY KEY, b TEXT) STRICT, WITHOUT ROWID; CREATE TABLE u (a INT) STRICT",
+    "types of SQLite's own": """
+        CREATE TABLE t (a UNSIGNED BIG INT PRIMARY KEY, b NATIVE CHARACTER(70) NOT NULL, c ANY, d, e FLOATING POINT);
+        CREATE TABLE u (a ANY PRIMARY KEY, b INT DEFAULT (1)) STRICT, WITHOUT ROWID""",
+    "conflicts, directions and names": """
+        CREATE TABLE t (a LONG VARCHAR CONSTRAINT k PRIMARY KEY DESC ON CONFLICT REPLACE,
+            b INT CONSTRAINT c AS (1) STORED, c TEXT COLLATE nocase CONSTRAINT alone,
+            d UNIQUE ON CONFLICT FAIL REFERENCES other(x),
+            e GENERATED ALWAYS AS (b || ')') VIRTUAL, UNIQUE (b DESC, c) ON CONFLICT IGNORE)""",
     "temporary and if not exists": "CREATE TABLE IF NOT EXISTS t (a int); CREATE TABLE main.u (b int)",
 }
 
@@ -104,6 +113,62 @@ def test_reads_published_schemas_as_sqlite_does(shared_data: Path) -> None:
         assert _by_assay(text) == _by_sqlite(text), path.name
         looked_at += 1
     assert looked_at
+
+
+DUCKDB = [
+    'CREATE TABLE t (a INT PRIMARY KEY, b TEXT NOT NULL UNIQUE COLLATE NOCASE, "c c" HUGEINT[] CHECK (len("c c") < 3))',
+    'CREATE TABLE t (a INT, b STRUCT(x INT), "c c" DECIMAL(10, 2), PRIMARY KEY (a, "c c"), UNIQUE ("c c"))',
+    "CREATE TABLE t (a INT REFERENCES u(x), b INT, CHECK (a > 0 OR b > 0), FOREIGN KEY (b) REFERENCES u(x))",
+    "CREATE TABLE t (a INT, b INT GENERATED ALWAYS AS (a + 1), UNIQUE (a))",
+]
+
+
+@pytest.mark.parametrize("text", DUCKDB)
+def test_reads_what_duckdbs_catalogue_says(text: str) -> None:
+    """Keys, unique sets, references, the number of conditions, and which columns hold no NULL."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE u (x INT PRIMARY KEY)")
+        connection.execute(text)
+        constraints = connection.execute(
+            "SELECT constraint_type, constraint_column_names, referenced_table, referenced_column_names "
+            "FROM duckdb_constraints() WHERE table_name = 't'"
+        ).fetchall()
+        never_null = connection.execute(
+            "SELECT column_name FROM duckdb_columns() WHERE table_name = 't' AND NOT is_nullable"
+        ).fetchall()
+    (table,) = read_ddl(text, "duckdb").schema.tables
+    by_kind = {
+        "PRIMARY KEY": [table.primary_key] if table.primary_key else [],
+        "UNIQUE": sorted(table.unique),
+        "FOREIGN KEY": sorted((key.columns, key.table, key.referenced) for key in table.foreign_keys),
+    }
+    for kind, own in by_kind.items():
+        of_kind = [(tuple(names), other, tuple(to)) for found, names, other, to in constraints if found == kind]
+        assert own == sorted(of_kind if kind == "FOREIGN KEY" else [names for names, _, _ in of_kind])
+    assert len(table.checks) == sum(kind == "CHECK" for kind, *_ in constraints)
+    assert [column.name for column in table.columns if column.not_null] == [name for (name,) in never_null]
+
+
+@pytest.mark.parametrize("type_", ["INTEGER[]", "int(10) unsigned zerofill"])
+def test_types_of_other_engines_are_not_sqlites(type_: str) -> None:
+    """By what cannot be read as SQLite's, the dialect of a text is found out."""
+    assert read_ddl(f"CREATE TABLE t (a {type_}, b ANY)", "sqlite").unread
+
+
+@pytest.mark.parametrize("keys", ["(a COLLATE nocase, b)", "(a, b COLLATE binary) ON CONFLICT FAIL"])
+def test_a_key_by_another_collation_is_left_out(keys: str) -> None:
+    """It says nothing of the columns as they compare."""
+    read = read_ddl(f"CREATE TABLE t (a ANY, b LONG VARCHAR COLLATE nocase, UNIQUE {keys})", "sqlite")
+    assert [table.unique for table in read.schema.tables] == [()]
+    assert "left out" in read.unread[0]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+def test_conditions_stay_as_they_are_written(dialect: str) -> None:
+    """The names of functions, too; comments round them are no part of them."""
+    text = "CREATE TABLE t (a text CHECK ( substr(a,1) <> 'x' -- the first\n), CHECK (/* b */ ifnull(a, '')<>')'))"
+    (table,) = read_ddl(text, dialect).schema.tables
+    assert table.checks == ("substr(a,1) <> 'x'", "ifnull(a, '')<>')'")
 
 
 def test_constraints_of_columns_and_tables() -> None:

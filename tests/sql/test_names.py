@@ -8,7 +8,7 @@ import pytest
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 
 _TABLES = {"t": ("a", "b"), "u": ("a", "c")}
 NAMES = SchemaNames(

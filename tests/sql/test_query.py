@@ -27,7 +27,7 @@ from odd_names import ODD, ODD_OF, TABLES
 from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import DatabaseUrl, Limits
 from assay.sql.query import Query, read_query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 
 NAMES = names_in(TABLES, "sqlite")
 NOT_REPORTED = {

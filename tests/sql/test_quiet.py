@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from assay.sql import read_shape, read_statement
-from assay.sql.ddl import read_ddl
 from assay.sql.extraction import read_text
-from assay.sql.statement_kind import statement_kind
+from assay.sql.schema.ddl import read_ddl
+from assay.sql.statement import statement_kind
 from assay.systems.denodo import is_one_query
 
 SECRET = "q7-Secret-0042"
@@ -37,7 +37,7 @@ def test_other_callers_of_the_parser_keep_their_log() -> None:
     """In a process of its own, which has no log set up: Python then writes warnings to standard error."""
     script = (
         "import sys, sqlglot\n"
-        "from assay.sql.statement_kind import statement_kind\n"
+        "from assay.sql.statement import statement_kind\n"
         "statement_kind('Show me the key 0042', 'denodo')\n"
         "print('parsed', file=sys.stderr)\n"
         "sqlglot.parse('Show me the door')\n"

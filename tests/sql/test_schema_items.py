@@ -15,10 +15,10 @@ from name_oracles import Refused, SqliteOracle, sqlite_oracle
 from odd_names import ODD, TABLES
 from test_query import NAMES, NOT_REPORTED
 
-from assay.sql.ddl import read_ddl
 from assay.sql.query import Unreadable
+from assay.sql.schema import SchemaNames
+from assay.sql.schema.ddl import read_ddl
 from assay.sql.schema_items import SchemaItems, nearest_use, schema_items
-from assay.sql.schema_names import SchemaNames
 
 
 def _items(query: str) -> SchemaItems:

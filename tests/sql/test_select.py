@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import Select
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.sql import is_nondeterministic, read_shape
-from assay.sql.statement_kind import statement_kind
+from assay.sql.statement import statement_kind
 
 
 @pytest.mark.parametrize(

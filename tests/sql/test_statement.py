@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sql import read_mysql, read_statement
+from assay.engines.mysql.guard import read_mysql
+from assay.sql import read_statement
 
 DIALECTS = ("", "sqlite", "postgres", "oracle", "tsql", "snowflake", "bigquery", "trino")
 

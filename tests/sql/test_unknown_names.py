@@ -10,7 +10,7 @@ import pytest
 from odd_names import ODD, SCRIPT
 from sqlglot import exp
 
-from assay.sql.ddl import read_ddl
+from assay.sql.schema.ddl import read_ddl
 from assay.sql.shape import parse_query
 from assay.sql.unknown_names import UnknownNames, unknown_names
 

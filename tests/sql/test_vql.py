@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from assay.sql import is_nondeterministic, read_shape, tie_probes
-from assay.sql.statement_kind import statement_kind
+from assay.sql.statement import statement_kind
 from assay.sql.vql import read_vql
 
 QUERIES = [

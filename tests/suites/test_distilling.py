@@ -14,8 +14,8 @@ from assay.api.suites import suite_script
 from assay.model import ComparisonOptions, Limits, Prediction
 from assay.runs.suite_checking import SuiteChecker
 from assay.runs.suite_worker import SuiteMade, SuiteWorker
-from assay.sql.ddl import read_ddl
-from assay.sql.neighbours import neighbours_of
+from assay.sql.mutants import mutants_of
+from assay.sql.schema.ddl import read_ddl
 
 pytestmark = pytest.mark.slow
 SCHEMA = read_ddl("CREATE TABLE t (a INT, b INT, c TEXT); CREATE TABLE u (a INT, d TEXT)", "sqlite").schema
@@ -34,17 +34,17 @@ QUERIES = [
 @pytest.mark.parametrize("query", QUERIES)
 def test_neighbours_are_other_queries_of_the_same_database(query: str) -> None:
     """Each is one text of its own, runs on the schema, and comes again; each kind of clause has some."""
-    found = neighbours_of(query, SCHEMA, "sqlite")
+    found = mutants_of(query, SCHEMA, "sqlite")
     texts = [one.query for one in found]
     assert len(set(texts)) == len(texts) > 4
-    assert found == neighbours_of(query, SCHEMA, "sqlite")
+    assert found == mutants_of(query, SCHEMA, "sqlite")
     assert len({one.kind for one in found}) >= 2
     with closing(sqlite3.connect(":memory:")) as connection:
         for table in SCHEMA.tables:
             connection.execute(table.ddl)
         for text in texts:
             connection.execute(text)
-    assert len(neighbours_of(query, SCHEMA, "sqlite", most=4)) == 4
+    assert len(mutants_of(query, SCHEMA, "sqlite", most=4)) == 4
 
 
 def _rows(script: str, query: str) -> Counter[tuple[object, ...]]:

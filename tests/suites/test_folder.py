@@ -18,8 +18,8 @@ from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction
 from assay.model.suite import Suite, SuiteCase, SuiteDatabase, SuiteLayout
 from assay.runs.store.suite_folder import FILE, MOST_BYTES, check_place, read_suite, write_suite
 from assay.runs.suite_checking import SuiteChecker
-from assay.sql.ddl import read_ddl
-from assay.sql.foreign_ddl import only_makes
+from assay.sql.schema.create_table import only_makes
+from assay.sql.schema.ddl import read_ddl
 
 ROWS = ((1, "a\nb", None), (2**70, "é", b"\x00\xff"), (0.5, "", Decimal("1.10")))
 LAYOUT = SuiteLayout(

@@ -12,7 +12,7 @@ from assay.model import DatabaseSchema, Row
 from assay.model.witness import Refutation
 from assay.ports import TrialDatabase
 from assay.scoring.queries.possible_answers import read_answers
-from assay.sql.ddl import read_ddl
+from assay.sql.schema.ddl import read_ddl
 from assay.witness import Budget, RealData, RealTable, Refuter
 from assay.witness.search import finds_nothing
 

@@ -9,7 +9,7 @@ import pytest
 from looking import look
 
 from assay.sql.query import Query, read_query
-from assay.sql.witness_facts.doubts import doubts_of
+from assay.witness.query_reading import doubts_of
 
 DDL = """CREATE TABLE t(k INT, a TEXT, x INT); CREATE TABLE s(v INT, w INT);
 CREATE TABLE p(id INTEGER PRIMARY KEY, x INT, y INT);"""

@@ -12,7 +12,8 @@ import assay
 from assay.engines.sqlite import SqliteEngine
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import DatabaseUrl, Limits
-from assay.sql.witness_facts import PairFacts, constants, read_pair
+from assay.witness import query_facts
+from assay.witness.query_facts import PairFacts, read_pair
 
 DDL = "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b TEXT)"
 
@@ -309,8 +310,8 @@ def test_queries_too_long_or_too_deep_are_told(query: str, told: str) -> None:
 def test_a_thousand_values_are_one_condition(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each condition is read once, however many constants it has."""
     seen = []
-    beside = constants._beside
-    monkeypatch.setattr(constants, "_beside", lambda predicate: seen.append(predicate) or beside(predicate))
+    beside = query_facts.columns_beside
+    monkeypatch.setattr(query_facts, "columns_beside", lambda predicate: seen.append(predicate) or beside(predicate))
     values = ", ".join(map(str, range(1_000)))
     facts = read_pair(
         f"SELECT a FROM t WHERE a IN ({values})", "SELECT a FROM t", schema_of("CREATE TABLE t (a INT)"), "sqlite"

@@ -9,9 +9,9 @@ from looking import look, schema_of
 
 from assay.model import Proof
 from assay.sql import read_shape
-from assay.sql.witness_facts import PairFacts, read_pair
 from assay.witness.assumed import assume
 from assay.witness.proof import prove
+from assay.witness.query_facts import PairFacts, read_pair
 
 from .proof_pairs import SCHEMA, TRIPLES
 from .random_databases import random_tables

@@ -22,8 +22,8 @@ from assay.model.witness import MOST_ROWS, SCRATCH_PREFIX, Refutation, ScratchSe
 from assay.ports import Task, TaskDone, TaskLost
 from assay.runs.trials import scratch_maker
 from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
-from assay.sql.ddl import read_ddl
 from assay.sql.dialects import closest_dialect, is_dialect
+from assay.sql.schema.ddl import read_ddl
 
 
 def refute(

@@ -21,8 +21,8 @@ from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
 from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep, SchemaUse
 from assay.ports import QueryExecutor
 from assay.sql.differences import Difference, QueryParts, ReadPair, differences, read_pair, read_parts, repaired_queries
+from assay.sql.schema import SchemaNames, names_of
 from assay.sql.schema_items import nearest_use
-from assay.sql.schema_names import SchemaNames, names_of
 
 MOST_REPAIRS = 40
 """At most this many repairs of an answer are executed: a count, so that two runs find the same."""

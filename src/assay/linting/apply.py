@@ -19,7 +19,7 @@ from assay.model.lint import LintFinding, LintOptions, Severity
 from assay.model.witness import Refutation
 from assay.sql.comments import comments_of
 from assay.sql.query import Unreadable
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 
 _IGNORE = re.compile(r"assay\s*:\s*ignore\b[:\s]*([\w\-, \t]*)", re.IGNORECASE)
 _EXCERPT = 160

@@ -9,12 +9,12 @@ from typing import TypeAlias, cast
 
 from msgspec import Struct
 
+from assay.linting.column_probes import column_probe, pairs_probe, value_probe
 from assay.model import Case, DatabaseUrl, Execution, Limits, TableSchema
 from assay.model.witness import Refutation
 from assay.ports import QueryExecutor
-from assay.sql.column_probes import column_probe, pairs_probe, value_probe
 from assay.sql.query import Query, Span, Unreadable, read_query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import StoredColumn
 
 MOST_QUESTION = 5_000

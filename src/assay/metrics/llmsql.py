@@ -27,7 +27,7 @@ class LlmsqlEx:
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
         """All further queries of a completion, even where an earlier one matches: the evidence counts them."""
-        from assay.sql.completions import candidates  # loads a parser, which only workers need
+        from assay.sql.extraction.completions import candidates  # loads a parser, which only workers need
 
         # Queries that differed only in the placeholder are one text now, but still two for the benchmark.
         queries = candidates(case, prediction)

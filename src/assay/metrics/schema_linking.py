@@ -15,8 +15,8 @@ from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored, wi
 from assay.model import Case, Comparison, Failure, Prediction, Score
 from assay.ports import Executions
 from assay.sql.query import Unreadable
+from assay.sql.schema import SchemaNames, names_of
 from assay.sql.schema_items import SchemaItems, schema_items
-from assay.sql.schema_names import SchemaNames, names_of
 
 _MOST_NAMED = 10
 

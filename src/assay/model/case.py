@@ -36,7 +36,7 @@ class CaseOptions(Struct, frozen=True, kw_only=True):
     """Spider 2.0-lite: compare its column vectors sorted."""
     table: str | None = None
     """LLMSQL: the table that ``Table`` stands for in an answer, which is then a completion that may hold several
-    queries (`assay.sql.completions`)."""
+    queries (`assay.sql.extraction.completions`)."""
     leniency: Leniency = STRICT
     """The case's own leniency; it takes precedence over the run's."""
 

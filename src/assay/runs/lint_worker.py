@@ -15,7 +15,7 @@ from assay.model.lint import LintOptions
 from assay.model.witness import Refutation
 from assay.runs.known_schemas import KnownSchemas
 from assay.runs.trials import ExecutorSettings
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 
 if TYPE_CHECKING:
     from assay.runs.witness_worker import WitnessWorker

@@ -17,8 +17,8 @@ from assay.platform.spool import parts_of
 from assay.ports import QueryRequest
 from assay.runs.store.codec import identity_of, identity_without_origin
 from assay.runs.store.size import within_size
-from assay.sql.completions import completed
 from assay.sql.extraction import extracted, written
+from assay.sql.extraction.completions import completed
 
 _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches are whole databases."""

@@ -25,7 +25,7 @@ from assay.runs.summarize import with_summary
 from assay.runs.worker_tasks import CaseOutcome, MatchTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
-from assay.sql.plain import is_plain
+from assay.sql.shape import is_plain
 
 if TYPE_CHECKING:
     from assay.runs.match_worker import MatchWorker

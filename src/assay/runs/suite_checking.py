@@ -15,7 +15,7 @@ from assay.runs.trials import label_of, trial_maker, watched
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.scoring.queries.possible_answers import TrialAnswers, read_answers
 from assay.sql.query import Unreadable
-from assay.sql.witness_facts import read_pair
+from assay.witness.query_facts import read_pair
 from assay.witness.showing import sql_literal
 
 _KEPT = 8

@@ -15,7 +15,7 @@ from assay.ports import TrialDatabase
 from assay.runs.trials import ExecutorSettings, declared_schema, label_of, real_table, trial_maker, watched
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql import same_text
-from assay.sql.neighbours import neighbours_of
+from assay.sql.mutants import mutants_of
 from assay.witness.clock import Clock
 from assay.witness.observed import RealTable
 from assay.witness.search import finds_nothing
@@ -121,7 +121,7 @@ class SuiteWorker:
         tables: tuple[tuple[str, tuple[str, ...]], ...] = ()
         share = max(1, settings.most_databases // len(case.golds))
         for gold in case.golds[: settings.most_databases]:
-            near = neighbours_of(gold, known.schema, dialect, most=settings.most_neighbours)
+            near = mutants_of(gold, known.schema, dialect, most=settings.most_neighbours)
             targets = [
                 *[Target(query=one, kind="answer") for one in answers],
                 *[Target(query=one.query, kind="neighbour") for one in near],

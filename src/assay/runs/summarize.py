@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from assay.model import CaseSummary, Evidence, Score
 from assay.model.summary import summarized
+from assay.runs.sql_features import features_of
 from assay.runs.store.codec import decode_value, encode_value
-from assay.sql.features import features_of
 
 _SHARED = (
     *("database", "difficulty", "tags", "conversation", "gold_features", "query_source", "answer_failure", "flags"),

@@ -17,7 +17,7 @@ from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits, quoted
 from assay.model.frozen_cells import frozen_rows
 from assay.ports import LABEL_BYTES, MakesScratch, MakesTrials
-from assay.sql.ddl import with_declared
+from assay.sql.schema.ddl import with_declared
 from assay.witness.observed import RealTable
 
 _GRACE_S = 60.0

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from assay.sql.quiet import keep_quiet
-
 if TYPE_CHECKING:
     from assay.sql.comments import without_comments
-    from assay.sql.create_table import check_conditions
-    from assay.sql.mysql import read_mysql
-    from assay.sql.plain import is_plain
     from assay.sql.probes.any_row import leaves_choice, takes_any_row
     from assay.sql.probes.empty_input import nothing_probe
     from assay.sql.probes.ranked import TieProbe, tie_probes, visible_keys
+    from assay.sql.schema.create_table import check_conditions
     from assay.sql.shape import (
         QueryShape,
         chooses_by_number,
         is_nondeterministic,
+        is_plain,
         may_be_cut,
         read_shape,
         same_text,
@@ -37,7 +36,6 @@ __all__ = [
     "leaves_choice",
     "may_be_cut",
     "nothing_probe",
-    "read_mysql",
     "read_shape",
     "read_statement",
     "same_text",
@@ -49,14 +47,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "create_table": "check_conditions",
+    "schema.create_table": "check_conditions",
     "comments": "without_comments",
-    "mysql": "read_mysql",
-    "plain": "is_plain",
     "probes.any_row": "leaves_choice takes_any_row",
     "probes.empty_input": "nothing_probe",
     "probes.ranked": "TieProbe tie_probes visible_keys",
-    "shape": "QueryShape chooses_by_number is_nondeterministic may_be_cut read_shape same_text warm_up",
+    "shape": "QueryShape chooses_by_number is_nondeterministic is_plain may_be_cut read_shape same_text warm_up",
     "statement": "StatementReading read_statement",
 }
 """The names of each module. They load when first used: the process of a run needs few of them, its workers all.
@@ -65,7 +61,23 @@ A name must not also be a module's, which would take its place as soon as the mo
 """
 
 
-keep_quiet()
+class _WithoutOwnTexts(logging.Filter):
+    """Drops what sqlglot logs when Assay calls it, and lets through what other callers cause.
+
+    sqlglot logs the text of each statement that it only half understands. A system's answer may repeat a password,
+    which only the connection to that system could mask.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - as logging calls it
+        """Whether to log the record."""
+        frame = sys._getframe()
+        while (frame := frame.f_back) is not None:  # type: ignore[assignment]
+            if frame.f_globals.get("__name__", "").partition(".")[0] == "assay":
+                return False
+        return True
+
+
+logging.getLogger("sqlglot").addFilter(_WithoutOwnTexts())
 
 
 def __getattr__(name: str) -> Any:

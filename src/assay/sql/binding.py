@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
+from assay.sql.schema import SchemaNames, TypeFamily, type_family
 from assay.sql.trees import copied, nodes_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.sql.expressions import inside
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import UNKNOWN, Meaning, Select, Source, StoredColumn
 from assay.sql.shape import outermost
 from assay.sql.sources import Ctes, named_outputs

@@ -18,7 +18,7 @@ from assay.sql.binding import bind, types_of
 from assay.sql.expressions import inside, parts_of
 from assay.sql.names import QueryNames
 from assay.sql.predicates import Predicate
-from assay.sql.schema_names import SchemaNames, TypeFamily
+from assay.sql.schema import SchemaNames, TypeFamily
 from assay.sql.select import StoredColumn
 from assay.sql.shape import is_nested_too_deeply, parse_query
 from assay.sql.shown import shown
@@ -193,6 +193,19 @@ def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | Non
         return Unreadable("is nested too deeply to be read")
     except (SqlglotError, ValueError) as problem:
         return Unreadable(f"has names that cannot be resolved: {problem}")
+
+
+def read_view(ddl: str, dialect: str, names: SchemaNames | None = None) -> Query | Unreadable:
+    """Read the query of a CREATE VIEW. Never raises."""
+    from sqlglot import exp, parse_one
+    from sqlglot.errors import SqlglotError
+
+    try:
+        created = parse_one(ddl, read=dialect)
+    except (SqlglotError, RecursionError, ValueError) as problem:
+        return Unreadable(f"cannot be read as a view of the dialect {dialect}: {problem}")
+    query = created.args.get("expression") if isinstance(created, exp.Create) else None
+    return read_tree(query, ddl, dialect, names) if isinstance(query, exp.Query) else Unreadable("is not a view")
 
 
 def span_of(node: exp.Expr) -> Span | None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assay.model.diagnosis import SchemaUse
 from assay.sql.query import Query, Unreadable, read_query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:

@@ -1,7 +1,9 @@
 """What a query's outermost level asks for: row order, a LIMIT, chance.
 
 Parsed with sqlglot, never found by searching the text; a search only saves parsing queries in
-which the words do not occur at all.
+which the words do not occur at all, and the plainest of queries, which are recognised by their text: one column, or one
+aggregate of one, from one table, by a condition without brackets. A benchmark such as LLMSQL has hardly any other, and
+parsing one takes longer than running it.
 """
 
 from __future__ import annotations
@@ -13,10 +15,23 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.sql.plain import is_plain
-
 if TYPE_CHECKING:
     from sqlglot import Parser, Token, exp
+
+_QUOTED = r'"(?:[^"]|"")+"'
+_PLAIN = re.compile(
+    rf"\s*SELECT\s+(?:(?P<column>{_QUOTED})|(?P<aggregate>(?:MIN|MAX|SUM|AVG|COUNT)\({_QUOTED}\)))"
+    rf"(?P<rest>\s+FROM\s+{_QUOTED}(?:\s+WHERE\s(?P<condition>.*?))?)\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_LITERAL = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+_NOT_PLAIN = re.compile(
+    r"""[^\s\w.,=<>!|*/%+'-]|--|/\*|'"""
+    r"|\b(?:select|from|join|where|group|having|window|over|filter|order|limit|offset|fetch|top"
+    r"|union|intersect|except|values|collate|escape|case|exists|raise"
+    r"|current_date|current_time|current_timestamp)\b",
+    re.IGNORECASE,
+)
 
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
 _DISTINCT_ON = re.compile(r"\bdistinct\s+on\b")
@@ -102,16 +117,29 @@ class QueryShape(Struct, frozen=True, kw_only=True):
     """The number in its LIMIT, if that is a plain number."""
 
 
-_PLAIN = QueryShape()
-_PLAINLY_READ = "sqlite"
-"""The dialect that plain queries are recognised in."""
+@lru_cache(maxsize=4096)
+def plain_aggregate(query: str) -> tuple[str, str | None, str] | None:
+    """The text before the aggregate's end, the aggregate, and the rest, of a plain query in SQLite's dialect.
+
+    The aggregate is None where the query takes a column as it is. None for a query that is not plain.
+    """
+    found = _PLAIN.fullmatch(query)
+    if found is None:
+        return None
+    condition = found["condition"]
+    if condition is not None and _NOT_PLAIN.search(_LITERAL.sub("0", condition)):
+        return None
+    return query[: found.start("rest")], found["aggregate"], found["rest"]
+
+
+def is_plain(query: str) -> bool:
+    """Whether nothing about the query needs a parser: it has no order and no limit, and no chance or clock is in it."""
+    return plain_aggregate(query) is not None
 
 
 @lru_cache(maxsize=2048)
-def may_be_cut(query: str, dialect: str | None = None) -> bool:
+def may_be_cut(query: str) -> bool:
     """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
-    if dialect == _PLAINLY_READ and is_plain(query):
-        return False
     return _has_any(query.lower(), _CUT) or chooses_by_number(query)
 
 
@@ -131,8 +159,6 @@ def chooses_by_number(query: str) -> bool:
 @lru_cache(maxsize=2048)
 def read_shape(query: str, dialect: str) -> QueryShape:
     """Read the shape of one query. Never raises: for a query that cannot be parsed, ``parsed`` is False."""
-    if dialect == _PLAINLY_READ and is_plain(query):
-        return _PLAIN
     lowered = query.lower()
     if not _has_any(lowered, _ORDER_OR_CUT):
         return QueryShape(written=lowered.lstrip().startswith("values"))
@@ -152,8 +178,6 @@ def read_shape(query: str, dialect: str) -> QueryShape:
 @lru_cache(maxsize=2048)
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query uses chance or the clock anywhere. False where it cannot be parsed."""
-    if dialect == _PLAINLY_READ and is_plain(query):
-        return False
     lowered = query.lower()
     if not _has_any(lowered, _LUCK):
         return False

@@ -1,13 +1,14 @@
-"""Is a text one statement that only reads? For servers that execute whatever their user is allowed to do.
+"""What kind of statement a text is, and whether it only reads.
 
-Two readers: `read_statement` for any dialect that sqlglot knows, and `assay.sql.mysql.read_mysql`,
-which follows MySQL's own lexical rules. Neither replaces privileges: a text does not show
-what a stored function does.
+`statement_kind` is for texts from anywhere, `read_statement` for servers that execute whatever their user is allowed to
+do; `assay.engines.mysql.guard` reads texts by MySQL's own lexical rules. Neither replaces privileges: a text does not
+show what a stored function does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +16,11 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from sqlglot import Token
+
+StatementKind = Literal["query", "write", "command", "several", "none", "unreadable"]
+"""``query`` one statement that only reads; ``write`` one that changes data or schema, however
+deeply the change is hidden; ``command`` one of another kind (PRAGMA, SET, ATTACH); ``several``
+more than one statement; ``none`` no statement at all; ``unreadable`` a text that sqlglot cannot parse."""
 
 MOST_CHARACTERS = 1_000_000
 """A longer text is not a plausible answer, and takes seconds to read."""
@@ -62,6 +68,29 @@ class StatementReading(Struct, frozen=True, kw_only=True):
 QUERY = StatementReading(does="query")
 
 
+@lru_cache(maxsize=2048)
+def statement_kind(query: str, dialect: str) -> StatementKind:
+    """What a text holds. Never raises: a text that cannot be parsed is ``unreadable``."""
+    from sqlglot import exp, parse
+    from sqlglot.errors import SqlglotError
+
+    try:
+        parsed = parse(query, read=dialect)
+    except (SqlglotError, RecursionError, ValueError):
+        return "unreadable"
+    trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
+    if len(trees) != 1:
+        return "several" if trees else "none"
+    tree = trees[0]
+    writes = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.TruncateTable, exp.Merge, exp.Into)
+    # In sqlglot, DDL and DML are also base classes of queries, so they are checked separately.
+    if any(isinstance(node, writes) and not isinstance(node, exp.Query) for node in tree.walk()):
+        return "write"
+    if not isinstance(tree, (exp.Query, exp.Values)):
+        return "command"
+    return "query"
+
+
 def read_statement(query: str, dialect: str) -> StatementReading:
     """Say what a text would do. Never raises.
 
@@ -73,7 +102,6 @@ def read_statement(query: str, dialect: str) -> StatementReading:
     from sqlglot.errors import SqlglotError
 
     from assay.sql.shape import is_nested_too_deeply
-    from assay.sql.statement_kind import statement_kind
 
     if len(query) > MOST_CHARACTERS:
         return too_long(query)

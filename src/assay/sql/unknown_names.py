@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from assay.model import DatabaseSchema
 from assay.sql.query import Query, Unreadable, read_query
-from assay.sql.schema_names import names_of
+from assay.sql.schema import names_of
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -19,7 +19,7 @@ from msgspec import Struct
 from sqlglot import Dialect, Token, TokenType, exp, generator, parser, tokens
 from sqlglot.errors import SqlglotError
 
-from assay.sql.statement_kind import statement_kind
+from assay.sql.statement import statement_kind
 
 _OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)

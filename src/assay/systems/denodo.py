@@ -214,7 +214,7 @@ def is_one_query(text: str) -> bool:
     query = clean_query(text)
     if query is None or _SENTENCE.match(query):
         return False
-    from assay.sql.statement_kind import statement_kind  # these load sqlglot, which other answers do not need
+    from assay.sql.statement import statement_kind  # these load sqlglot, which other answers do not need
     from assay.sql.vql import read_vql
 
     kind = statement_kind(query, "denodo")

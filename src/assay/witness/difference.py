@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from assay.comparison import Answer, compare
 from assay.model import Cell, Comparison, ComparisonOptions, Execution, Result, Row
 from assay.ports import PossibleAnswers, ReadsAnswers, TrialDatabase
-from assay.sql.witness_facts import PairFacts
 from assay.witness.clock import Clock
+from assay.witness.query_facts import PairFacts
 
 Finding = Literal["genuine", "tie", "same", "fails"]
 

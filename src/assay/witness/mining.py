@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from assay.model import Cell
-from assay.sql.witness_facts import ColumnKey, PairFacts
 from assay.witness.observed import (
     DependencyHeld,
     FilledHeld,
@@ -20,6 +19,7 @@ from assay.witness.observed import (
 )
 from assay.witness.plan import Plan, PlanTable, loosely
 from assay.witness.pools import is_short
+from assay.witness.query_facts import ColumnKey, PairFacts
 
 LEAST_ROWS = 5
 """In a table of fewer rows everything looks unique."""

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Row
 from assay.model.witness import Assumption, AssumptionKind, AssumptionLevel, Refutation, WhyUnknown, Witness
 from assay.ports import ReadsAnswers, TrialDatabase
-from assay.sql.witness_facts import ColumnKey, PairFacts
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
@@ -19,6 +18,7 @@ from assay.witness.mining import mine
 from assay.witness.observed import Held, RangeHeld, RealTable
 from assay.witness.plan import Plan, make_plan
 from assay.witness.pools import distinct_values, is_short, make_pools
+from assay.witness.query_facts import ColumnKey, PairFacts
 from assay.witness.search import Database, Rules, Search, finds_nothing
 from assay.witness.showing import make_witness, tags_of, told_difference
 from assay.witness.wording import conditional_sentence, not_found_sentence, refuted_sentence, unknown_sentence

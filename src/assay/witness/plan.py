@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
 from assay.ports import TrialDatabase
-from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
-from assay.sql.witness_facts import ColumnKey, PairFacts
+from assay.sql.schema import SchemaNames, TypeFamily, type_family
+from assay.witness.query_facts import ColumnKey, PairFacts
 
 _WORD = re.compile(r"\w+")
 

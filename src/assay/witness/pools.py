@@ -9,9 +9,10 @@ from datetime import date, timedelta
 from msgspec import Struct, field
 
 from assay.model import Cell
-from assay.sql.schema_names import TypeFamily
-from assay.sql.witness_facts import ColumnKey, Constant, PairFacts
+from assay.sql.schema import TypeFamily
+from assay.witness.constants import Constant
 from assay.witness.plan import Plan, PlanColumn
+from assay.witness.query_facts import ColumnKey, PairFacts
 
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _ENUM = re.compile(r"'((?:[^']|'')*)'")

@@ -13,11 +13,11 @@ from assay.model.witness import Refutation, Witness
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql import same_text
 from assay.sql.query import Unreadable
-from assay.sql.witness_facts import PairFacts, read_pair
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.pair import Budget, PairSearch, ReadReal, unknown
 from assay.witness.proof import prove
+from assay.witness.query_facts import PairFacts, read_pair
 from assay.witness.wording import not_proved_sentence, proved_sentence
 
 

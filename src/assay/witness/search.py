@@ -9,13 +9,13 @@ from msgspec import Struct, field
 
 from assay.model import Row
 from assay.ports import TrialDatabase
-from assay.sql.witness_facts import PairFacts
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
 from assay.witness.making import Maker
 from assay.witness.observed import Held
 from assay.witness.plan import Plan
 from assay.witness.pools import Pool
+from assay.witness.query_facts import PairFacts
 from assay.witness.shrinking import Shrinker, keys_hold, links_hold
 
 Database = list[list[Row]]

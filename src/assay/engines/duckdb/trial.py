@@ -10,7 +10,7 @@ from assay.engines import outcomes
 from assay.model import DatabaseSchema, Execution, Row, TableSchema, quoted
 from assay.model.frozen_cells import frozen_rows
 from assay.ports import Engine
-from assay.sql.create_table import TableClauses, table_clauses
+from assay.sql.schema.create_table import TableClauses, table_clauses
 
 TRIAL_ROWS = 5_000
 TRIAL_BYTES = 512 * 1024 * 1024

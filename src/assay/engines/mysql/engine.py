@@ -1,9 +1,9 @@
 """MySQL and MariaDB: read-only transactions on a session that is reset before each query.
 
-Four things restrain a query: its text is checked before it is sent (`assay.sql.mysql`); the server enforces a read-only
-transaction and a time limit; a second connection kills a query that takes longer or gives more rows than wanted; and
-nothing of the session remains for the next query. The session's `sql_mode` is set each time, so that the server splits
-the text as the check did.
+Four things restrain a query: its text is checked before it is sent (`assay.engines.mysql.guard`); the server enforces
+a read-only transaction and a time limit; a second connection kills a query that takes longer or gives more rows than
+wanted; and nothing of the session remains for the next query. The session's `sql_mode` is set each time, so that the
+server splits the text as the check did.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class MysqlEngine(SqlAlchemyBase):
         self._close_killer()
 
     def _refusal(self, query: str) -> Execution | None:
-        from assay.sql.mysql import read_mysql
+        from assay.engines.mysql.guard import read_mysql
 
         reading = read_mysql(
             query,

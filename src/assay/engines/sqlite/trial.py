@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from assay.engines import outcomes
 from assay.engines.sqlite.guard import Guard
 from assay.model import DatabaseSchema, Execution, Limits, Result, Row, TableSchema, quoted
-from assay.sql.create_table import NO_CLAUSES, TableClauses, table_clauses
-from assay.sql.schema_names import type_family
+from assay.sql.schema import type_family
+from assay.sql.schema.create_table import NO_CLAUSES, TableClauses, table_clauses
 
 MOST_ROWS = 5_000
 _MOST_BYTES = 1_000_000

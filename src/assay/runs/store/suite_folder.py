@@ -24,7 +24,7 @@ from assay.errors import InputError, RunError
 from assay.model.cell_json import cell_from_json, cell_to_json
 from assay.model.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
 from assay.runs.store.codec import decode_value, encode_value
-from assay.sql.foreign_ddl import only_makes, only_makes_index, stays_inside
+from assay.sql.schema.create_table import only_makes, only_makes_index, stays_inside
 
 FILE = "suite.jsonl"
 FORMAT = "assay-suite"

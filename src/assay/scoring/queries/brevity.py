@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.model import Execution, Prediction, Row
 from assay.scoring.queries.heads import is_short
-from assay.sql.plain import is_plain
+from assay.sql.shape import is_plain
 
 _MOST_ROWS = 100
 _MOST_CHARACTERS = 20_000

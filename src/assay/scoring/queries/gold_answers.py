@@ -100,7 +100,7 @@ class GoldAnswers:
         from assay.scoring.queries.inner_ties import different, inner_choices, with_any_rows
 
         own = self._outermost(executor, url, query, gold)
-        inner = inner_choices(executor, url, query, gold) if may_be_cut(query, executor.dialect(url)) else None
+        inner = inner_choices(executor, url, query, gold) if may_be_cut(query) else None
         inner = with_any_rows(inner, executor, url, query, own.answer)
         if inner is None:
             return own

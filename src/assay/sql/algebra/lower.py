@@ -17,7 +17,7 @@ from assay.sql.algebra.model import Agg, Block, Col, Combined, Const, Key, Query
 from assay.sql.algebra.parts import columns_of, has_aggregate
 from assay.sql.algebra.stopping import NotCovered
 from assay.sql.algebra.world import World
-from assay.sql.schema_names import names_of
+from assay.sql.schema import names_of
 from assay.sql.select import Meaning
 
 MOST_SOURCES = 40

@@ -25,8 +25,8 @@ from assay.sql.algebra.model import (
     Term,
 )
 from assay.sql.algebra.parts import choices
-from assay.sql.create_table import table_clauses
-from assay.sql.schema_names import type_family
+from assay.sql.schema import type_family
+from assay.sql.schema.create_table import table_clauses
 
 NUMBERS = frozenset({"integer", "real", "numeric"})
 _EXACT = re.compile(r"(integer|text|bool(ean)?|date|time|datetime|timestamp|uuid|blob|bytea)\b|(decimal|numeric)\(")

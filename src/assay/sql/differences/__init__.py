@@ -5,7 +5,7 @@ from assay.sql.differences.parts import QueryParts, SelectParts, Term, place_of
 from assay.sql.differences.probes import count_of_joined_rows, quoted_for
 from assay.sql.differences.reading import ReadPair, read_pair, read_parts
 from assay.sql.differences.repairs import ClauseRepair, RepairedQuery, repaired_queries
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 
 __all__ = [
     "Clause",

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from assay.sql.differences.flattening import flattened
 from assay.sql.query import Query, Unreadable, read_tree
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import Meaning, Select
 from assay.sql.shape import parse_query
 from assay.sql.trees import copied

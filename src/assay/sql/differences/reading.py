@@ -17,7 +17,7 @@ from assay.sql.differences.leaves import Uses
 from assay.sql.differences.pairing import in_golds_order, numberings
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
 from assay.sql.differences.terms import Merging, Show, Terms
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import Meaning, Select, Source
 from assay.sql.sources import entries_of
 from assay.sql.trees import copied, nodes_of, written

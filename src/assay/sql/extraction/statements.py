@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from assay.model.decision import holds_nothing
-from assay.sql.statement_kind import statement_kind
+from assay.sql.statement import statement_kind
 
 NOTES = re.compile(r"(?>\s|\ufeff|--[^\n]*(?:\n|\Z)|/\*(?>[^*]|\*(?!/))*\*/)*+")
 _NAME = r"(?:\w+|\"[^\"\n]+\"|`[^`\n]+`|\[[^\]\n]+\])"

@@ -298,7 +298,7 @@ def takes_any_row(query: str, dialect: str) -> bool:
 @lru_cache(maxsize=2048)
 def leaves_choice(query: str, dialect: str) -> bool:
     """Whether a query may choose among rows: by a LIMIT or the like, or by reading any row of several."""
-    return may_be_cut(query, dialect) or takes_any_row(query, dialect)
+    return may_be_cut(query) or takes_any_row(query, dialect)
 
 
 @lru_cache(maxsize=2048)

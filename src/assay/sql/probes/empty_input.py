@@ -24,12 +24,12 @@ from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
-from assay.sql.plain import plain_aggregate
 from assay.sql.probes.bare_terms import is_aggregate, within
 from assay.sql.probes.conditions import Condition, all_of, any_of, as_number, is_one, none_counted
 from assay.sql.probes.edits import Edit, read_for_probes
 from assay.sql.probes.spelled_out import spelled_out
 from assay.sql.probes.taken_rows import argument_of, counted_rows
+from assay.sql.shape import plain_aggregate
 from assay.sql.sources import named_outputs
 from assay.sql.trees import copied
 

@@ -14,8 +14,6 @@ from assay.model import Cell, ComparisonOptions, DatabaseSchema, Proof, Row
 from assay.model.suite import SuiteAssumption
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql.query import Unreadable
-from assay.sql.witness_facts import ColumnKey, PairFacts, read_pair
-from assay.sql.witness_facts.united import united, widened
 from assay.witness.assumed import Assumed, assume
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference
@@ -25,8 +23,10 @@ from assay.witness.observed import Held, RangeHeld, RealTable
 from assay.witness.plan import Plan, make_plan
 from assay.witness.pools import distinct_values, is_short, make_pools
 from assay.witness.proof import prove
+from assay.witness.query_facts import ColumnKey, PairFacts, read_pair
 from assay.witness.search import Rules, finds_nothing
 from assay.witness.suites.completing import Completer
+from assay.witness.suites.united import united, widened
 
 Database = list[list[Row]]
 _REAL_VALUES = 8

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from assay.linting.column_probes import table_name
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql import nothing_probe
-from assay.sql.column_probes import table_name
 
 RULE = LintRule(
     name="empty-result",

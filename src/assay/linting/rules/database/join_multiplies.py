@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.linting.column_probes import probe_of_outermost, quoted
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.column_probes import probe_of_outermost, quoted
 from assay.sql.expressions import argument_of, is_distinct
 from assay.sql.query import Query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import StoredColumn
 
 if TYPE_CHECKING:

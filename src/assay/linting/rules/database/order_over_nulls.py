@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.linting.column_probes import probe_of_outermost
 from assay.linting.gold import Found, Gold
 from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
-from assay.sql.column_probes import probe_of_outermost
 from assay.sql.query import Query
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.linting.column_probes import probe_of_outermost
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.column_probes import probe_of_outermost
 from assay.sql.expressions import has_aggregate
 from assay.sql.predicates import Predicate
 from assay.sql.query import Query

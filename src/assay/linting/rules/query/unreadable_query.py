@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.query import Unreadable
-from assay.sql.statement_kind import statement_kind
+from assay.sql.statement import statement_kind
 
 RULE = LintRule(
     name="unreadable-query",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql.query import Query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import Select, Source, StoredColumn
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from assay.model import DatabaseSchema
-from assay.sql.witness_facts.model import ColumnKey, Constant, PairFacts
+from assay.witness.constants import Constant
+from assay.witness.query_facts import ColumnKey, PairFacts, united_classes
 
 
 def united(first: PairFacts, alike: Sequence[PairFacts], changed: Iterable[PairFacts]) -> PairFacts:
@@ -15,7 +16,7 @@ def united(first: PairFacts, alike: Sequence[PairFacts], changed: Iterable[PairF
 
     A slip in a join equates columns that have nothing to do with one another, which would then share their values.
     """
-    classes = _united_classes([group for one in (first, *alike) for group in one.classes])
+    classes = united_classes(group for one in (first, *alike) for group in one.classes)
     constants: dict[ColumnKey, dict[Constant, None]] = {}
     loose: dict[Constant, None] = {}
     tables, columns, read, counts = dict.fromkeys(first.tables), set(first.columns), set(first.read), set(first.counts)
@@ -45,12 +46,3 @@ def widened(facts: PairFacts, schema: DatabaseSchema) -> PairFacts:
     names = tuple(table.name.lower() for table in tables)
     columns = frozenset((table.name.lower(), column.name.lower()) for table in tables for column in table.columns)
     return replace(facts, tables=names, read=frozenset(names), columns=columns)
-
-
-def _united_classes(groups: Sequence[frozenset[ColumnKey]]) -> tuple[frozenset[ColumnKey], ...]:
-    found: list[set[ColumnKey]] = []
-    for group in groups:
-        touching = [one for one in found if not one.isdisjoint(group)]
-        found = [one for one in found if one.isdisjoint(group)]
-        found.append(set(group).union(*touching))
-    return tuple(frozenset(one) for one in sorted(found, key=min))

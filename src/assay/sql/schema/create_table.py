@@ -1,12 +1,16 @@
-"""What the text of a CREATE TABLE says as it is written: types, collations, formulas, CHECK conditions, options.
+"""What a CREATE TABLE says as it is written: types, collations, formulas, CHECK conditions, options.
+
+Also whether a statement that comes from elsewhere only makes a table, a view or an index.
 
 The text is cut into tokens, not parsed: it is written into other statements again, so that each engine must find it as
 it was, and sqlglot's tree loses what SQLite takes (``VIRTUAL``, ``STRICT``, ``CONSTRAINT x AS (a)``, the names of
-functions). What the statement makes, keys and references among it, `assay.sql.ddl` reads from the tree.
+functions). Nor may a collation or a CHECK get lost because another part of the statement cannot be parsed. What the
+statement makes, keys and references among it, `assay.sql.schema.ddl` reads from the tree.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -21,6 +25,10 @@ _LONGEST = 200_000
 """Characters of a statement that are looked at."""
 _CONSTRAINTS = frozenset({"constraint", "primary", "foreign", "unique", "check"})
 """Reserved words with which a constraint of the whole table begins."""
+_BEFORE_KIND = frozenset({"or", "replace", "temp", "temporary", "virtual"})
+_FILLS = frozenset({"as", "select", "values", "from"})
+"""Words after a table's columns by which it would be filled as it is made."""
+_SQLITE_TYPE = re.compile(r"(?:\w+(?:\s+\w+)*(?:\s*\(\s*\d+(?:\s*,\s*\d+)?\s*\))?)?")
 _STORAGE = frozenset({"stored", "virtual"})
 _AFTER_TYPE = frozenset(
     {"constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "generated", "as"}
@@ -75,19 +83,13 @@ NO_CLAUSES = TableClauses(columns={})
 @lru_cache(maxsize=512)
 def table_clauses(ddl: str, dialect: str) -> TableClauses:
     """The clauses of a CREATE TABLE statement; none of one that cannot be cut into tokens."""
-    from sqlglot import Dialect
-    from sqlglot.errors import SqlglotError
-
-    if len(ddl) > _LONGEST:
-        return NO_CLAUSES
-    try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(ddl)
-    except (SqlglotError, ValueError):
+    tokens = _tokens(ddl, dialect) if len(ddl) <= _LONGEST else ()
+    if not tokens:
         return NO_CLAUSES
     parts, rest = _parts(tokens)
     columns: dict[str, ColumnClauses] = {}
     for part in parts:
-        if _word(part[0]).partition(" ")[0] not in _CONSTRAINTS:
+        if _first_word(part[0]) not in _CONSTRAINTS:
             columns.setdefault(part[0].text.lower(), _column(ddl, part))
     return TableClauses(
         columns=columns,
@@ -102,19 +104,99 @@ def check_conditions(ddl: str, dialect: str) -> tuple[str, ...]:
     return table_clauses(ddl, dialect).checks if "check" in ddl.lower() else ()
 
 
+def without_sqlites_own(ddl: str) -> str:
+    """A CREATE TABLE of SQLite's without what `table_clauses` says of it, and sqlglot may not be able to parse.
+
+    Each type that SQLite reads as one is TEXT. Columns' collations, formulas and options are left out, and so are the
+    names of constraints, the direction of keys, and what is done in a conflict.
+    """
+    tokens = _tokens(ddl, "sqlite")
+    written = []
+    for part in _parts(tokens)[0]:
+        words: list[str] = []
+        number = 0
+        is_column = _first_word(part[0]) not in _CONSTRAINTS
+        if is_column:
+            type_end = _end_of_type(part)
+            kind = _text(ddl, part[1], part[type_end]) if type_end else ""
+            words = [_text(ddl, part[0], part[0]), "TEXT" if _SQLITE_TYPE.fullmatch(kind) else kind]
+            number = type_end + 1
+        while number < len(part):
+            match [_word(token) for token in part[number : number + 2]]:
+                case ["generated" | "always" | "asc" | "desc", *_]:
+                    number += 1
+                case ["as", "("]:
+                    number = _closing(part, number + 1) + 1
+                    number += number < len(part) and _word(part[number]) in _STORAGE
+                case ["constraint", _]:
+                    number += 2
+                case ["on", "conflict"]:
+                    number += 3
+                case ["collate", _] if is_column:  # in a key, it says what is unique
+                    number = _end_of_name(part, number + 1) + 1
+                case _:
+                    words.append(_text(ddl, part[number], part[number]))
+                    number += 1
+        written.append(" ".join(words))
+    return f"{ddl[: tokens[_opening(tokens)].start]} ({', '.join(written)})" if written else ddl
+
+
+def only_makes(statement: str, kind: str, dialect: str) -> bool:
+    """Whether a statement makes one empty table, or one view, and does nothing else."""
+    tokens = _tokens(statement, dialect)
+    if tokens and _is_end(tokens[-1]):
+        tokens = tokens[:-1]
+    words = [_word(token) for token in tokens]
+    place = next((number for number, word in enumerate(words[1:], 1) if word not in _BEFORE_KIND), len(words))
+    if words[:1] != ["create"] or words[place : place + 1] != [kind] or any(map(_is_end, tokens)):
+        return False
+    if kind == "view" or "virtual" in words[:place]:
+        return True
+    # Between its outermost parentheses stand the columns. Without these it would be filled by a query.
+    first = _opening(tokens)
+    last = _closing(tokens, first)
+    named, after = words[place + 1 : first], words[last + 1 :]
+    return 0 < len(named) <= 6 and last < len(tokens) and _FILLS.isdisjoint((*named, *after))
+
+
+def only_makes_index(statement: str, dialect: str) -> bool:
+    """Whether a statement makes one index and does nothing else."""
+    tokens = _tokens(statement, dialect)
+    words = [token.text.lower() for token in tokens[:3]]
+    return words[:1] == ["create"] and words[1:2] in (["index"], ["unique"]) and not any(map(_is_end, tokens))
+
+
+def stays_inside(fragment: str, dialect: str) -> bool:
+    """Whether a part of a statement, such as a column's type, ends where it seems to: no parenthesis closes early."""
+    tokens = _tokens(f"({fragment}\n)", dialect)
+    is_whole = len(tokens) > 2 and _closing(tokens, 0) == len(tokens) - 1
+    return not fragment.strip() or (is_whole and not any(map(_is_end, tokens)))
+
+
+def _tokens(text: str, dialect: str) -> Sequence[Token]:
+    """None of a text that cannot be cut into tokens."""
+    from sqlglot import Dialect
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return Dialect.get_or_raise(dialect).tokenize(text)
+    except (SqlglotError, ValueError):
+        return ()
+
+
 def _checks(ddl: str, tokens: Sequence[Token]) -> Iterator[str]:
     """CHECK is a reserved word: a column of that name stands in quotes, so that the word is always a constraint's."""
     end = 0
     for number, token in enumerate(tokens[:-1]):
         if number >= end and _word(token) == "check" and tokens[number + 1].token_type.name == "L_PAREN":
             end = _closing(tokens, number + 1)
-            if end < len(tokens):
-                yield ddl[tokens[number + 1].end + 1 : tokens[end].start].strip()
+            if number + 2 < end < len(tokens):
+                yield _text(ddl, tokens[number + 2], tokens[end - 1])
 
 
 def _parts(tokens: Sequence[Token]) -> tuple[list[Sequence[Token]], Sequence[Token]]:
     """The comma-separated parts between the statement's outermost parentheses, and what follows these."""
-    first = next((number for number, token in enumerate(tokens) if token.token_type.name == "L_PAREN"), len(tokens))
+    first = _opening(tokens)
     last = _closing(tokens, first)
     if last == len(tokens):
         return [], ()
@@ -133,15 +215,12 @@ def _parts(tokens: Sequence[Token]) -> tuple[list[Sequence[Token]], Sequence[Tok
 
 def _column(ddl: str, part: Sequence[Token]) -> ColumnClauses:
     """The clauses of one column, of its tokens from its name on."""
-    found = ColumnClauses()
-    type_end, number = 0, 1
-    in_type = True
+    type_end = _end_of_type(part)
+    found = ColumnClauses(type=_text(ddl, part[1], part[type_end]) if type_end else "")
+    number = type_end + 1
     while number < len(part):
         word, kind = _word(part[number]), part[number].token_type.name
         end = _closing(part, number) if kind == "L_PAREN" else number
-        in_type = in_type and word.partition(" ")[0] not in _AFTER_TYPE  # "primary key" is one token
-        if in_type:
-            type_end = end
         if word == "collate" and number + 1 < len(part):
             end = _end_of_name(part, number + 1)
             found = replace(found, collation=_text(ddl, part[number], part[end]))
@@ -151,7 +230,21 @@ def _column(ddl: str, part: Sequence[Token]) -> ColumnClauses:
             formula = _text(ddl, part[number + 1], part[end])
             found = replace(found, formula=formula, storage=storage.upper() if storage in _STORAGE else "")
         number = end + 1
-    return replace(found, type=_text(ddl, part[1], part[type_end])) if type_end else found
+    return found
+
+
+def _end_of_type(part: Sequence[Token]) -> int:
+    """The place of the last token of a column's type; 0: it has none."""
+    place = 0
+    while place + 1 < len(part) and _first_word(part[place + 1]) not in _AFTER_TYPE:
+        is_open = part[place + 1].token_type.name == "L_PAREN"
+        place = min(_closing(part, place + 1), len(part) - 1) if is_open else place + 1
+    return place
+
+
+def _first_word(token: Token) -> str:
+    """``primary`` of ``PRIMARY KEY``, which is one token."""
+    return _word(token).partition(" ")[0]
 
 
 def _word(token: Token) -> str:
@@ -165,6 +258,15 @@ def _end_of_name(part: Sequence[Token], start: int) -> int:
     while last + 2 < len(part) and part[last + 1].text == ".":
         last += 2
     return last
+
+
+def _is_end(token: Token) -> bool:
+    return token.token_type.name == "SEMICOLON"
+
+
+def _opening(tokens: Sequence[Token]) -> int:
+    """The place of the first parenthesis; behind the last token if there is none."""
+    return next((number for number, token in enumerate(tokens) if token.token_type.name == "L_PAREN"), len(tokens))
 
 
 def _closing(tokens: Sequence[Token], start: int) -> int:

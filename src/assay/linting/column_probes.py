@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.model import TableSchema
 from assay.sql.query import Query
-from assay.sql.schema_names import SchemaNames
+from assay.sql.schema import SchemaNames
 from assay.sql.select import StoredColumn
 
 if TYPE_CHECKING:

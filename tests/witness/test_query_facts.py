@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay.sql.ddl import read_ddl
 from assay.sql.query import Unreadable
-from assay.sql.witness_facts import PairFacts, read, read_pair
+from assay.sql.schema.ddl import read_ddl
+from assay.witness import query_facts
+from assay.witness.query_facts import PairFacts, read_pair
 
 SCHEMA = read_ddl(
     """CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT, size INT);
@@ -30,6 +31,7 @@ def _read(query: str, other: str = "SELECT 1") -> PairFacts:
         ("SELECT 1 FROM a, b WHERE b.label >= a.name", {("a", "name"), ("b", "label")}),
         ("SELECT 1 FROM a WHERE name IN (SELECT label FROM b)", {("a", "name"), ("b", "label")}),
         ("SELECT 1 FROM a WHERE (size, name) IN (SELECT aid, label FROM b)", {("a", "name"), ("b", "label")}),
+        ("SELECT 1 FROM a WHERE (size, name) = (SELECT aid, label FROM b)", {("a", "name"), ("b", "label")}),
         ("SELECT 1 FROM a WHERE name = (SELECT max(label) FROM b)", {("a", "name"), ("b", "label")}),
         ("SELECT name FROM a UNION SELECT label FROM b", {("a", "name"), ("b", "label")}),
         ("SELECT name FROM a EXCEPT SELECT label FROM b", {("a", "name"), ("b", "label")}),
@@ -52,8 +54,10 @@ def test_columns_that_are_compared_share_a_class(query: str, together: set[tuple
 def test_a_term_of_a_long_expression_is_looked_up_a_few_times(joined: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the columns of the whole expression share a class."""
     looked_up: list[object] = []
-    keys_of = read._Reader.keys_of
-    monkeypatch.setattr(read._Reader, "keys_of", lambda self, node: looked_up.append(node) or keys_of(self, node))
+    keys_of = query_facts._Reader._keys_of
+    monkeypatch.setattr(
+        query_facts._Reader, "_keys_of", lambda self, query, node: looked_up.append(node) or keys_of(self, query, node)
+    )
     counts = []
     for terms in (5, 20):
         term = "aid"

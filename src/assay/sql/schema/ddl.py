@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
-from assay.sql.create_table import NO_CLAUSES, TableClauses, table_clauses
+from assay.sql.schema.create_table import TableClauses, table_clauses, without_sqlites_own
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
@@ -96,6 +96,8 @@ class _Table(Struct):
     unique: list[tuple[str, ...]] = field(default_factory=list)
     indexes: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    """Conditions that columns of enumerated types meet."""
     foreign_keys: list[ForeignKey] = field(default_factory=list)
 
     def spelt(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -113,7 +115,7 @@ class _Table(Struct):
             primary_key=self.spelt(self.primary_key),
             unique=tuple(dict.fromkeys(map(self.spelt, self.unique))),
             indexes=tuple(self.indexes),
-            checks=tuple(self.checks),
+            checks=(*self.values, *self.checks),
             foreign_keys=tuple(
                 ForeignKey(columns=self.spelt(key.columns), table=key.table, referenced=key.referenced)
                 for key in self.foreign_keys
@@ -145,16 +147,16 @@ def _statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
-    from sqlglot import exp, parse_one
+    from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
     if any(token.text.lower() == "trigger" for token in tokens[:5]):
         found.unread.append(f"{_shown(text)} is left out: no trigger is made")
         return
-    clauses = table_clauses(text, found.dialect) if found.dialect == "sqlite" else NO_CLAUSES
+    clauses = table_clauses(text, found.dialect)
     plain = text[: clauses.end] if clauses.options and clauses.options <= _UNPARSED_OPTIONS else text
     try:
-        tree = parse_one(plain, read=found.dialect)
+        tree = _parsed(plain, found.dialect)
     except (SqlglotError, RecursionError, ValueError) as error:
         if _concerns_tables(tokens):
             why = "it is nested too deeply" if isinstance(error, RecursionError) else _first_line(error)
@@ -172,6 +174,23 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
             _alter(tree, text, found)
         case _ if _concerns_tables(tokens):
             found.unread.append(f"{_shown(text)} is not understood")
+
+
+def _parsed(text: str, dialect: str) -> exp.Expr:
+    """The tree of a statement. Raises what sqlglot raises for a text that it cannot parse."""
+    from sqlglot import parse_one
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return parse_one(text, read=dialect)
+    except SqlglotError as error:
+        simpler = without_sqlites_own(text) if dialect == "sqlite" else text
+        if simpler == text:
+            raise
+        try:
+            return parse_one(simpler, read=dialect)
+        except SqlglotError:
+            raise error from None
 
 
 def _concerns_tables(tokens: Sequence[Token]) -> bool:
@@ -201,14 +220,16 @@ def _create(tree: exp.Create, text: str, clauses: TableClauses, found: _Found) -
         found.unread.append(f"{_shown(text)} does not say which columns the table has")
         return
     else:
-        types = {name: column.type for name, column in clauses.columns.items()}
+        is_sqlite = found.dialect == "sqlite"
+        types = {name: column.type for name, column in clauses.columns.items() if is_sqlite}
         for part in declared.expressions:
             if isinstance(part, exp.ColumnDef):
                 _column(part, table, found, types)
             elif isinstance(part, exp.Identifier) or (isinstance(part, exp.Literal) and part.is_string):
                 table.columns.append(_Column(name=part.name, type=""))  # SQLite: a column without a type
             else:
-                _constraint(part, table, found, text)
+                _constraint(part, table, found)
+        table.checks = list(clauses.checks)  # as they are written
     _finish(table, found.dialect, never_null_keys=not clauses.options.isdisjoint(("rowid", "strict")))
     found.tables[table.namespace, table.name.lower()] = table
 
@@ -241,40 +262,38 @@ def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, 
         values = found.enums.get(kind.sql(found.dialect).lower(), values)
         if values:
             name = exp.to_identifier(node.name, quoted=True).sql(found.dialect)
-            table.checks.append(f"{name} IN ({', '.join(values)})")
+            table.values.append(f"{name} IN ({', '.join(values)})")
     for constraint in node.args.get("constraints") or ():
         match constraint.args.get("kind"):
-            case exp.PrimaryKeyColumnConstraint():
-                table.primary_key = (node.name,)
             case exp.NotNullColumnConstraint() as one:
                 column.not_null = column.not_null or not one.args.get("allow_null")
-            case exp.GeneratedAsIdentityColumnConstraint():
+            case exp.GeneratedAsIdentityColumnConstraint() as one if one.expression is None:  # else it is computed
                 column.not_null = True
+            case exp.PrimaryKeyColumnConstraint():
+                table.primary_key = (node.name,)
             case exp.UniqueColumnConstraint():
                 table.unique.append((node.name,))
-            case exp.CheckColumnConstraint() as one:
-                table.checks.append(one.this.sql(found.dialect))
-            case exp.Reference() as one:
-                _refer((node.name,), one, table)
+            case exp.CheckColumnConstraint() | exp.Reference() as one:
+                _constraint(one, table, found, of=(node.name,))
 
 
-def _constraint(part: exp.Expr, table: _Table, found: _Found, text: str) -> None:
+def _constraint(part: exp.Expr, table: _Table, found: _Found, *, of: tuple[str, ...] = ()) -> None:
+    """Add what a constraint says. ``of``: the columns that refer to others by it."""
     from sqlglot import exp
 
     match part:
         case exp.Constraint():
-            kinds = part.expressions
-            clustered = next((one for one in kinds if isinstance(one, exp.ClusteredColumnConstraint)), None)
-            if clustered is not None:  # SQL Server: PRIMARY KEY CLUSTERED (a, b), in two nodes
-                listed = clustered.this if isinstance(clustered.this, list) else clustered.this.expressions
-                names = _plain_names(listed)
-                if names and any(isinstance(one, exp.PrimaryKeyColumnConstraint) for one in kinds):
-                    table.primary_key = names
-                elif names and any(isinstance(one, exp.UniqueColumnConstraint) for one in kinds):
-                    table.unique.append(names)
+            clustered = next((one for one in part.expressions if isinstance(one, exp.ClusteredColumnConstraint)), None)
+            if clustered is None:
+                for one in part.expressions:
+                    _constraint(one, table, found)
                 return
-            for one in kinds:
-                _constraint(one, table, found, text)
+            # SQL Server: PRIMARY KEY CLUSTERED (a, b), in two nodes
+            names = _plain_names(clustered.this if isinstance(clustered.this, list) else clustered.this.expressions)
+            if names and any(isinstance(one, exp.PrimaryKeyColumnConstraint) for one in part.expressions):
+                table.primary_key = names
+            elif names and any(isinstance(one, exp.UniqueColumnConstraint) for one in part.expressions):
+                table.unique.append(names)
         case exp.PrimaryKey():
             table.primary_key = _plain_names(part.expressions) or table.primary_key
         case exp.UniqueColumnConstraint():
@@ -285,23 +304,17 @@ def _constraint(part: exp.Expr, table: _Table, found: _Found, text: str) -> None
                 found.unread.append(f"a UNIQUE constraint of {table.name} is not on plain columns: it is left out")
         case exp.CheckColumnConstraint():
             table.checks.append(part.this.sql(found.dialect))
-        case exp.ForeignKey():
-            reference = part.args.get("reference")
-            if isinstance(reference, exp.Reference):
-                _refer(tuple(one.name for one in part.expressions), reference, table)
-        case exp.IndexColumnConstraint() | exp.Identifier():
+        case exp.ForeignKey(args={"reference": exp.Reference() as reference}):
+            _constraint(reference, table, found, of=tuple(one.name for one in part.expressions))
+        case exp.Reference(this=exp.Schema(this=named, expressions=columns)):
+            referenced = tuple(one.name for one in columns)
+            table.foreign_keys.append(ForeignKey(columns=of, table=named.name, referenced=referenced))
+        case exp.Reference(this=named):
+            table.foreign_keys.append(ForeignKey(columns=of, table=named.name, referenced=()))
+        case exp.IndexColumnConstraint() | exp.Identifier() | exp.ForeignKey():
             pass
         case _:
             found.unread.append(f"{part.sql(found.dialect)} in the table {table.name} is not understood: left out")
-
-
-def _refer(columns: tuple[str, ...], reference: exp.Reference, table: _Table) -> None:
-    from sqlglot import exp
-
-    target = reference.this
-    named = target.this if isinstance(target, exp.Schema) else target
-    referenced = tuple(one.name for one in target.expressions) if isinstance(target, exp.Schema) else ()
-    table.foreign_keys.append(ForeignKey(columns=columns, table=named.name, referenced=referenced))
 
 
 def _plain_names(nodes: Sequence[exp.Expr]) -> tuple[str, ...]:
@@ -360,7 +373,7 @@ def _alter(tree: exp.Alter, text: str, found: _Found) -> None:
         match action:
             case exp.AddConstraint():
                 for part in action.expressions:
-                    _constraint(part, table, found, text)
+                    _constraint(part, table, found)
             case exp.ColumnDef():
                 _column(action, table, found, {})
             case exp.AlterColumn():
