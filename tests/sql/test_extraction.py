@@ -7,7 +7,7 @@ from collections.abc import Callable
 from html import escape
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.model import Prediction
@@ -214,6 +214,7 @@ COMMENTS = st.one_of(
 )
 
 
+@example(query="SELECT a FROM t", before="", within="-- old: SELECT b FROM u;\n", after="/* */", end=";")
 @given(
     query=st.sampled_from((*QUERIES, "SELECT a FROM t WHERE CAST(b AS BIG INT) !~ 1")),
     before=st.lists(COMMENTS, max_size=2).map("".join),

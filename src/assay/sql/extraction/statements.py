@@ -80,7 +80,7 @@ def is_statement(text: str) -> bool:
     if opening == "query" and not _DOUBTFUL.search(text):
         return True
     notes = next((rest for rest in _after_semicolons(text) if NOTES.fullmatch(rest)), "")
-    if not _SEVERAL_ENDS.search(before := text[: len(text) - len(notes)]):
+    if not _SEVERAL_ENDS.search(masked(before := text[: len(text) - len(notes)])):
         text = before
     if opening == "query" and not _DOUBTFUL.search(masked(text)):
         return True
