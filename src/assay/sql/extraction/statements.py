@@ -82,18 +82,22 @@ def is_statement(text: str) -> bool:
     notes = next((rest for rest in _after_semicolons(text) if NOTES.fullmatch(rest)), "")
     if not _SEVERAL_ENDS.search(masked(before := text[: len(text) - len(notes)])):
         text = before
-    if opening == "query" and not _DOUBTFUL.search(masked(text)):
+    if opening == "query" and not _DOUBTFUL.search(masked(text, comments=" ")):
         return True
     return Parser().reads(text) and all(map(opening_of, _after_semicolons(text)))
 
 
-def masked(text: str) -> str:
-    """The text with ``x`` in place of what any engine may read as a text, a name in quotes or a comment."""
+def masked(text: str, *, comments: str = "x") -> str:
+    """The text with ``x`` in place of what any engine may read as a text, a name in quotes or a comment.
+
+    ``comments``: the letter for comments.
+    """
     spans = sorted(found.span() for style in _STYLES for found in style.finditer(text))
     parts: list[str] = []
     place = 0
     for start, end in spans:
-        parts += text[place:start], "x" * (end - max(start, place))
+        letter = comments if text.startswith(("--", "/*"), start) else "x"
+        parts += text[place:start], letter * (end - max(start, place))
         place = max(place, end)
     return "".join((*parts, text[place:]))
 
