@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from assay.comparison import Answer
+from assay.comparison import Answer, compare
 from assay.model import Comparison, ComparisonOptions, DatabaseUrl, Flag, Result, Row
 from assay.ports import QueryExecutor
 from assay.scoring.queries.any_row_choices import other_results
@@ -73,9 +73,14 @@ class Luck:
         Of a match, only a result that does not match counts. Of a mismatch any does: the row that would make it match
         need not be among those that are tried.
         """
-        in_order = known.answer.ordered and read_shape(prediction, self._dialect).ordered
+        shape = read_shape(prediction, self._dialect)
+        in_order = known.answer.ordered and shape.ordered
         own = Answer.strict(result) if in_order else Answer.bag(result)
         others = other_results(self._executor, self._url, prediction, own)
+        if shape.limited and shape.ordered and result.rows:
+            # What comes of ties alone comes of no other row.
+            tied = self._possible(prediction, result, shape)
+            others = (other for other in others if tied is None or not compare(other, tied, options).equal)
         if in_order and not comparison.equal:
             # Of results that only have other rows first, the one counts that would be right.
             cells = _written(result.rows)
