@@ -113,7 +113,7 @@ def test_a_key_over_a_window_is_read_from_the_output() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT DISTINCT g FROM t ORDER BY v",
+        "SELECT DISTINCT t.* FROM t JOIN t AS u ON u.g = t.g ORDER BY u.v",
         "SELECT n FROM t ORDER BY v LIMIT 2 OFFSET (SELECT 1)",
         "SELECT n FROM t UNION SELECT g FROM t ORDER BY n COLLATE NOCASE",
         "SELECT nonsense FROM FROM t ORDER BY",

@@ -115,6 +115,8 @@ class QueryShape(Struct, frozen=True, kw_only=True):
     """It is a VALUES list, whose rows come in the written order."""
     most_rows: int | None = None
     """The number in its LIMIT, if that is a plain number."""
+    skips_rows: bool = False
+    """It has OFFSET."""
 
 
 @lru_cache(maxsize=4096)
@@ -166,12 +168,13 @@ def read_shape(query: str, dialect: str) -> QueryShape:
     if parsed is None:
         words = {word.lower() for word in _WORTH_PARSING.findall(query)}
         return QueryShape(parsed=not words, ordered="order" in words, limited=bool(words - {"order"}))
-    top = outermost(parsed.tree)
+    top, cuts = outermost(parsed.tree), cutting(parsed.tree)
     return QueryShape(
         ordered=bool(steady_keys(top)),
-        limited=bool(cutting(parsed.tree)),
+        limited=bool(cuts),
         written=top.key == "values",
-        most_rows=_most_rows(parsed.tree),
+        most_rows=_most_rows(cuts),
+        skips_rows=any(part.args.get("offset") for part in cuts),
     )
 
 
@@ -275,8 +278,8 @@ def cutting(tree: exp.Query) -> list[exp.Query]:
         tree = inner
 
 
-def _most_rows(tree: exp.Query) -> int | None:
-    limits = [part.args["limit"] for part in cutting(tree) if part.args.get("limit")]
+def _most_rows(cuts: Sequence[exp.Query]) -> int | None:
+    limits = [part.args["limit"] for part in cuts if part.args.get("limit")]
     plain = [limit.expression for limit in limits if limit.key == "limit" and limit.expression is not None]
     numbers = [int(value.name) for value in plain if value.is_int]
     return min(numbers) if numbers and len(numbers) == len(limits) else None

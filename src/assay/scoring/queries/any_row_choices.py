@@ -12,6 +12,9 @@ from msgspec.structs import replace
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, DatabaseUrl, Result, Row
 from assay.ports import QueryExecutor
+from assay.scoring.queries.choices import choices_of
+from assay.scoring.queries.tie_seeing import answer_with_ties
+from assay.sql import read_shape
 from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
 from assay.sql.probes.row_choices import MOST_COMBINED, RowChoice, are_apart, readings
 
@@ -153,16 +156,25 @@ def _changes(
         if result is None:
             yield way, None
             continue
-        written = repr(result.rows if own.ordered else sorted(map(repr, result.rows)))
-        if written in seen:
-            continue
-        seen.add(written)
-        if compare(result, own, _CHECK, described=False).equal:
-            continue
-        if not believed and not _is_believed(executor, url, attempt.place, own):
-            return
-        believed = True
-        yield way, result
+        results = [result]
+        if attempt.place.decides_ties and (answer := _tied(executor, url, way, result)):
+            results += choices_of(answer)
+        for other in results:
+            written = repr(other.rows if own.ordered else sorted(map(repr, other.rows)))
+            if written in seen:
+                continue
+            seen.add(written)
+            if compare(other, own, _CHECK, described=False).equal:
+                continue
+            if not believed and not _is_believed(executor, url, attempt.place, own):
+                return
+            believed = True
+            yield way, other
+
+
+def _tied(executor: QueryExecutor, url: DatabaseUrl, way: str, result: Result) -> Answer | None:
+    limited = read_shape(way, executor.dialect(url)).limited
+    return answer_with_ties(executor, url, way, result, limited=limited) if result.rows else None
 
 
 def _is_believed(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, own: Answer) -> bool:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.comparison import Answer
+from assay.comparison.answer import Segment
 from assay.model import Ambiguity, DatabaseUrl, Result, Row
 from assay.ports import QueryExecutor
 from assay.scoring.queries.any_row_choices import other_rows
@@ -19,6 +20,7 @@ from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.sql import chooses_by_number
 from assay.sql.probes.inner_limit import InnerLimit, inner_limits
 from assay.sql.probes.row_number import TieBreak, row_numbers, tie_breaks
+from assay.sql.probes.row_order import reordered
 
 _MOST_CHOICES = 40
 """At most this many other choices of gold are executed."""
@@ -108,8 +110,12 @@ class _Site(Struct, frozen=True, kw_only=True):
         width = limit.width if alone is None else alone.column_count
         if width is None:
             return None
-        # Correlated: it chooses anew for each outer row. The two extreme choices show whether that matters.
-        return cls(queries=limit.extremes(width), taken=0, tied=0, complete=False)
+        # Correlated: it chooses anew for each outer row. The two extreme choices, and the rows in other orders, show
+        # whether that matters.
+        queries = limit.extremes(width)
+        if limit.query.dialect == "sqlite":
+            queries += tuple(reordered(limit.query, often=True))
+        return cls(queries=queries, taken=0, tied=0, complete=False)
 
     @classmethod
     def _of_answer(cls, answer: Answer, limit: InnerLimit, alone: Result) -> _Site | None:
@@ -256,12 +262,18 @@ def _same(first: Result, second: Result) -> bool:
 
 
 def different(answers: Sequence[Answer]) -> Iterator[Answer]:
-    """The answers without those that have the same rows as another."""
-    told: set[tuple[str, ...]] = set()
+    """The answers without those that allow the same rows as another."""
+    told: set[str] = set()
     for answer in answers:
-        rows = tuple(map(repr, answer.result.rows))
-        if not answer.ordered:
-            rows = tuple(sorted(rows))
-        if rows not in told:
-            told.add(rows)
+        rows: list[object] = [sorted(map(repr, answer.result.rows))]
+        if answer.ordered or answer.ambiguous:
+            rows = [part for segment in answer.segments for part in _parts(segment)]
+        if (written := repr(rows)) not in told:
+            told.add(written)
             yield answer
+
+
+def _parts(segment: Segment) -> list[object]:
+    """The segment in a form that is the same for tied rows that are equal as for rows in a fixed order."""
+    rows = sorted(map(repr, segment.rows))
+    return list(rows[: segment.take]) if rows[:1] == rows[-1:] else [(segment.take, rows)]

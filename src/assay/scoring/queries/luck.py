@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.comparison import Answer
+from msgspec.structs import replace
+
+from assay.comparison import Answer, compare
 from assay.model import Comparison, ComparisonOptions, DatabaseUrl, Flag, Result, Row
 from assay.ports import QueryExecutor
 from assay.scoring.queries.any_row_choices import other_results
+from assay.scoring.queries.choices import Choices
 from assay.scoring.queries.gold_answers import GoldAnswer
-from assay.sql import QueryShape, read_shape, same_text, visible_keys
+from assay.sql import QueryShape, may_be_cut, read_shape, same_text, visible_keys
 
 
 def leaves_room(gold: str, prediction: str, rows: int, dialects: tuple[str, str]) -> bool:
@@ -21,8 +24,7 @@ def leaves_room(gold: str, prediction: str, rows: int, dialects: tuple[str, str]
     A prediction that is gold's own text leaves none.
     """
     golds, dialect = dialects
-    shape = read_shape(prediction, dialect)
-    if not shape.limited and not (rows > 1 and read_shape(gold, golds).ordered):
+    if not may_be_cut(prediction, dialect) and not (rows > 1 and read_shape(gold, golds).ordered):
         return False  # checked first, since it rarely needs parsing
     return golds != dialect or not same_text(gold, prediction, dialect)
 
@@ -35,23 +37,31 @@ class Luck:
         self._url = url
         self._dialect = executor.dialect(url)
 
-    def flags(self, known: GoldAnswer, comparison: Comparison, prediction: str, result: Result) -> frozenset[Flag]:
+    def flags(
+        self,
+        known: GoldAnswer,
+        comparison: Comparison,
+        prediction: str,
+        result: Result,
+        options: ComparisonOptions,
+    ) -> frozenset[Flag]:
         """``order_by_chance`` and ``tie_by_chance``, where they hold of a prediction that matches ``known``."""
-        if known.others or known.strict_order or not result.rows:
-            return frozenset()
         shape = read_shape(prediction, self._dialect)
-        if not shape.parsed:
+        if known.strict_order or not shape.parsed:
             return frozenset()
         gold = known.answer
-        needs_order = gold.ordered and sum(segment.take > 0 for segment in gold.segments) > 1
-        cut = shape.limited and (shape.most_rows is None or shape.most_rows <= len(result.rows))
-        if not cut and not needs_order:
-            return frozenset()
-        blocks, own = self._blocks(prediction, result, shape, cut=cut)
+        needs_order = gold.ordered and sum(segment.take > 0 for segment in gold.segments) > 1 and not shape.written
+        may_cut = shape.skips_rows or shape.most_rows is None or shape.most_rows <= len(result.rows)
+        cut = shape.limited and may_cut and len(result.rows) > 0
+        own = self._possible(prediction, result, shape) if cut or (needs_order and not shape.ordered) else None
         found: set[Flag] = set()
-        if needs_order and blocks is not None and _reaches_over(blocks, gold, result.rows):
-            found.add("order_by_chance")
-        if cut and own is not None and own.ambiguous and not _all_right(own, gold, comparison):
+        if needs_order:
+            blocks = self._blocks(prediction, result, own)
+            if blocks is not None and self._orders_wrongly(known, blocks, comparison, result, options):
+                found.add("order_by_chance")
+        choices = Choices(known, comparison, options)
+        wrong = cut and own is not None and choices.may_be_wrong(own)
+        if wrong or self._chooses_wrongly_inside(choices, prediction, result, shape):
             found.add("tie_by_chance")
         return frozenset(found)
 
@@ -63,9 +73,14 @@ class Luck:
         Of a match, only a result that does not match counts. Of a mismatch any does: the row that would make it match
         need not be among those that are tried.
         """
-        in_order = known.answer.ordered and read_shape(prediction, self._dialect).ordered
+        shape = read_shape(prediction, self._dialect)
+        in_order = known.answer.ordered and shape.ordered
         own = Answer.strict(result) if in_order else Answer.bag(result)
         others = other_results(self._executor, self._url, prediction, own)
+        if shape.limited and shape.ordered and result.rows:
+            # What comes of ties alone comes of no other row.
+            tied = self._possible(prediction, result, shape)
+            others = (other for other in others if tied is None or not compare(other, tied, options).equal)
         if in_order and not comparison.equal:
             # Of results that only have other rows first, the one counts that would be right.
             cells = _written(result.rows)
@@ -86,26 +101,56 @@ class Luck:
             )
         return frozenset({"storage_order"}) if next(others, None) is not None else frozenset()
 
-    def _blocks(
-        self, prediction: str, result: Result, shape: QueryShape, *, cut: bool
-    ) -> tuple[list[int] | None, Answer | None]:
-        """The sizes of the prediction's ties, in order, and the answers that its text allows, where they were probed.
-
-        Each is None where it cannot be found out.
-        """
-        if shape.written:
-            return None, None
-        if not cut and not shape.ordered:
-            return [len(result.rows)], None
-        keys = None if cut else visible_keys(prediction, self._dialect)
-        if keys is not None:
-            return _runs(tuple(row[key] for key in keys) for row in result.rows), None
+    def _possible(self, query: str, result: Result, shape: QueryShape) -> Answer | None:
+        """The answers that the outermost level of a query allows; None where they cannot be found out."""
+        if not shape.limited and not shape.ordered:
+            return Answer.bag(result)
         from assay.scoring.queries.tie_seeing import answer_with_ties
 
-        own = answer_with_ties(self._executor, self._url, prediction, result, limited=cut)
+        return answer_with_ties(self._executor, self._url, query, result, limited=shape.limited)
+
+    def _blocks(self, prediction: str, result: Result, own: Answer | None) -> list[int] | None:
+        """The sizes of the prediction's ties, in order; None where they cannot be found out."""
+        if own is None and (keys := visible_keys(prediction, self._dialect)) is not None:
+            return _runs(tuple(row[key] for key in keys) for row in result.rows)
         if own is None:
-            return None, None
-        return [segment.take for segment in own.segments], own
+            own = self._possible(prediction, result, read_shape(prediction, self._dialect))
+        return None if own is None else [segment.take for segment in own.segments]
+
+    @staticmethod
+    def _orders_wrongly(
+        known: GoldAnswer, blocks: Sequence[int], comparison: Comparison, result: Result, options: ComparisonOptions
+    ) -> bool:
+        """Whether rows that tie in the prediction may come in an order that is not right."""
+        if not known.others:
+            return _reaches_over(blocks, known.answer, result.rows)
+        turned: list[Row] = []
+        for size in blocks:
+            turned += result.rows[len(turned) : len(turned) + size][::-1]
+        other = replace(result, rows=tuple(turned))
+        return comparison.equal and not known.compare(other, options, described=False).equal
+
+    def _chooses_wrongly_inside(self, choices: Choices, prediction: str, result: Result, shape: QueryShape) -> bool:
+        """Whether an inner part of the prediction may choose tied rows that make its result wrong."""
+        if not may_be_cut(prediction, self._dialect):
+            return False
+        from assay.scoring.queries.inner_ties import inner_choices
+
+        inner = inner_choices(self._executor, self._url, prediction, result)
+        if inner is None:
+            return False
+        if any(choices.may_be_wrong(Answer.bag(other)) for other in inner.results):
+            return True
+        for text in inner.queries:
+            other = self._executor.execute(self._url, text).result
+            if other is None or other.rows == result.rows:
+                continue
+            own = Answer.bag(other)
+            if shape.ordered or (shape.limited and other.rows):
+                own = self._possible(text, other, read_shape(text, self._dialect)) or Answer.strict(other)
+            if choices.may_be_wrong(own):
+                return True
+        return False
 
 
 def _mapped(result: Result, mapping: Sequence[int | None]) -> Iterable[Row]:
@@ -144,18 +189,3 @@ def _reaches_over(blocks: Sequence[int], gold: Answer, rows: Sequence[Row]) -> b
             return True
         start += size
     return False
-
-
-def _all_right(own: Answer, gold: Answer, comparison: Comparison) -> bool:
-    """Whether gold allows every row that the prediction's LIMIT might have taken instead."""
-    allowed = {
-        repr(_plain(row)) for segment in gold.segments if segment.take < len(segment.rows) for row in segment.rows
-    }
-    offered = (row for segment in own.segments if segment.take < len(segment.rows) for row in segment.rows)
-    mapping = [column for column in comparison.column_mapping if column is not None]
-    return all(repr(_plain([row[column] for column in mapping])) in allowed for row in offered)
-
-
-def _plain(row: Iterable[object]) -> list[object]:
-    """The row with whole numbers in one form, whatever their type."""
-    return [float(cell) if isinstance(cell, int) and abs(cell) < 2**53 else cell for cell in row]

@@ -30,7 +30,7 @@ from assay.scoring.queries.brevity import ends_at_once
 from assay.scoring.queries.comparing import Compared, GoldComparer
 from assay.scoring.queries.diagnosing import Causes
 from assay.scoring.queries.given_rows import checked_gold, read_executions
-from assay.scoring.queries.gold_answers import GoldAnswers
+from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.heads import without_rows
 from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metric_scores import Scorer
@@ -338,8 +338,8 @@ class QueryScorer:
         if known is not None and known.strict_order:
             flags |= {"strict_order"}
         strictly_equal = comparison is not None and comparison.equal and not comparison.lenient
-        if comparison is not None and strictly_equal and case.options.ordered is None:
-            flags |= self._luck(at, golds, index, predicted, comparison)
+        if found is not None and strictly_equal and case.options.ordered is None:
+            flags |= self._luck(case, at, golds, predicted, found)
         flags |= self._storage_order(case, at, golds, predicted, found)
         trouble = self._trouble
         finding = Finding(
@@ -364,25 +364,22 @@ class QueryScorer:
         return see_vacuity((self._gold, at.gold), (self._executor, at.predicted), gold, predicted, comparison)
 
     def _luck(
-        self,
-        at: Places,
-        golds: Sequence[Execution],
-        index: int | None,
-        predicted: Execution | None,
-        comparison: Comparison,
+        self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None, found: Compared
     ) -> frozenset[Flag]:
         """The flags for a right answer that is right by luck."""
-        gold = golds[index].result if index is not None else None
-        if index is None or gold is None or predicted is None or predicted.result is None:
-            return frozenset()
-        if golds[index].given is not None or predicted.given is not None:
-            return frozenset()  # only queries leave something open
+        execution = golds[found.index]
+        gold = execution.result
+        if gold is None or predicted is None or predicted.result is None:
+            return _NO_FLAGS
+        if execution.given is not None or predicted.given is not None:
+            return _NO_FLAGS  # only queries leave something open
         dialects = self._gold.dialect(at.gold), self._executor.dialect(at.predicted)
-        if not leaves_room(golds[index].query, predicted.query, len(gold.rows), dialects):
-            return frozenset()
+        if not leaves_room(execution.query, predicted.query, len(gold.rows), dialects):
+            return _NO_FLAGS
         luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), at.predicted)
-        known = self._answers.of(at.gold, golds[index], gold)
-        return luck.flags(known, comparison, predicted.query, predicted.result)
+        known = self._with_other_golds(self._answers.of(at.gold, execution, gold), at, golds, found.index)
+        options = replace(self._comparer.options_for(case, at), near_misses=False, sample_rows=0)
+        return luck.flags(known, found.comparison, predicted.query, predicted.result, options)
 
     def _storage_order(
         self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None, found: Compared | None
@@ -401,7 +398,16 @@ class QueryScorer:
         if not known.answer.ordered and gold.given is None and gold.result is not None and case.options.ordered is None:
             # Rows that match in gold's own order are compared without asking whether their order counts.
             known = replace(known, answer=self._answers.of(at.gold, gold, gold.result).answer)
+        known = self._with_other_golds(known, at, golds, found.index)
         return luck.storage_order(known, found.comparison, predicted.query, predicted.result, options)
+
+    def _with_other_golds(self, known: GoldAnswer, at: Places, golds: Sequence[Execution], index: int) -> GoldAnswer:
+        """What is right by the gold query that was matched, or by any other."""
+        others = [gold for place, gold in enumerate(golds) if place != index and gold.succeeded and gold.given is None]
+        answers = [self._answers.of(at.gold, gold, gold.result) for gold in others if gold.result is not None]
+        if not answers:
+            return known
+        return replace(known, others=(*known.others, *(one for each in answers for one in (each.answer, *each.others))))
 
     def _flags(
         self,

@@ -28,10 +28,11 @@ from msgspec import Struct
 
 from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places, read_for_probes
+from assay.sql.probes.hidden_keys import as_groups, orders_by_hidden_key
 from assay.sql.probes.row_order import reordered, shows_row_order
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query
-from assay.sql.shape import may_be_cut
+from assay.sql.shape import may_be_cut, steady_keys
 from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _MOST_LEADING = 3
 """At most this many bare columns are tried as the first to choose a row by."""
 _MOST_CHARACTERS = 20_000
 _WORTH_PARSING = re.compile(
-    r"\bgroup\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
+    r"\bgroup\s+by\b|\bdistinct\b.*\border\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _ONE_AGGREGATE = re.compile(
@@ -67,6 +68,8 @@ class AnyRow(Struct, frozen=True):
     """The subquery, or the query with the bare columns, or the whole query where the order of all rows counts."""
     terms: tuple[exp.Expr, ...] = ()
     """The expressions over bare columns, or the function that shows the order of rows."""
+    asked: tuple[Query, exp.Expr] | None = None
+    """The query as it was, and what it reads from any row there, if ``query`` is another way of writing it."""
 
     @property
     def _keys(self) -> tuple[exp.Expr, ...]:
@@ -77,12 +80,19 @@ class AnyRow(Struct, frozen=True):
     @property
     def text(self) -> str:
         """What reads any row, for a reader."""
+        if self.asked is not None:
+            return written(self.asked[1], "sqlite")
         return written(self.node if self.kind == "scalar subquery" else self.terms[0], "sqlite")
 
     @property
     def is_ordered(self) -> bool:
         """Whether an ORDER BY or LIMIT has a say in which row is read."""
         return any(self.node.args.get(part) for part in ("order", "limit", "offset"))
+
+    @property
+    def decides_ties(self) -> bool:
+        """Whether other rows of the result may tie if other rows are read here."""
+        return self.kind == "bare column" and self.node is self.query.tree and self.node.args.get("order") is not None
 
     @property
     def gives_row_per_group(self) -> bool:
@@ -98,7 +108,8 @@ class AnyRow(Struct, frozen=True):
     @property
     def again(self) -> str:
         """The query as it is, written from the tree. Where it gives other rows than the text, the ways say nothing."""
-        return written(self.query.tree, "sqlite")
+        query = self.query if self.asked is None else self.asked[0]
+        return written(query.tree, "sqlite")
 
     def check(self) -> str | None:
         """A query with a row if rows differ here; None if only the ways can tell. It cannot run if the place refers to
@@ -321,10 +332,25 @@ def _found(query: Query) -> Iterator[AnyRow]:
         select = query.select_of(node) if isinstance(node, exp.Select) else None
         if select is not None and (terms := bare_terms(select)):
             yield AnyRow("bare column", query, node, tuple(terms))
+        if isinstance(node, exp.Select) and orders_by_hidden_key(query, node):
+            yield from _hidden_keys(query, node)
         if is_scalar(node) and not gives_one_row(node):
             yield AnyRow("scalar subquery", query, node)
     if (shown := shows_row_order(query)) is not None:
         yield AnyRow("row order", query, query.tree, (shown,))
+
+
+def _hidden_keys(query: Query, node: exp.Select) -> Iterator[AnyRow]:
+    """The keys of a SELECT DISTINCT that may be read from any row of those that it makes one."""
+    is_inner = node is not query.tree
+    if is_inner and not (node.args.get("limit") or node.args.get("offset")):
+        return
+    asked = query, steady_keys(node)[0].this
+    for downwards in (False, True) if is_inner else (None,):
+        for grouped, inner in as_groups(query, node, "any", downwards=downwards):
+            select = grouped.select_of(inner)
+            if select is not None:
+                yield AnyRow("bare column", grouped, inner, tuple(bare_terms(select)), asked)
 
 
 def _listed(query: exp.Query) -> exp.Select:

@@ -63,7 +63,7 @@ class InnerLimit(Struct, frozen=True):
             made = made.union(from_subquery(part, f"assay_{number}"), distinct=False, copy=False)
         return self._with(made)
 
-    def extremes(self, width: int) -> tuple[str, str]:
+    def extremes(self, width: int) -> tuple[str, ...]:
         """The whole query, with the ties of the inner query broken upwards, and downwards."""
         made = []
         for downwards in (False, True):

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.sql.probes.edits import Edit, alone, breaking_keys, order_further, places, read_for_probes, uncut, window
+from assay.sql.probes.hidden_keys import Reads, as_groups, orders_by_hidden_key
 from assay.sql.probes.order_keys import OrderKey, read_key
 from assay.sql.query import Query, Unreadable, read_tree
 from assay.sql.shape import cutting, outermost, steady_keys
@@ -105,22 +106,32 @@ def _probes(query: Query, width: int) -> Iterator[TieProbe]:
 def _of_ordered(query: Query, top: exp.Query, keys: Sequence[OrderKey], width: int) -> Iterator[TieProbe]:
     from sqlglot import exp
 
+    if isinstance(top, exp.Select) and orders_by_hidden_key(query, top):
+        for grouped in _as_groups(query, top):
+            top = outermost(grouped.tree)
+            yield from _of_ordered(grouped, top, _keys(grouped, top), width)
+        return
     columns = _columns(keys, top)
-    hidden_from_distinct = bool(top.args.get("distinct")) and columns is None
-    if isinstance(top, exp.Select) and not hidden_from_distinct:
+    if isinstance(top, exp.Select):
         for rank in islice(_ranks(query, top, keys), _MOST_RANKS):
             edit = _uncut(query)
             edit.twin(top).append("expressions", rank)
             yield TieProbe(query=edit.written(), ranked=True)
     if columns is not None:
         yield TieProbe(query=_uncut(query).written(), key_columns=columns)
-    if width and not hidden_from_distinct:
+    if width:
         turned: list[str] = []
         for downwards in (False, True):
             edit = _uncut(query)
             order_further(edit.twin(top), breaking_keys(places(width), query.dialect, downwards=downwards))
             turned.append(edit.written())
         yield TieProbe(query=turned[0], mirror=turned[1])
+
+
+def _as_groups(query: Query, top: exp.Select) -> Iterator[Query]:
+    ways: tuple[Reads, ...] = ("first", "least") if query.dialect == "sqlite" else ("least",)
+    for reads in ways:
+        yield from (grouped for grouped, _ in as_groups(query, top, reads))
 
 
 def _uncut(query: Query) -> Edit:

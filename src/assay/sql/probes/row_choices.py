@@ -62,8 +62,8 @@ def readings(combinations: Iterable[Sequence[RowChoice]]) -> Iterator[str]:
 def are_apart(places: Sequence[AnyRow]) -> bool:
     """Whether what may be read at each place surely does not depend on what is read at the others."""
     nodes = {id(place.node) for place in places}
-    if len(nodes) < len(places):  # one subquery is two places
-        return False
+    if len(nodes) < len(places) or any(place.query is not places[0].query for place in places):
+        return False  # one subquery is two places, or the query is written in two ways
     if len(nodes) > 1 and places[0].query.tree.args.get("with_") is not None:
         return False
     for place in places:

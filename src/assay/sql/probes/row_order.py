@@ -35,6 +35,8 @@ _ORDERS = (
     "ROW_NUMBER() OVER () * ROW_NUMBER() OVER () * 2000 % 10007",
 )
 """Backwards, and three that mix the rows."""
+_FURTHER_ORDERS = tuple(f"ROW_NUMBER() OVER () * {factor} % 11" for factor in range(2, 10))
+"""Orders of few rows in which each comes first, before others and behind them."""
 
 
 def name_of(node: exp.Func) -> str:
@@ -95,14 +97,15 @@ def shows_row_order(query: Query) -> exp.Expr | None:
     return found
 
 
-def reordered(query: Query) -> Iterator[str]:
-    """The query with the rows of every stored table in other orders."""
+def reordered(query: Query, *, often: bool = False) -> Iterator[str]:
+    """The query with the rows of every stored table in other orders; ``often``: in more of them."""
     from sqlglot import exp
 
     own = {cte.alias.lower() for cte in query.all_of(exp.CTE)}
     tables = [table for table in query.all_of(exp.Table) if isinstance(table.this, exp.Identifier)]
     stored = [table for table in tables if table.db or table.name.lower() not in own]
-    for order in _ORDERS if stored else ():
+    orders = (*_ORDERS, *_FURTHER_ORDERS) if often else _ORDERS
+    for order in orders if stored else ():
         edit = Edit(query)
         for table in stored:
             twin = edit.twin(table)

@@ -1,0 +1,97 @@
+"""A flag is on each match that another choice of rows would end, and on no other."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import islice, permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chance_queries import TABLE, ChanceQuery, given, queries, table, variant
+
+from assay import Case, Limits, Prediction, registry
+from assay.engines.pool.executor import Executor
+from assay.model import ComparisonOptions, DatabaseUrl, Verdict
+from assay.scoring.queries.scorer import QueryScorer
+
+CHANCE = {"tie_by_chance", "order_by_chance", "storage_order"}
+PAIRS = 12
+Row = tuple[Any, ...]
+
+
+@pytest.fixture
+def scorer() -> Iterator[QueryScorer]:
+    executor = Executor(engines=registry.engine_references(), limits=Limits())
+    yield QueryScorer(executor, [], ComparisonOptions(near_misses=False), timeout_s=60.0)
+    executor.close()
+
+
+def _accepts(results: Sequence[Sequence[Row]], predicted: Sequence[Row], *, ordered: bool) -> bool:
+    """Whether one of the results that gold may return is the prediction's, its columns in any order."""
+    if not predicted:
+        return any(not rows for rows in results)
+    for mapping in permutations(range(len(predicted[0]))):
+        moved = [tuple(row[place] for place in mapping) for row in predicted]
+        if any(list(rows) == moved if ordered else Counter(rows) == Counter(moved) for rows in results):
+            return True
+    return False
+
+
+def _verdict(scorer: QueryScorer, path: Path, gold: str, prediction: str) -> Verdict:
+    case = Case(id="1", question="", golds=(gold,))
+    url = DatabaseUrl(text=f"sqlite:///{path.as_posix()}")
+    return scorer.score(case, Prediction(case_id="1", query=prediction), url).evidence.verdict
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_a_choice_of_rows_changes_is_flagged(seed: int, scorer: QueryScorer, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    rows = table(chance)
+    path = tmp_path / "t.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(TABLE)
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    for prediction in islice(queries(chance), PAIRS):
+        with closing(sqlite3.connect(path)) as connection:
+            own = connection.execute(prediction.text).fetchall()
+        for ordered in (False, True) if own else ():
+            gold = given(own, ordered=ordered)
+            _holds(scorer, path, rows, (gold, prediction), [own], chance)
+    for gold in islice(queries(chance), PAIRS):
+        predictions = [variant(gold, chance), variant(gold, chance), next(queries(chance))]
+        right = gold.results(rows, chance)
+        for prediction in predictions:
+            _holds(scorer, path, rows, (gold, prediction), right, chance)
+
+
+def _holds(
+    scorer: QueryScorer,
+    path: Path,
+    rows: Sequence[Row],
+    pair: tuple[ChanceQuery, ChanceQuery],
+    right: Sequence[Sequence[Row]],
+    chance: random.Random,
+) -> None:
+    gold, prediction = pair
+    possible = prediction.results(rows, chance)
+    verdict = _verdict(scorer, path, gold.text, prediction.text)
+    with closing(sqlite3.connect(path)) as connection:
+        cursor, golds = connection.execute(prediction.text), connection.execute(gold.text)
+        own = cursor.fetchall()
+        alike = len(cursor.description) == len(golds.description)
+    accepted = alike and _accepts(right, own, ordered=gold.is_ordered)
+    said = f"{rows}\ngold       {gold.text}\nprediction {prediction.text}\n{own} {verdict}"
+    assert (verdict.outcome == "correct") == accepted, said
+    bags = {repr(sorted(map(repr, result))) for result in right}
+    if not gold.is_ordered or "LIMIT" in gold.text:
+        assert ("ambiguous_gold" in verdict.flags) >= (len(bags) > 1), said
+        if "ambiguous_gold" in verdict.flags:
+            assert len(right) > 1, said
+    if accepted and gold.text.strip() != prediction.text.strip():
+        wrong = [result for result in possible if not _accepts(right, result, ordered=gold.is_ordered)]
+        assert bool(verdict.flags & CHANCE) == bool(wrong), f"{said}\nwrong {wrong[:3]}\nright {right[:3]}"
