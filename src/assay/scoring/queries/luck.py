@@ -24,7 +24,7 @@ def leaves_room(gold: str, prediction: str, rows: int, dialects: tuple[str, str]
     A prediction that is gold's own text leaves none.
     """
     golds, dialect = dialects
-    if not may_be_cut(prediction, dialect) and not (rows > 1 and read_shape(gold, golds).ordered):
+    if not may_be_cut(prediction) and not (rows > 1 and read_shape(gold, golds).ordered):
         return False  # checked first, since it rarely needs parsing
     return golds != dialect or not same_text(gold, prediction, dialect)
 
@@ -132,7 +132,7 @@ class Luck:
 
     def _chooses_wrongly_inside(self, choices: Choices, prediction: str, result: Result, shape: QueryShape) -> bool:
         """Whether an inner part of the prediction may choose tied rows that make its result wrong."""
-        if not may_be_cut(prediction, self._dialect):
+        if not may_be_cut(prediction):
             return False
         from assay.scoring.queries.inner_ties import inner_choices
 
