@@ -57,7 +57,8 @@ class CauseFinder:
             return None
         found = self._diagnosis(evidence, url, is_right)
         title = title_of(found.causes[0]) if found.causes else None
-        return replace(found, title=title, schema_use=self._schema_use(evidence, url))
+        is_query = all(cause.kind != "syntax" for cause in found.causes)
+        return replace(found, title=title, schema_use=self._schema_use(evidence, url) if is_query else None)
 
     def _schema_use(self, evidence: Evidence, url: DatabaseUrl) -> SchemaUse | None:
         """Whether the prediction uses the tables and columns of the nearest gold query; None: that is not known."""

@@ -28,6 +28,10 @@ _SYSTEM_COLUMNS: Mapping[str, frozenset[str]] = {
 """By dialect: names of columns that every stored table has, and no schema lists."""
 _NAMES_ROWS = frozenset({"postgres", "duckdb"})
 """Dialects in which a table's alias that is no column stands for its whole row, as in ``row_to_json(t)``."""
+_OWN_SCHEMA = {"sqlite": "main"}
+"""By dialect: the only schema that a database has. Elsewhere the default one may have any name."""
+_NEVER_OWN = frozenset({"temp", "pg_temp", "information_schema", "pg_catalog"})
+"""Schemas that no listed table is in."""
 _CLAUSES_THAT_SEE_ALIASES: Mapping[str, frozenset[str]] = {
     "sqlite": frozenset({"where", "group", "having", "order", "joins", "windows"}),
     "duckdb": frozenset({"expressions", "where", "group", "having", "order", "qualify"}),
@@ -144,12 +148,26 @@ class QueryNames:
 
     def _stored_source(self, entry: exp.Table, alias: str, names: list[str]) -> Source:
         """A stored table; one whose columns are renamed where it is read is read like a subquery."""
-        stored = None if self.names is None else self.names.table(entry.name)
+        called = self._called(entry)
+        stored = None if self.names is None else self.names.table(called)
         if names:
             is_known = stored is not None and len(stored.columns) == len(names)
             return Source(alias=alias, table=None, node=entry, names=tuple(names), is_known=is_known)
-        table = entry.name if stored is None else stored.name
+        table = called if stored is None or called != entry.name else stored.name
         return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
+
+    def _called(self, entry: exp.Table) -> str:
+        """What the schema calls a stored table: ``a``, and ``s.a`` where it has no such table, or another one, as a."""
+        schema = entry.db.lower()
+        if not schema or schema == _OWN_SCHEMA.get(self.dialect):
+            return entry.name
+        stored = None if self.names is None else self.names.table(entry.name)
+        if stored is not None and stored.namespace is not None:
+            is_other = stored.namespace.lower() != schema
+        else:
+            known = frozenset() if self.names is None else self.names.schemas
+            is_other = self.dialect in _OWN_SCHEMA or schema in _NEVER_OWN or schema in known
+        return f"{entry.db}.{entry.name}" if is_other else entry.name
 
     def _expands(self, inner: exp.Query) -> bool:
         """Whether the columns behind the stars of a query are known."""

@@ -64,7 +64,13 @@ class Query(QueryNames):
     @cached_property
     def _bound(self) -> tuple[exp.Expr, dict[int, exp.Expr]]:
         texts = [column for column in self.columns if self.meaning(column).is_text]
-        bound, twins = bind(self.tree, self._nodes, self.names, self.dialect, texts)
+        elsewhere = {
+            id(source.node): source.table
+            for select in self.selects
+            for source in select.sources.values()
+            if source.table is not None and source.table.lower() != source.node.name.lower()
+        }
+        bound, twins = bind(self.tree, self._nodes, self.names, self.dialect, texts, elsewhere)
         self._selects |= {id(twins[key]): select for key, select in self._selects.items() if key in twins}
         return bound, twins
 

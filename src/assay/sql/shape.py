@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from assay.sql.plain import is_plain
+from assay.sql.spelling import as_engine_means, as_engine_reads
 
 if TYPE_CHECKING:
     from sqlglot import Parser, Token, exp
@@ -205,12 +206,14 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
     from sqlglot import Dialect, exp
 
     speaks = Dialect.get_or_raise(dialect)
-    tokens = speaks.tokenize(query)
+    text = as_engine_reads(query, dialect)
+    tokens = speaks.tokenize(text)
     parser = _keeping_signs(speaks.parser_class)(dialect=speaks) if keeps_signs else speaks.parser()
-    trees = [tree for tree in parser.parse(tokens, query) if tree is not None and not isinstance(tree, exp.Semicolon)]
+    trees = [tree for tree in parser.parse(tokens, text) if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
-    return ParsedQuery(trees[0], tokens)
+    tree = as_engine_means(trees[0], text, dialect)
+    return None if tree is None else ParsedQuery(tree, tokens)
 
 
 @lru_cache(maxsize=8)
