@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from assay.sql.create_table import table_clauses
 from assay.sql.expressions import inside
 from assay.sql.schema_names import SchemaNames
 from assay.sql.select import UNKNOWN, Meaning, Select, Source, StoredColumn
@@ -294,7 +295,7 @@ class QueryNames:
             if self.names is None:
                 return False
             return self.names.column(source.table, name) is not None or (
-                source.is_known and name in _SYSTEM_COLUMNS.get(self.dialect, ())
+                source.is_known and name in _SYSTEM_COLUMNS.get(self.dialect, ()) and self._numbers_rows(source.table)
             )
         if source.inner is None:
             return name in map(str.lower, source.names)
@@ -355,13 +356,22 @@ class QueryNames:
         column = self.names.column(table, name)
         if column is not None:
             return StoredColumn(table, column.name)
-        if name.lower() not in _SYSTEM_COLUMNS.get(self.dialect, ()):
+        if name.lower() not in _SYSTEM_COLUMNS.get(self.dialect, ()) or not self._numbers_rows(table):
             return None
         if self.dialect != "sqlite":
             return StoredColumn(table, name.lower())
-        (key,) = self.names.keys.get(table.lower()) or ("rowid",)
-        is_number = self.names.type_of(table, key) == "integer"  # an INTEGER PRIMARY KEY is the number of the row
-        return StoredColumn(table, self.names.tables[table.lower()].columns[key].name if is_number else "rowid")
+        key = next(iter(self.names.keys.get(table.lower(), ())), "rowid")
+        column = self.names.column(table, key)
+        is_number = column is not None and column.type.upper() == "INTEGER"  # such a key is the number of the row
+        return StoredColumn(table, column.name if column is not None and is_number else "rowid")
+
+    def _numbers_rows(self, table: str) -> bool:
+        """Whether a known table has the columns that no schema lists."""
+        stored = None if self.names is None else self.names.table(table)
+        if stored is None or self.dialect != "sqlite":
+            return stored is not None
+        options = table_clauses(stored.ddl, self.dialect).options
+        return stored.kind == "table" and not {"without", "rowid"} <= options
 
     def column_of(self, node: exp.Expr) -> exp.Column | None:
         """The column that an expression is, whatever parentheses are around it; None: it is something else."""

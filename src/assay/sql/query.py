@@ -77,12 +77,15 @@ class Query(QueryNames):
     def identity(self, column: exp.Column) -> tuple[int, str, str]:
         """What uses of one column share: the number of the SELECT that reads it, the source's alias, and its name.
 
-        Names are in small letters. Without a known source, the number is -1, and the alias as written.
+        Names are in small letters, that of a table's column as in the schema: ``rowid`` is the key that it stands for.
+        Without a known source, the number is -1, and the alias as written.
         """
         meaning = self.meaning(column)
         if meaning.select is None or meaning.source is None:
             return -1, column.table.lower(), column.name.lower()
-        return meaning.select.index, meaning.source.alias, column.name.lower()
+        stored = None if meaning.source.table is None else self.stored(column)
+        name = column.name if stored is None else stored.column
+        return meaning.select.index, meaning.source.alias, name.lower()
 
     def name_of(self, column: exp.Column) -> str:
         """A column for a reader: ``singer.Country``; its name alone, if it is not stored."""
