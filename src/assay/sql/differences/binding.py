@@ -1,8 +1,8 @@
 """Bind a query to be compared: `bare_query`.
 
-What wraps a query and says nothing is taken away (`flattening`), names of outputs are replaced by what they stand for,
-and the names of the rest are looked up by `assay.sql.query.Query`. Each column, table and query has a mark, by which a
-copy of it still knows what it was.
+What wraps a query and says nothing is taken away (`flattening`), names of outputs and of windows are replaced by what
+they stand for, and the names of the rest are looked up by `assay.sql.query.Query`. Each column, table and query has a
+mark, by which a copy of it still knows what it was.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.sql.query import Query, Unreadable, read_tree
 from assay.sql.schema_names import SchemaNames
 from assay.sql.select import Meaning, Select
 from assay.sql.shape import parse_query
-from assay.sql.trees import copied
+from assay.sql.trees import copied, nodes_of_kind
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -63,7 +63,7 @@ def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | None:
     if parsed is None or len(parsed.tokens) > MOST_TOKENS:
         return None
     try:
-        tree = flattened(copied(parsed.tree, bare=True))
+        tree = flattened(_with_windows_inside(copied(parsed.tree, bare=True)))
         bound = read_tree(tree, text, dialect, names)
         if isinstance(bound, Query) and _expand_outputs(bound):
             bound = read_tree(tree, text, dialect, names)
@@ -80,6 +80,30 @@ def marked(bound: Query) -> BareQuery:
     for place, node in enumerate(nodes):
         node.meta[MARK] = place
     return BareQuery(bound, nodes)
+
+
+def _with_windows_inside(tree: exp.Query) -> exp.Query:
+    """Put what WINDOW defines into each OVER that names it: ``OVER (w ORDER BY x)`` adds to the window w."""
+    from sqlglot import exp
+
+    defined: dict[tuple[exp.Expr | None, str], exp.Expr] = {}
+    selects = [select for select in nodes_of_kind(tree, exp.Select) if select.args.get("windows")]
+    for select in selects:
+        for window in select.args["windows"]:
+            defined[select, window.name.lower()] = window
+        select.set("windows", None)
+    for window in nodes_of_kind(tree, exp.Window) if selects else ():
+        around = window.find_ancestor(exp.Select)
+        for _ in defined:
+            base = defined.get((around, window.text("alias").lower()))
+            if base is None:
+                break
+            window.set("alias", base.args.get("alias"))
+            for arg in ("partition_by", "order", "spec"):
+                if base.args.get(arg) and not window.args.get(arg):
+                    given = base.args[arg]
+                    window.set(arg, [copied(one) for one in given] if isinstance(given, list) else copied(given))
+    return tree
 
 
 def _expand_outputs(bound: Query) -> bool:

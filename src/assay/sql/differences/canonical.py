@@ -99,7 +99,7 @@ def part_of_date(node: exp.Expr) -> exp.Expr | None:
 
 
 def in_order(node: exp.Expr) -> None:
-    """Sort the operands of one sum or product, however they are grouped. Not by recursion."""
+    """Sort the operands of one sum, product, AND or OR, however they are grouped. Not by recursion."""
     kind, operands, waiting = type(node), [], [node.expression, node.this]
     while waiting:
         one = waiting.pop()

@@ -133,6 +133,8 @@ class Reader:
             depth, select = 0, self._query.bound.select_of(original)
             while select is not None and select is not meaning.select:
                 depth, select = depth + 1, select.outer
+            stored = None if meaning.source.table is None else self._query.bound.stored(original)
+            name = name if stored is None else stored.column.lower()  # `rowid` is the key that it stands for
             made = self._of_source(meaning.select, meaning.source, name, depth)
         if isinstance(made, exp.Column) and column._meta and not made._meta:
             made.meta.update(column._meta)
@@ -187,8 +189,8 @@ class Reader:
                 one.replace(exp.Var(this=self._shown_in_parentheses(original)))
             elif isinstance(one, exp.Column):
                 self._show_column(one, original)
-            elif isinstance(original, exp.Table):
-                self._show_table(one, original)
+            elif isinstance(one.args.get("alias"), exp.TableAlias) and not isinstance(one, exp.CTE):
+                self._show_alias(one, original)
         return written(whole.this, self._query.bound.dialect)
 
     def _shown_in_parentheses(self, query: exp.Expr) -> str:
@@ -221,13 +223,19 @@ class Reader:
         if name is not None:
             column.set("this", _identifier(name))
 
-    def _show_table(self, table: exp.Expr, original: exp.Table) -> None:
-        select = self._query.bound.select_of(original)
-        source = None if select is None else select.sources.get(original.alias_or_name.lower())
-        if select is None or source is None or source.table is None:
-            return
-        _, _, use = self._names_in(select)[source.alias].partition("#")
-        table.set("alias", _identifier(f"{source.table}#{use}") if use else None)
+    def _show_alias(self, entry: exp.Expr, original: exp.Expr | None) -> None:
+        """Put the number of the use in the place of a table's alias; take away what stands for no table."""
+        select = None if original is None else self._query.bound.select_of(original.parent or original)
+        source = None if select is None or original is None else select.sources.get(original.alias_or_name.lower())
+        called = None
+        if select is not None and source is not None and source.table is not None:
+            _, _, use = self._names_in(select)[source.alias].partition("#")
+            called = f"{source.table}#{use}" if use else None
+        if called is None and entry.alias_column_names:
+            called = "subquery"
+        entry.args["alias"].set("this", None if called is None else _identifier(called))
+        if called is None:
+            entry.set("alias", None)
 
     # The queries
 
@@ -305,7 +313,7 @@ class Reader:
                     written_on.add(_equation(*equated))
                     continue
                 conditions = outer_joins if is_outer else where
-                conditions.append((terms.term if is_outer else terms.condition)(condition, show))
+                conditions.append(terms.condition(condition, show))
                 written_on.add(conditions[-1].text)
         for condition, show in self._conditions(terms, tree.args.get("where")):
             equated = terms.equated(condition)

@@ -67,6 +67,7 @@ class Terms:
         self._keys = keys
         """Columns that are never NULL, such as ``singer.id``."""
         self._inner: dict[str, QueryParts] = {}
+        """By its text, the query that a text in a term stands for."""
         self.compared: dict[str, Show] = {}
         """Columns that conditions make equal, each with what writes it."""
 
@@ -99,7 +100,7 @@ class Terms:
 
         parts = self._names.parts_of(query)
         name = f"({text_of(parts)})"
-        self._inner[name] = parts
+        self._inner.setdefault(name, parts)  # the same query twice is one
         made = exp.Var(this=name)
         made.meta.update(query._meta or {})  # it still knows which query it is
         return made
@@ -115,7 +116,7 @@ class Terms:
                 if plain_text(left) > plain_text(right):
                     node.set("this", right)
                     node.set("expression", left)
-            elif type(node) in (exp.Add, exp.Mul) and type(node.parent) is not type(node):
+            elif type(node) in (exp.Add, exp.Mul, exp.And, exp.Or) and type(node.parent) is not type(node):
                 in_order(node)
         text = plain_text(resolved)
         nodes = nodes_of(resolved)
