@@ -22,7 +22,15 @@ CREATE TABLE other (id INTEGER PRIMARY KEY, v INTEGER);
 """
 NAMES = SchemaNames(read_ddl(TABLES, "sqlite").schema)
 ON = ("p.id = c.own", "c.sure = p.id", "c.sure = p.rowid", "c.own = p.id")
-WHERE = ("", "c.own IS NOT NULL", "c.own > 0", "c.own IS NULL", "c.own IS NOT 1", "NOT c.own = 1", "c.v = 1 OR c.own = 1")
+WHERE = (
+    "",
+    "c.own IS NOT NULL",
+    "c.own > 0",
+    "c.own IS NULL",
+    "c.own IS NOT 1",
+    "NOT c.own = 1",
+    "c.v = 1 OR c.own = 1",
+)
 
 
 def _query(chance: random.Random) -> tuple[str, str]:
@@ -57,7 +65,11 @@ def test_a_query_without_a_join_that_does_nothing_gives_the_same_rows() -> None:
             chance = random.Random(seed)
             query, without = _query(chance)
             done = lint_gold(
-                one_case(query), LintOptions(only=frozenset({"unused-join"})), dialect="sqlite", names=NAMES, database=None
+                one_case(query),
+                LintOptions(only=frozenset({"unused-join"})),
+                dialect="sqlite",
+                names=NAMES,
+                database=None,
             )
             found[bool(done.findings)] += 1
             for _ in range(6 if done.findings else 0):

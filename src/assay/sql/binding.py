@@ -18,6 +18,7 @@ def bind(
     nodes: list[exp.Expr],
     names: SchemaNames | None,
     dialect: str,
+    *,
     texts: list[exp.Column],
     elsewhere: Mapping[int, str],
 ) -> tuple[exp.Expr, dict[int, exp.Expr]]:

@@ -70,7 +70,7 @@ class Query(QueryNames):
             for source in select.sources.values()
             if source.table is not None and source.table.lower() != source.node.name.lower()
         }
-        bound, twins = bind(self.tree, self._nodes, self.names, self.dialect, texts, elsewhere)
+        bound, twins = bind(self.tree, self._nodes, self.names, self.dialect, texts=texts, elsewhere=elsewhere)
         self._selects |= {id(twins[key]): select for key, select in self._selects.items() if key in twins}
         return bound, twins
 

@@ -54,7 +54,7 @@ def as_engine_reads(text: str, dialect: str) -> str:
     return pattern.sub(read, text)
 
 
-def as_engine_means(tree: exp.Expr, text: str, dialect: str) -> exp.Expr | None:
+def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | None:
     """The tree of a text that `as_engine_reads` gave, changed into what the engine reads; None: it refuses the text."""
     from sqlglot import exp
 

@@ -86,16 +86,16 @@ def _with_windows_inside(tree: exp.Query) -> exp.Query:
     """Put what WINDOW defines into each OVER that names it: ``OVER (w ORDER BY x)`` adds to the window w."""
     from sqlglot import exp
 
-    defined: dict[tuple[exp.Expr | None, str], exp.Expr] = {}
+    defined: dict[tuple[int, str], exp.Expr] = {}
     selects = [select for select in nodes_of_kind(tree, exp.Select) if select.args.get("windows")]
     for select in selects:
         for window in select.args["windows"]:
-            defined[select, window.name.lower()] = window
+            defined[id(select), window.name.lower()] = window
         select.set("windows", None)
     for window in nodes_of_kind(tree, exp.Window) if selects else ():
         around = window.find_ancestor(exp.Select)
         for _ in defined:
-            base = defined.get((around, window.text("alias").lower()))
+            base = defined.get((id(around), window.text("alias").lower()))
             if base is None:
                 break
             window.set("alias", base.args.get("alias"))

@@ -169,13 +169,10 @@ class Reader:
             found = self._sources[select.index] = {}
             seen: Counter[str] = Counter()
             for source in select.sources.values():
-                name = source.alias.replace("?", "subquery")
-                if source.table is not None:
-                    name = source.table.lower()
-                    seen[name] += 1
-                    use = self._uses.get(id(source.node), seen[name])
-                    name = self._called.get(name, name) + (f"#{use}" if use > 1 else "")
-                found[source.alias] = name
+                name = "subquery" if source.table is None else source.table.lower()
+                seen[name] += 1
+                use = self._uses.get(id(source.node), seen[name])
+                found[source.alias] = self._called.get(name, name) + (f"#{use}" if use > 1 else "")
         return found
 
     def shown(self, node: exp.Expr) -> str:
@@ -202,6 +199,8 @@ class Reader:
         names, bound = self._query.bound.names, self._query.bound
         if original is None:  # one that a star or USING stands for
             called, _, use = column.table.lstrip("^").partition("#")
+            if called == "subquery":
+                called = use = ""
             stored = None if names is None else names.column(called, column.name)
             if names is not None and stored is not None:
                 called = names.tables[called].schema.name
@@ -292,7 +291,7 @@ class Reader:
         )
         terms = Terms(self, frozenset() if any(one.join != "INNER" for one in tables) else self._keys(select))
         using = {id(join): list(self._using(select, join)) for join in tree.args.get("joins") or ()}
-        hidden = {(alias, name) for joined in using.values() for alias, name, _, _ in joined}
+        hidden = {(alias, name) for joined in using.values() for alias, name, _ in joined}
         outputs = list(self._outputs(select, terms, hidden))
         plain = tuple(resolved for _, resolved, _ in outputs)
         merging, outer_merging = Merging(), Merging()
@@ -303,10 +302,8 @@ class Reader:
         # Joins and WHERE: what a condition says counts, not where it stands.
         for join in tree.args.get("joins") or ():
             is_outer = bool(join.args.get("side"))
-            for _, _, left, right in using[id(join)]:
-                (outer_merging if is_outer else merging).equate(left, right)
-                written_on.add(_equation(left, right))
-            for condition, show in self._conditions(terms, join.args.get("on")):
+            joined = [equal for _, _, equal in using[id(join)]]
+            for condition, show in self._conditions(terms, join.args.get("on"), joined):
                 equated = terms.equated(condition)
                 if equated is not None:
                     (outer_merging if is_outer else merging).equate(*equated)
@@ -346,16 +343,21 @@ class Reader:
         by_name = {name or f"_{place}": resolved for place, (name, resolved, _) in enumerate(outputs)}
         return QueryParts(selects=(merging.applied(parts),)), by_name
 
-    def _conditions(self, terms: Terms, clause: exp.Expr | None) -> Iterator[tuple[exp.Expr, Show]]:
-        """The conditions of a clause that must all hold, each with what writes it."""
+    def _conditions(
+        self, terms: Terms, clause: exp.Expr | None, joined: Sequence[exp.Expr] = ()
+    ) -> Iterator[tuple[exp.Expr, Show]]:
+        """The conditions of a clause that must all hold, each with what writes it; first those of USING."""
+        yield from ((equal, partial(self.shown, equal)) for equal in joined)
         node = clause.this if clause is not None and clause.key in ("where", "having") else clause
         for one in conjuncts(None if node is None else copied(node)):
             yield terms.resolve(one), partial(self.shown, one)
 
-    def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, str, str]]:
+    def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, exp.Expr]]:
         """The columns that USING or NATURAL makes equal: the alias and name of the one that a star leaves out, and
-        both under their tables' names.
+        the condition.
         """
+        from sqlglot import exp
+
         joined = select.sources.get(join.this.alias_or_name.lower())
         names = [name.name.lower() for name in join.args.get("using") or ()]
         if joined is None or not (names or join.args.get("method") == "NATURAL"):
@@ -365,11 +367,11 @@ class Reader:
         if not names:
             own = self._columns_of(joined) or ()
             names = [name for name in own if any(name in (columns or ()) for columns in known.values())]
-        called = self._names_in(select)
         for name in names:
             other = next((one for one in before if name in (known[one.alias] or (name,))), None)
             if other is not None:
-                yield joined.alias, name, f"{called[other.alias]}.{name}", f"{called[joined.alias]}.{name}"
+                left, right = (self._of_source(select, source, name) for source in (other, joined))
+                yield joined.alias, name, exp.EQ(this=left, expression=right)
 
     def _outputs(
         self, select: Select, terms: Terms, hidden: Collection[tuple[str, str]]

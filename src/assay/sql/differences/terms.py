@@ -109,8 +109,7 @@ class Terms:
         """The term of a resolved expression."""
         from sqlglot import exp
 
-        nodes = nodes_of(resolved)
-        for node in nodes:
+        for node in reversed(nodes_of(resolved)):
             if type(node) in (exp.EQ, exp.NEQ) and not _has_literal(node):
                 left, right = node.this, node.expression
                 if plain_text(left) > plain_text(right):
