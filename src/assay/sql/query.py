@@ -31,6 +31,10 @@ MOST_CHARACTERS = 50_000
 MOST_NODES = 20_000
 MOST_LEVELS = 1_500
 """Of the tree. `qualify` takes time quadratic in the depth that a chain of ANDs or ORs has."""
+MOST_COMPARED_NODES = 2_000
+MOST_COMPARED_SELECTS = 60
+"""A longer query is read, but not compared clause by clause: pairing its conditions takes time quadratic in their
+number, and nobody would read the result. A CTE counts at each use."""
 
 
 class Unreadable(Struct, frozen=True):
@@ -194,7 +198,7 @@ def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | Non
     """Read a query that is part of a longer text, such as a view's. Never raises."""
     from sqlglot.errors import SqlglotError
 
-    if (reason := _too_large(tree)) is not None:
+    if (reason := too_large(tree, MOST_NODES)) is not None:
         return Unreadable(reason)
     try:
         return Query(text, dialect, names, tree)
@@ -212,15 +216,21 @@ def span_of(node: exp.Expr) -> Span | None:
     return Span(min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1)
 
 
-def _too_large(tree: exp.Query) -> str | None:
+def too_large(tree: exp.Query, most_nodes: int) -> str | None:
+    """Why a tree has too many nodes or levels. A list of literals in IN counts as nothing, however long it is."""
     level: list[exp.Expr] = [tree]
     nodes = depth = 0
     while level:
         nodes += len(level)
         depth += 1
-        if nodes > MOST_NODES:
-            return f"has more than {MOST_NODES:,} parts"
+        if nodes > most_nodes:
+            return f"has more than {most_nodes:,} parts"
         if depth > MOST_LEVELS:
             return f"is nested more than {MOST_LEVELS:,} levels deep"
-        level = [child for node in level for child in node.iter_expressions()]
+        level = [
+            child
+            for node in level
+            for child in node.iter_expressions()
+            if not (node.key == "in" and child.key == "literal" and child.arg_key == "expressions")
+        ]
     return None

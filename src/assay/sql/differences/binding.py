@@ -13,19 +13,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from assay.sql.differences.flattening import flattened
-from assay.sql.query import Query, Unreadable, read_tree
+from assay.sql.query import MOST_COMPARED_NODES, Query, Unreadable, read_query, read_tree, too_large
 from assay.sql.schema_names import SchemaNames
 from assay.sql.select import Meaning, Select
-from assay.sql.shape import parse_query
 from assay.sql.trees import copied, nodes_of_kind
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-MOST_TOKENS = 1_500
-MOST_SELECTS = 60
-"""A longer query is read, but not compared clause by clause: pairing its conditions takes time quadratic in their
-number, and nobody would read the result. A CTE counts at each use."""
 MARK = "mark"
 _EXPANDED = ("order", "group", "having", "where")
 
@@ -57,19 +52,21 @@ class BareQuery(Struct, frozen=True, eq=False):
 
 
 @lru_cache(maxsize=64)
-def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | None:
-    """The bound query; None where it cannot be parsed or is too long or too deep to be compared."""
-    parsed = parse_query(text, dialect)
-    if parsed is None or len(parsed.tokens) > MOST_TOKENS:
-        return None
+def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | Unreadable:
+    """The bound query, or why it cannot be compared."""
+    read = read_query(text, dialect, names)
+    if isinstance(read, Unreadable):
+        return read
+    if (reason := too_large(read.tree, MOST_COMPARED_NODES)) is not None:
+        return Unreadable(reason)
     try:
-        tree = flattened(_with_windows_inside(copied(parsed.tree, bare=True)))
+        tree = flattened(_with_windows_inside(copied(read.tree, bare=True)))
         bound = read_tree(tree, text, dialect, names)
         if isinstance(bound, Query) and _expand_outputs(bound):
             bound = read_tree(tree, text, dialect, names)
     except RecursionError:
-        return None
-    return None if isinstance(bound, Unreadable) else marked(bound)
+        return Unreadable("is nested too deeply to be compared")
+    return bound if isinstance(bound, Unreadable) else marked(bound)
 
 
 def marked(bound: Query) -> BareQuery:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.differences.binding import MOST_SELECTS, BareQuery, bare_query
+from assay.sql.differences.binding import BareQuery, bare_query
 from assay.sql.differences.canonical import conjuncts, plain_text
 from assay.sql.differences.comparing import differences, unshared_tables
 from assay.sql.differences.leaves import Uses
 from assay.sql.differences.pairing import in_golds_order, numberings
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
 from assay.sql.differences.terms import Merging, Show, Terms
+from assay.sql.query import MOST_COMPARED_SELECTS, Unreadable
 from assay.sql.schema_names import SchemaNames
 from assay.sql.select import Meaning, Select, Source
 from assay.sql.sources import entries_of
@@ -30,7 +31,7 @@ _MOST_CHARACTERS = 1_000
 
 
 class TooLargeError(Exception):
-    """A query holds more SELECTs than are read."""
+    """A query holds more SELECTs than are compared."""
 
 
 class ReadPair(Struct, frozen=True, eq=False, kw_only=True):
@@ -43,17 +44,21 @@ class ReadPair(Struct, frozen=True, eq=False, kw_only=True):
     predicted: QueryParts
 
 
-def read_parts(query: str, dialect: str, names: SchemaNames) -> QueryParts | None:
-    """The parts of one query; None where it cannot be parsed, or is too long or too deep to compare."""
+def read_parts(query: str, dialect: str, names: SchemaNames) -> QueryParts | Unreadable:
+    """The parts of one query, or why it cannot be compared."""
     bare = bare_query(query, dialect, names)
-    return None if bare is None else _parts(bare)
+    return bare if isinstance(bare, Unreadable) else _parts(bare)
 
 
-def _parts(query: BareQuery, uses: Uses | None = None, called: Mapping[str, str] | None = None) -> QueryParts | None:
+def _parts(
+    query: BareQuery, uses: Uses | None = None, called: Mapping[str, str] | None = None
+) -> QueryParts | Unreadable:
     try:
         return Reader(query, uses or {}, called or {}).parts_of(query.tree)
-    except (RecursionError, TooLargeError):
-        return None
+    except RecursionError:
+        return Unreadable("is nested too deeply to be compared")
+    except TooLargeError:
+        return Unreadable(f"has more than {MOST_COMPARED_SELECTS} SELECTs")
 
 
 @lru_cache(maxsize=8)
@@ -64,14 +69,15 @@ def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> Re
     that they are another table's is one difference, not one for each column.
     """
     ours, theirs = bare_query(gold, dialect, names), bare_query(predicted, dialect, names)
-    golds = None if ours is None or theirs is None else _parts(ours)
-    if ours is None or theirs is None or golds is None:
+    if isinstance(ours, Unreadable) or isinstance(theirs, Unreadable):
         return None
-
+    golds = _parts(ours)
+    if isinstance(golds, Unreadable):
+        return None
     try:
         theirs = in_golds_order(ours, theirs)
         read = [(uses, _parts(theirs, uses)) for uses in numberings(ours, theirs)]
-        found = [(uses, parts) for uses, parts in read if parts is not None]
+        found = [(uses, parts) for uses, parts in read if not isinstance(parts, Unreadable)]
         if not found:
             return None
         uses, predicted_parts = found[0]
@@ -80,7 +86,8 @@ def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> Re
         missing, extra = unshared_tables(golds, predicted_parts)
         known = {source.table for select in golds.all_selects() for source in select.sources}
         if len(missing) == len(extra) == 1 and extra[0] not in known:
-            predicted_parts = _parts(theirs, uses, {extra[0]: missing[0]}) or predicted_parts
+            renamed = _parts(theirs, uses, {extra[0]: missing[0]})
+            predicted_parts = predicted_parts if isinstance(renamed, Unreadable) else renamed
     except RecursionError:
         return None
     return ReadPair(bound=(ours, theirs), uses=uses, gold=golds, predicted=predicted_parts)
@@ -244,7 +251,7 @@ class Reader:
             parts, outputs = self._read_query(tree)
             inner = (query for select in parts.selects for query in inner_queries(select))
             size = len(parts.selects) + sum(self._sizes.get(id(query), 0) for query in inner)
-            if size > MOST_SELECTS:
+            if size > MOST_COMPARED_SELECTS:
                 raise TooLargeError
             parts = replace(parts, show=partial(self._shown_in_parentheses, tree))
             self._sizes[id(parts)] = size
