@@ -370,8 +370,7 @@ class QueryNames:
         stored = None if self.names is None else self.names.table(table)
         if stored is None or self.dialect != "sqlite":
             return stored is not None
-        options = table_clauses(stored.ddl, self.dialect).options
-        return stored.kind == "table" and not {"without", "rowid"} <= options
+        return not {"without", "rowid"} <= table_clauses(stored.ddl, self.dialect).options
 
     def column_of(self, node: exp.Expr) -> exp.Column | None:
         """The column that an expression is, whatever parentheses are around it; None: it is something else."""

@@ -68,9 +68,10 @@ class SchemaNames:
     def __init__(self, schema: DatabaseSchema | None = None) -> None:
         self.dialect = "" if schema is None else schema.dialect
         self.tables: dict[str, NamedTable] = {}
-        for table in schema.tables if schema is not None else ():
+        given = () if schema is None else schema.tables
+        for table in sorted(given, key=lambda table: table.namespace is not None):
             columns = {column.name.lower(): column for column in table.columns}
-            # Of two tables of one name, the first is in the default schema; the others are called ``schema.table``.
+            # Of two tables of one name, that of the default schema has it; the others are called ``schema.table``.
             key = table.name.lower()
             if key in self.tables and table.namespace is not None:
                 key = f"{table.namespace.lower()}.{key}"
