@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from assay.sql.differences.binding import BareQuery, bare_query
 from assay.sql.differences.canonical import conjuncts, plain_text
-from assay.sql.differences.comparing import differences, unshared_tables
+from assay.sql.differences.comparing import differences
 from assay.sql.differences.leaves import Uses
 from assay.sql.differences.pairing import in_golds_order, numberings
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
+from assay.sql.differences.table_differences import unshared_tables
 from assay.sql.differences.terms import Merging, Show, Terms
 from assay.sql.query import MOST_COMPARED_SELECTS, Unreadable
 from assay.sql.schema_names import SchemaNames
