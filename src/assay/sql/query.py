@@ -22,7 +22,7 @@ from assay.sql.schema_names import SchemaNames, TypeFamily
 from assay.sql.select import StoredColumn
 from assay.sql.shape import is_nested_too_deeply, parse_query
 from assay.sql.shown import shown
-from assay.sql.trees import nodes_of
+from assay.sql.trees import levels_of, nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -204,14 +204,9 @@ def span_of(node: exp.Expr) -> Span | None:
 
 
 def _too_large(tree: exp.Query) -> str | None:
-    level: list[exp.Expr] = [tree]
-    nodes = depth = 0
-    while level:
-        nodes += len(level)
-        depth += 1
-        if nodes > MOST_NODES:
-            return f"has more than {MOST_NODES:,} parts"
-        if depth > MOST_LEVELS:
-            return f"is nested more than {MOST_LEVELS:,} levels deep"
-        level = [child for node in level for child in node.iter_expressions()]
+    nodes = nodes_of(tree)
+    if len(nodes) > MOST_NODES:
+        return f"has more than {MOST_NODES:,} parts"
+    if len(nodes) > MOST_LEVELS and levels_of(tree, nodes) > MOST_LEVELS:
+        return f"is nested more than {MOST_LEVELS:,} levels deep"
     return None

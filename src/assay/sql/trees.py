@@ -83,6 +83,14 @@ def nodes_of(tree: exp.Expr) -> list[exp.Expr]:
     return found
 
 
+def levels_of(tree: exp.Expr, nodes: list[exp.Expr]) -> int:
+    """How many levels a tree has. ``nodes`` are its `nodes_of`, the last of which is on the lowest level."""
+    node, levels = nodes[-1], 1
+    while node is not tree and node.parent is not None:
+        node, levels = node.parent, levels + 1
+    return levels
+
+
 def nodes_of_kind(tree: exp.Expr, *kinds: type[_Tree]) -> list[_Tree]:
     """As `nodes_of`, of these kinds only."""
     return [node for node in nodes_of(tree) if isinstance(node, kinds)]

@@ -115,8 +115,7 @@ def _is_table(values: Sequence[object]) -> bool:
     """Whether these are rows: tuples of one length."""
     if not values or not isinstance(values[0], tuple):
         return False
-    width = len(values[0])
-    return all(isinstance(row, tuple) and len(row) == width for row in values)
+    return all(issubclass(kind, tuple) for kind in set(map(type, values))) and len(set(map(len, values))) == 1  # type: ignore[arg-type]
 
 
 def _own_size(value: object) -> int:
