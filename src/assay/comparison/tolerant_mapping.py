@@ -65,7 +65,7 @@ class _Search(Struct, frozen=True):
     contained: bool
 
     def may_agree(self) -> bool:
-        """Whether each of gold's columns that tolerance does not concern has a counterpart: most mismatches end here."""
+        """Whether each of gold's columns without numbers has an equal counterpart: most mismatches end here."""
         theirs: list[Column] = [column for column in self.predicted.columns if not _may_hold_numbers(column)]
         for mine in self.gold.columns:
             if _may_hold_numbers(mine):

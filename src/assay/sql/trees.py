@@ -6,23 +6,14 @@ from copy import deepcopy
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
+from assay.sql.plain_writing import DIALECTS, plainly_written
+
 if TYPE_CHECKING:
     from sqlglot import Generator, exp
 
 _Tree = TypeVar("_Tree", bound="exp.Expr")
 
-_UNTOUCHED = frozenset(
-    {"column", "identifier", "literal", "null", "boolean", "star", "var", "paren", "alias", "table", "tablealias"}
-    | {"eq", "neq", "gt", "gte", "lt", "lte", "and", "or", "not", "is", "in", "like", "between", "add", "sub", "mul"}
-    | {"neg", "count", "sum", "avg", "min", "max", "distinct", "order", "ordered", "limit"}
-    | {"select", "from", "join", "where", "group", "having", "subquery", "exists"}
-)
-"""The kinds of nodes that sqlglot writes without changing them, among them nearly all that queries hold."""
 _SCALARS = frozenset({str, bool, int, type(None)})
-_LEAVES = frozenset({"identifier", "literal"})
-_REWRITTEN_JOINS = frozenset({"SEMI", "ANTI"})
-_PLAINLY_WRITTEN = frozenset({"", "sqlite"})
-"""The dialects of which that is known, and whose generators number nothing; "" is sqlglot's own."""
 
 
 def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None = None) -> _Tree:
@@ -101,22 +92,13 @@ def written(tree: exp.Expr, dialect: str = "", *, is_last: bool = False) -> str:
 
     ``is_last``: the tree is not needed any more, and may be changed.
     """
-    if dialect not in _PLAINLY_WRITTEN:
+    if dialect not in DIALECTS:
         return str(_new_generator(dialect).generate(tree if is_last else copied(tree), copy=False))
-    return str(_generator(dialect).generate(tree if is_last or _stays(tree) else copied(tree), copy=False))
-
-
-def _stays(tree: exp.Expr) -> bool:
-    """Whether writing the tree surely leaves it as it is."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        kind = node.key
-        if kind not in _UNTOUCHED or (kind == "join" and node.args.get("kind") in _REWRITTEN_JOINS):
-            return False
-        if kind not in _LEAVES:
-            waiting += node.iter_expressions()
-    return True
+    # The generators of these dialects number nothing, so that one serves for all trees.
+    text = plainly_written(tree)
+    return (
+        text if text is not None else str(_generator(dialect).generate(tree if is_last else copied(tree), copy=False))
+    )
 
 
 @lru_cache(maxsize=8)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from assay.sql.differences.flattening import flattened
-from assay.sql.query import Query, Unreadable, read_tree
+from assay.sql.differences.flattening import flattened, has_wrappers
+from assay.sql.query import Query, Unreadable, read_query, read_tree
 from assay.sql.schema_names import SchemaNames
 from assay.sql.select import Meaning, Select
 from assay.sql.shape import parse_query
@@ -31,7 +31,7 @@ _EXPANDED = ("order", "group", "having", "where")
 
 
 class BareQuery(Struct, frozen=True, eq=False):
-    """A query without empty wrappers and places in the text. Shared: do not change its tree."""
+    """A query without empty wrappers. Shared: do not change its tree."""
 
     bound: Query
     marked: tuple[exp.Expr, ...]
@@ -63,10 +63,12 @@ def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | None:
     if parsed is None or len(parsed.tokens) > MOST_TOKENS:
         return None
     try:
-        tree = flattened(copied(parsed.tree, bare=True))
-        bound = read_tree(tree, text, dialect, names)
-        if isinstance(bound, Query) and _expand_outputs(bound):
+        bound = read_query(text, dialect, names)
+        if has_wrappers(parsed.tree) or isinstance(bound, Unreadable) or _named_outputs(bound):
+            tree = flattened(copied(parsed.tree, bare=True))
             bound = read_tree(tree, text, dialect, names)
+            if isinstance(bound, Query) and _expand_outputs(bound):
+                bound = read_tree(tree, text, dialect, names)
     except RecursionError:
         return None
     return None if isinstance(bound, Unreadable) else marked(bound)
@@ -86,19 +88,28 @@ def _expand_outputs(bound: Query) -> bool:
     """Put what an output computes in the place of its name, but in the ORDER BY of a set operation."""
     from sqlglot import exp
 
-    changed = False
-    for column in bound.columns:
-        output = bound.meaning(column).output
-        clause = column if output is None else _clause_of(column)
-        if clause is None or clause.arg_key not in _EXPANDED or not isinstance(clause.parent, exp.Select):
-            continue
-        if isinstance(output, exp.Literal):  # a number would be the place of an output
-            continue
+    named = _named_outputs(bound)
+    for column, output in named:
         made = copied(output)
         is_whole = isinstance(made, exp.Column | exp.Func | exp.Subquery) or isinstance(column.parent, exp.Ordered)
         column.replace(made if is_whole else exp.Paren(this=made))
-        changed = True
-    return changed
+    return bool(named)
+
+
+def _named_outputs(bound: Query) -> list[tuple[exp.Column, exp.Expr]]:
+    """The columns that are names of outputs, each with what the output computes."""
+    from sqlglot import exp
+
+    found = []
+    for column in bound.columns:
+        output = bound.meaning(column).output
+        clause = None if output is None else _clause_of(column)
+        if output is None or clause is None or clause.arg_key not in _EXPANDED:
+            continue
+        # A number would be the place of an output.
+        if isinstance(clause.parent, exp.Select) and not isinstance(output, exp.Literal):
+            found.append((column, output))
+    return found
 
 
 def _clause_of(column: exp.Expr) -> exp.Expr | None:
