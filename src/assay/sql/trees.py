@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.sql.plain_writing import DIALECTS, plainly_written
@@ -16,13 +16,20 @@ _Tree = TypeVar("_Tree", bound="exp.Expr")
 _SCALARS = frozenset({str, bool, int, type(None)})
 
 
+@cache
+def _expression() -> type[exp.Expr]:
+    """The type of all nodes. Importing it takes as long as a small tree."""
+    from sqlglot import exp
+
+    return exp.Expr
+
+
 def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None = None) -> _Tree:
     """A copy of a tree, as ``tree.copy()``. ``bare``: that does not know where its parts stood in the text.
 
     ``twins`` gets the copy of each node, by the node's id.
     """
-    from sqlglot import exp
-
+    expression = _expression()
     root = type(tree)()
     waiting: list[tuple[exp.Expr, exp.Expr]] = [(tree, root)]
     while waiting:
@@ -43,14 +50,14 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
             elif kind is list:
                 args[name] = parts = []
                 for place, one in enumerate(given):
-                    if isinstance(one, exp.Expr):
+                    if isinstance(one, expression):
                         part = type(one)()
                         part.parent, part.arg_key, part.index = made, name, place
                         waiting.append((one, part))
                         parts.append(part)
                     else:
                         parts.append(one)
-            elif isinstance(given, exp.Expr):
+            elif isinstance(given, expression):
                 args[name] = part = kind()
                 part.parent, part.arg_key = made, name
                 waiting.append((given, part))
@@ -61,15 +68,14 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
 
 def nodes_of(tree: exp.Expr) -> list[exp.Expr]:
     """All nodes of a tree, the upper ones first, in the order of ``tree.walk()``, in a third of its time."""
-    from sqlglot import exp
-
+    expression = _expression()
     found = [tree]
     for node in found:  # it grows meanwhile
         for given in node.args.values():
             kind = type(given)
             if kind is list:
-                found += [one for one in given if isinstance(one, exp.Expr)]
-            elif kind not in _SCALARS and isinstance(given, exp.Expr):
+                found += [one for one in given if isinstance(one, expression)]
+            elif kind not in _SCALARS and isinstance(given, expression):
                 found.append(given)
     return found
 

@@ -56,6 +56,12 @@ def _parts(query: BareQuery, uses: Uses | None = None, called: Mapping[str, str]
         return None
 
 
+@lru_cache(maxsize=64)
+def _golds_parts(query: BareQuery) -> QueryParts | None:
+    """The parts of a gold query, with which several predictions are compared."""
+    return _parts(query)
+
+
 @lru_cache(maxsize=8)
 def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> ReadPair | None:
     """The parts of two queries to be compared; None where one of them cannot be read.
@@ -64,7 +70,7 @@ def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> Re
     that they are another table's is one difference, not one for each column.
     """
     ours, theirs = bare_query(gold, dialect, names), bare_query(predicted, dialect, names)
-    golds = None if ours is None or theirs is None else _parts(ours)
+    golds = None if ours is None or theirs is None else _golds_parts(ours)
     if ours is None or theirs is None or golds is None:
         return None
 
@@ -180,6 +186,10 @@ class Reader:
         """The text of an expression as its author wrote it, but with columns under their tables' names."""
         from sqlglot import exp
 
+        if isinstance(node, exp.Column):
+            column = copied(node)
+            self._show_column(column, self._query.original(column))
+            return written(column, self._query.bound.dialect)
         whole = exp.Paren(this=copied(node))
         for one in reversed(nodes_of(whole)[1:]):
             original = self._query.original(one)
