@@ -18,6 +18,7 @@ _TURNED = {"GT": "LT", "GTE": "LTE", "LT": "GT", "LTE": "GTE", "EQ": "EQ", "NEQ"
 _DENIED = {"GT": "LTE", "GTE": "LT", "LT": "GTE", "LTE": "GT", "EQ": "NEQ", "NEQ": "EQ"}
 _PLAIN = frozenset({"column", "identifier", "star", "eq", "neq", "gt", "gte", "lt", "lte", "and", "or", "var", "like"})
 """The kinds of nodes that have one spelling only, by themselves."""
+_COMPARISONS = frozenset({"eq", "neq", "gt", "gte", "lt", "lte", "like"})
 MOST_PARTS = 20
 """An IN of more values is one condition: taken apart it would take long to compare."""
 _REAL = frozenset({"FLOAT", "DOUBLE", "DECIMAL"})
@@ -165,6 +166,20 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
             waiting.append(exp.GTE(this=one.this, expression=one.args["low"]))
         elif not _always_holds(one):  # such as a JOIN without ON
             yield one
+
+
+def holds_conjuncts(node: exp.Expr) -> bool:
+    """Whether `conjuncts` are parts of the node as they stand, so that it makes and changes none."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.key == "paren":
+            waiting.append(one.this)
+        elif one.key == "and":
+            waiting += [one.this, one.expression]
+        elif one.key not in _COMPARISONS or one.expression.key == "boolean" or _is_constant(one.this):
+            return False
+    return True
 
 
 def _factored(node: exp.Or) -> list[exp.Expr] | None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.sql.differences.binding import MOST_SELECTS, BareQuery, bare_query
-from assay.sql.differences.canonical import conjuncts, plain_text
+from assay.sql.differences.canonical import conjuncts, holds_conjuncts, plain_text
 from assay.sql.differences.comparing import differences, unshared_tables
 from assay.sql.differences.leaves import Uses
 from assay.sql.differences.pairing import in_golds_order, numberings
@@ -351,7 +351,9 @@ class Reader:
     def _conditions(self, terms: Terms, clause: exp.Expr | None) -> Iterator[tuple[exp.Expr, Show]]:
         """The conditions of a clause that must all hold, each with what writes it."""
         node = clause.this if clause is not None and clause.key in ("where", "having") else clause
-        for one in conjuncts(None if node is None else copied(node)):
+        if node is not None and not holds_conjuncts(node):
+            node = copied(node)  # taking it apart changes it
+        for one in conjuncts(node):
             yield terms.resolve(one), partial(self.shown, one)
 
     def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, str, str]]:
