@@ -278,7 +278,7 @@ def same_text(first: str, second: str, dialect: str) -> bool:
         return True
     if "".join(first.lower().split()).rstrip(";") != "".join(second.lower().split()).rstrip(";"):
         return False
-    if (words := _plain_words(first)) is not None and words == _plain_words(second):
+    if (plain := _plain_words(first)) is not None and plain == _plain_words(second):
         return True  # as for most queries that get here, without parsing them
     read = [parse_query(query, dialect) for query in (first, second)]
     words = [
