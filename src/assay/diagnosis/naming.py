@@ -80,6 +80,8 @@ def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt) -> lis
     held = (*by_name, *traits)
     named = []
     for kind, weights in taught.weights.items():
+        if not any([weights.get(name, 0.0) >= _POINTS for name in by_name]):  # noqa: C419 - a generator takes longer
+            continue
         names = [name for name in by_name if meaning_alone(name) == kind] or by_name
         name = max(names, key=lambda name: weights.get(name, 0.0))
         if weights.get(name, 0.0) >= _POINTS:

@@ -327,4 +327,4 @@ def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: boo
 def _size(*texts: str) -> int:
     """How much two texts have that the other lacks, in words."""
     left, right = (Counter(text.lower().split()) for text in (texts[0], texts[1] if len(texts) > 1 else ""))
-    return max(1, sum(((left - right) + (right - left)).values()))
+    return max(1, sum(abs(left[word] - right[word]) for word in left.keys() | right.keys()))
