@@ -101,9 +101,9 @@ class QueryNames:
         return self._selects.get(id(node)) or self._select_above(node)
 
     def _select_above(self, node: exp.Expr) -> Select | None:
-        from sqlglot import exp
-
-        above = node.find_ancestor(exp.Select)
+        above = node.parent
+        while above is not None and above.key != "select":
+            above = above.parent
         return None if above is None else self._selects.get(id(above))
 
     def _outer_of(self, node: exp.Expr) -> Select | None:

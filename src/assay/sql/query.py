@@ -22,7 +22,7 @@ from assay.sql.schema_names import SchemaNames, TypeFamily
 from assay.sql.select import StoredColumn
 from assay.sql.shape import is_nested_too_deeply, parse_query
 from assay.sql.shown import shown
-from assay.sql.trees import nodes_of
+from assay.sql.trees import levels_of, nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -218,19 +218,12 @@ def span_of(node: exp.Expr) -> Span | None:
 
 def too_large(tree: exp.Query, most_nodes: int) -> str | None:
     """Why a tree has too many nodes or levels. A list of literals in IN counts as nothing, however long it is."""
-    level: list[exp.Expr] = [tree]
-    nodes = depth = 0
-    while level:
-        nodes += len(level)
-        depth += 1
-        if nodes > most_nodes:
+    nodes = nodes_of(tree)
+    if len(nodes) > most_nodes:
+        lists = (node for node in nodes if node.key == "in")
+        listed = sum(value.key == "literal" for node in lists for value in node.expressions)
+        if len(nodes) - listed > most_nodes:
             return f"has more than {most_nodes:,} parts"
-        if depth > MOST_LEVELS:
-            return f"is nested more than {MOST_LEVELS:,} levels deep"
-        level = [
-            child
-            for node in level
-            for child in node.iter_expressions()
-            if not (node.key == "in" and child.key == "literal" and child.arg_key == "expressions")
-        ]
+    if len(nodes) > MOST_LEVELS and levels_of(tree, nodes) > MOST_LEVELS:
+        return f"is nested more than {MOST_LEVELS:,} levels deep"
     return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from assay.sql.differences.flattening import flattened
+from assay.sql.differences.flattening import flattened, has_wrappers
 from assay.sql.query import MOST_COMPARED_NODES, Query, Unreadable, read_query, read_tree, too_large
 from assay.sql.schema_names import SchemaNames
 from assay.sql.select import Meaning, Select
@@ -26,7 +26,7 @@ _EXPANDED = ("order", "group", "having", "where")
 
 
 class BareQuery(Struct, frozen=True, eq=False):
-    """A query without empty wrappers and places in the text. Shared: do not change its tree."""
+    """A query without empty wrappers. Shared: do not change its tree."""
 
     bound: Query
     marked: tuple[exp.Expr, ...]
@@ -60,10 +60,13 @@ def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | Unrea
     if (reason := too_large(read.tree, MOST_COMPARED_NODES)) is not None:
         return Unreadable(reason)
     try:
-        tree = flattened(_with_windows_inside(copied(read.tree, bare=True)))
-        bound = read_tree(tree, text, dialect, names)
-        if isinstance(bound, Query) and _expand_outputs(bound):
+        bound: Query | Unreadable = read
+        has_windows = any(select.node.args.get("windows") for select in read.selects)
+        if has_wrappers(read.tree) or has_windows or _named_outputs(read):
+            tree = flattened(_with_windows_inside(copied(read.tree, bare=True)))
             bound = read_tree(tree, text, dialect, names)
+            if isinstance(bound, Query) and _expand_outputs(bound):
+                bound = read_tree(tree, text, dialect, names)
     except RecursionError:
         return Unreadable("is nested too deeply to be compared")
     return bound if isinstance(bound, Unreadable) else marked(bound)
@@ -107,19 +110,28 @@ def _expand_outputs(bound: Query) -> bool:
     """Put what an output computes in the place of its name, but in the ORDER BY of a set operation."""
     from sqlglot import exp
 
-    changed = False
-    for column in bound.columns:
-        output = bound.meaning(column).output
-        clause = column if output is None else _clause_of(column)
-        if clause is None or clause.arg_key not in _EXPANDED or not isinstance(clause.parent, exp.Select):
-            continue
-        if isinstance(output, exp.Literal):  # a number would be the place of an output
-            continue
+    named = _named_outputs(bound)
+    for column, output in named:
         made = copied(output)
         is_whole = isinstance(made, exp.Column | exp.Func | exp.Subquery) or isinstance(column.parent, exp.Ordered)
         column.replace(made if is_whole else exp.Paren(this=made))
-        changed = True
-    return changed
+    return bool(named)
+
+
+def _named_outputs(bound: Query) -> list[tuple[exp.Column, exp.Expr]]:
+    """The columns that are names of outputs, each with what the output computes."""
+    from sqlglot import exp
+
+    found = []
+    for column in bound.columns:
+        output = bound.meaning(column).output
+        clause = None if output is None else _clause_of(column)
+        if output is None or clause is None or clause.arg_key not in _EXPANDED:
+            continue
+        # A number would be the place of an output.
+        if isinstance(clause.parent, exp.Select) and not isinstance(output, exp.Literal):
+            found.append((column, output))
+    return found
 
 
 def _clause_of(column: exp.Expr) -> exp.Expr | None:

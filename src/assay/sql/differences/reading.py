@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.sql.differences.binding import BareQuery, bare_query
-from assay.sql.differences.canonical import conjuncts, plain_text
+from assay.sql.differences.canonical import conjuncts, holds_conjuncts, plain_text
 from assay.sql.differences.comparing import differences
 from assay.sql.differences.leaves import Uses
 from assay.sql.differences.pairing import in_golds_order, numberings
@@ -62,6 +62,12 @@ def _parts(
         return Unreadable(f"has more than {MOST_COMPARED_SELECTS} SELECTs")
 
 
+@lru_cache(maxsize=64)
+def _golds_parts(query: BareQuery) -> QueryParts | Unreadable:
+    """The parts of a gold query, with which several predictions are compared."""
+    return _parts(query)
+
+
 @lru_cache(maxsize=8)
 def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> ReadPair | None:
     """The parts of two queries to be compared; None where one of them cannot be read.
@@ -72,7 +78,7 @@ def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> Re
     ours, theirs = bare_query(gold, dialect, names), bare_query(predicted, dialect, names)
     if isinstance(ours, Unreadable) or isinstance(theirs, Unreadable):
         return None
-    golds = _parts(ours)
+    golds = _golds_parts(ours)
     if isinstance(golds, Unreadable):
         return None
     try:
@@ -187,6 +193,10 @@ class Reader:
         """The text of an expression as its author wrote it, but with columns under their tables' names."""
         from sqlglot import exp
 
+        if isinstance(node, exp.Column):
+            column = copied(node)
+            self._show_column(column, self._query.original(column))
+            return written(column, self._query.bound.dialect)
         whole = exp.Paren(this=copied(node))
         for one in reversed(nodes_of(whole)[1:]):
             original = self._query.original(one)
@@ -357,7 +367,9 @@ class Reader:
         """The conditions of a clause that must all hold, each with what writes it; first those of USING."""
         yield from ((equal, partial(self.shown, equal)) for equal in joined)
         node = clause.this if clause is not None and clause.key in ("where", "having") else clause
-        for one in conjuncts(None if node is None else copied(node)):
+        if node is not None and not holds_conjuncts(node):
+            node = copied(node)  # taking it apart changes it
+        for one in conjuncts(node):
             yield terms.resolve(one), partial(self.shown, one)
 
     def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, exp.Expr]]:
