@@ -98,6 +98,8 @@ FLAGGED = [
     ("null-comparison", "", "SELECT name FROM singer WHERE age IN (1, NULL)"),
     ("not-in-null", "", "SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM concert)"),
     ("not-in-null", "", "SELECT name FROM singer WHERE NOT id IN (SELECT c.singer_id FROM concert AS c)"),
+    ("not-in-null", "", "WITH sung AS (SELECT singer_id FROM concert) SELECT name FROM singer WHERE id NOT IN sung"),
+    ("not-in-null", "", "SELECT name FROM singer WHERE id NOT IN (SELECT * FROM (SELECT singer_id FROM concert) AS c)"),
     (
         "not-in-null",
         "",
