@@ -80,10 +80,13 @@ FLAGGED: dict[str, list[Given]] = {
         ("", "SELECT DISTINCT id, name FROM singer"),
         ("", "SELECT DISTINCT COUNT(*) FROM singer"),
         ("", "SELECT DISTINCT country FROM singer GROUP BY country"),
+        ("", "SELECT DISTINCT rowid, name FROM singer"),
+        ("", "SELECT DISTINCT fee, g.oid FROM guest AS g"),
     ],
     "unused-join": [
-        ("", "SELECT c.year FROM concert AS c JOIN singer AS s ON c.singer_id = s.id"),
-        ("", "SELECT c.title FROM singer s, concert c WHERE s.id = c.singer_id AND c.year > 2000"),
+        ("", "SELECT g.fee FROM guest AS g JOIN concert AS c ON g.concert_id = c.rowid"),
+        ("", "SELECT c.year FROM concert AS c LEFT JOIN singer AS s ON c.singer_id = s.id"),
+        ("", "SELECT c.title FROM singer s, concert c WHERE s.id = c.singer_id AND c.singer_id IS NOT NULL"),
     ],
     "question-number": [
         ("Singers older than 41?", "SELECT name FROM singer WHERE age > 50"),
@@ -282,9 +285,12 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT DISTINCT country FROM singer"),
         ("", "SELECT DISTINCT s.id FROM singer s JOIN concert c ON c.singer_id = s.id"),
         ("", "SELECT COUNT(DISTINCT country) FROM singer"),
+        ("", "SELECT DISTINCT (SELECT s.rowid FROM singer AS s WHERE s.age > singer_id) FROM guest"),
         ("", "SELECT DISTINCT COUNT(*) FROM singer GROUP BY country"),
     ],
     "unused-join": [
+        ("", "SELECT c.year FROM concert AS c JOIN singer AS s ON c.singer_id = s.id"),
+        ("", "SELECT g.fee FROM concert AS c LEFT JOIN guest AS g ON g.concert_id = c.id"),
         ("", "SELECT s.name FROM concert AS c JOIN singer AS s ON c.singer_id = s.id"),
         ("", "SELECT c.year FROM concert AS c JOIN singer AS s ON c.singer_id = s.id WHERE s.age > 3"),
         ("", "SELECT s.name FROM singer s JOIN concert c ON c.singer_id = s.id"),

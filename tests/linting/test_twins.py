@@ -98,6 +98,8 @@ FLAGGED = [
     ("null-comparison", "", "SELECT name FROM singer WHERE age IN (1, NULL)"),
     ("not-in-null", "", "SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM concert)"),
     ("not-in-null", "", "SELECT name FROM singer WHERE NOT id IN (SELECT c.singer_id FROM concert AS c)"),
+    ("not-in-null", "", "WITH sung AS (SELECT singer_id FROM concert) SELECT name FROM singer WHERE id NOT IN sung"),
+    ("not-in-null", "", "SELECT name FROM singer WHERE id NOT IN (SELECT * FROM (SELECT singer_id FROM concert) AS c)"),
     (
         "not-in-null",
         "",
@@ -118,7 +120,7 @@ FLAGGED = [
     ("unreadable-query", "", "  "),
     ("unstable-result", "", "SELECT random()"),
     ("unstable-result", "", "SELECT name FROM singer WHERE born < date('now')"),
-    ("unused-join", "", "SELECT c.title FROM concert c JOIN singer s ON c.singer_id = s.id"),
+    ("unused-join", "", "SELECT c.title FROM concert c LEFT JOIN singer s ON c.singer_id = s.id"),
     ("repeated-rows", "", "SELECT s.id, s.name FROM singer s JOIN concert c ON c.singer_id=s.id"),
     ("null-comparison", "", "SELECT CASE WHEN age = NULL THEN 1 END FROM singer"),
     ("null-comparison", "", "SELECT COUNT(*) FILTER (WHERE age = NULL) FROM singer"),

@@ -180,7 +180,7 @@ _PIECES = st.sampled_from([*_WORDS, *_BLANKS, *_QUOTED, *_SIGNS])
 @example("SELECT a -- distinct")
 @example("SELECT '--', distinct a")
 @example("SELECT 1e5distinct a")
-@pytest.mark.parametrize("ending", ["", " distinct b"])
+@pytest.mark.parametrize("ending", ["", " distinct b", ";"])
 def test_distinct_is_dropped_as_sqlparse_drops_it_from_any_text(ending: str, query: str) -> None:
     expected = None
     if statements := sqlparse.parse(query + ending):

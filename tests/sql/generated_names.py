@@ -128,11 +128,24 @@ class QueryGenerator:
             return f"{self.column(level)[0]} IS {self.random.choice(('NULL', 'NOT NULL'))}"
         if choice < 0.7:
             column, _, kind = self.column(level)
+            if self.dialect == "sqlite" and self.random.random() < 0.4:
+                return self.in_table(level)
             inner = self.select(level, depth=depth - 1, kinds=[kind])[0]
             return f"{column} IN ({inner})"
         if choice < 0.85:
             return f"{self.random.choice(('', 'NOT '))}EXISTS ({self.select(level, depth=depth - 1)[0]})"
         return f"({self.condition(level, depth - 1)} OR {self.condition(level, depth - 1)})"
+
+    def in_table(self, level: Level) -> str:
+        """A test against all rows of a table or a CTE, which SQLite has without a SELECT."""
+        schema = self.random.choice(("", "", "main."))
+        table = self.random.choice([name for name in KINDS if name != self.closed or schema])
+        shadow = next((dict(outputs) for name, outputs in reversed(self.ctes) if name == table), None)
+        kinds = KINDS[table] if schema or shadow is None else shadow
+        values = ", ".join(self.column(level, kind)[0] for kind in kinds.values())
+        values = f"({values})" if len(kinds) > 1 else values
+        named = f"'{table}'" if self.random.random() < 0.1 else self.name(table)
+        return f"{values} {self.random.choice(('', 'NOT '))}IN {schema}{named}"
 
     # --- sources
 

@@ -153,6 +153,13 @@ ODD_OF = {
         "SELECT 1 FROM e AS q WHERE EXISTS (SELECT 1 FROM a AS q WHERE q.e = q.id)",
         "SELECT id AS x FROM a ORDER BY (x)",
         "SELECT id AS x FROM a ORDER BY x COLLATE NOCASE",
+        "SELECT n FROM a WHERE (id, b_id) IN e",
+        'SELECT n FROM a WHERE (id, b_id) NOT IN main."E"',
+        "SELECT (id, b_id) IN 'e' AND n > 1 FROM a",
+        "WITH q AS (SELECT y FROM b) SELECT id FROM a WHERE x IN q AND n IN (id, b_id)",
+        "WITH e AS (SELECT id FROM b) SELECT id FROM a WHERE id IN e AND (id, b_id) IN main.e",
+        "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE (a.n, y) IN `e`)",
+        "\ufeffSELECT \ufeffy FROM a,\ufeffb WHERE n=\ufeff1",
     ),
     "duckdb": (
         "SELECT id AS x FROM a ORDER BY x + 1",

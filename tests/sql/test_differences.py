@@ -9,6 +9,7 @@ import sqlglot
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.differences import (
+    QueryParts,
     RepairedQuery,
     SchemaNames,
     differences,
@@ -242,7 +243,7 @@ def test_columns_of_further_uses_and_of_outer_queries_are_their_tables() -> None
         "(SELECT 1 FROM song WHERE song.singer_id = a.id AND b.age > 3)"
     )
     parts = read_parts(query, "sqlite", NAMES)
-    assert parts is not None
+    assert isinstance(parts, QueryParts)
     inner = [one for select in parts.all_selects() for term in select.where for one in term.inner]
     terms = [term for query in (parts, *inner) for select in query.all_selects() for term in select.where]
     columns = {column for term in terms for column in term.columns}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.sql import is_nondeterministic, read_shape
+from assay.sql import is_nondeterministic, read_shape, same_text
 from assay.sql.statement import statement_kind
 
 
@@ -95,3 +95,23 @@ def test_now_is_luck_on_servers_too() -> None:
 )
 def test_a_text_is_one_read_only_query_or_it_is_said_what_it_is(query: str, kind: str) -> None:
     assert statement_kind(query, "postgres") == kind
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("SELECT count(*) FROM t", "select  COUNT( * )\nfrom T ;", True),
+        ("SELECT a.b FROM t WHERE c>=1.5", "select A.B from t where c >= 1.5", True),
+        ("SELECT a FROM t WHERE b = 'x'", "SELECT a FROM t WHERE b = 'X'", False),
+        ('SELECT "a" FROM t', 'SELECT "A" FROM t', False),
+        ("SELECT a FROM t WHERE b > = 1", "SELECT a FROM t WHERE b >= 1", False),
+        ("SELECT a - -1 FROM t", "SELECT a --1 FROM t", False),
+        ("SELECT X'AB'", "SELECT X 'AB'", False),
+        ("SELECT 1 .5", "SELECT 1.5", False),
+        ("SELECT 'it''s'", "SELECT 'it' 's'", False),
+        ("SELECT a b FROM t", "SELECT ab FROM t", False),
+    ],
+)
+def test_the_same_words_make_the_same_text(first: str, second: str, same: bool) -> None:
+    assert same_text(first, second, "sqlite") is same
+    assert same_text(second, first, "sqlite") is same

@@ -7,6 +7,7 @@ do not decide, rows are paired one to one.
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 
 from msgspec import Struct
 
@@ -42,6 +43,8 @@ def find_agreement(
     if found is not None:
         return found
     budget.check_clock()
+    if not search.may_agree():
+        return None
     if search.holds_in_place():
         return tuple(range(len(gold.columns)))
     clusters = cluster_numbers([*gold.columns, *predicted.columns], options)
@@ -60,6 +63,21 @@ class _Search(Struct, frozen=True):
     predicted: Side
     options: ComparisonOptions
     contained: bool
+
+    def may_agree(self) -> bool:
+        """Whether each of gold's columns without numbers has an equal counterpart: most mismatches end here."""
+        theirs: list[Column] = [column for column in self.predicted.columns if not _may_hold_numbers(column)]
+        for mine in self.gold.columns:
+            if _may_hold_numbers(mine):
+                continue
+            if self.contained:
+                if not any(set(mine).issuperset(other) for other in theirs):
+                    return False
+            else:
+                counts = Counter(mine)
+                if not any(dict.__eq__(counts, Counter(other)) for other in theirs):
+                    return False
+        return True
 
     def holds_in_place(self) -> bool:
         """Whether the columns agree in their present order, within tolerance: checked first, as fast and mostly true.
@@ -121,6 +139,11 @@ class _Search(Struct, frozen=True):
         # Columns with equal clusters may differ, and 1 is not 1.0 beside a float: only identical cells make twins.
         twins = twins_among([_typed(column) for column in self.predicted.columns])
         return self.run(gold, predicted, budget, verify=pairing.complete, allow=allow, twins=twins)
+
+
+def _may_hold_numbers(column: Column) -> bool:
+    """Whether some cell is a number, or may hold one inside."""
+    return any(issubclass(kind, (int, float, Decimal, tuple)) for kind in set(map(type, column)))
 
 
 def _typed(column: Column) -> Column:

@@ -21,6 +21,7 @@ from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
 from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep, SchemaUse
 from assay.ports import QueryExecutor
 from assay.sql.differences import Difference, QueryParts, ReadPair, differences, read_pair, read_parts, repaired_queries
+from assay.sql.query import Unreadable
 from assay.sql.schema import SchemaNames, names_of
 from assay.sql.schema_items import nearest_use
 
@@ -57,7 +58,8 @@ class CauseFinder:
             return None
         found = self._diagnosis(evidence, url, is_right)
         title = title_of(found.causes[0]) if found.causes else None
-        return replace(found, title=title, schema_use=self._schema_use(evidence, url))
+        is_query = all(cause.kind != "syntax" for cause in found.causes)
+        return replace(found, title=title, schema_use=self._schema_use(evidence, url) if is_query else None)
 
     def _schema_use(self, evidence: Evidence, url: DatabaseUrl) -> SchemaUse | None:
         """Whether the prediction uses the tables and columns of the nearest gold query; None: that is not known."""
@@ -216,8 +218,10 @@ class _Pair(Struct, frozen=True, kw_only=True):
         read = filter(None, (read_pair(gold, query, dialect, names) for gold in evidence.case.golds))
         pairs = [(one, signs(differences(one.gold, one.predicted), one.gold, one.predicted)) for one in read]
         if not pairs:
-            which = "gold" if read_parts(query, dialect, names) is not None else "the prediction"
-            unread = f"{which} cannot be compared clause by clause: it cannot be parsed, or is too long or too deep"
+            sides = [("the prediction", query), *(("the gold query", gold) for gold in evidence.case.golds)]
+            parts = ((side, read_parts(text, dialect, names)) for side, text in sides)
+            why = (f"{side} {found.reason}" for side, found in parts if isinstance(found, Unreadable))
+            unread = f"not explained: {next(why, 'the two are nested too deeply to be compared')}"
             return cls(predicted=query, dialect=dialect, schema=schema, unread=unread)
         best, found = min(pairs, key=lambda pair: len(pair[1]))
         return cls(

@@ -79,9 +79,12 @@ def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt) -> lis
     by_name = {sign.name: sign for sign in reversed(found)}
     held = (*by_name, *traits)
     named = []
-    for kind in taught.weights:
-        name = max(by_name, key=lambda name: (meaning_alone(name) == kind, taught.points_to(kind, name)))
-        if taught.points_to(kind, name) >= _POINTS:
+    for kind, weights in taught.weights.items():
+        if not any([weights.get(name, 0.0) >= _POINTS for name in by_name]):  # noqa: C419 - a generator takes longer
+            continue
+        names = [name for name in by_name if meaning_alone(name) == kind] or by_name
+        name = max(names, key=lambda name: weights.get(name, 0.0))
+        if weights.get(name, 0.0) >= _POINTS:
             named.append(Named(kind=kind, probability=taught.probability(kind, held), sign=by_name[name]))
     named.sort(key=lambda one: (-one.probability, one.kind))
     if len(by_name) == 1 or not named:

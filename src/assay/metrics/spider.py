@@ -116,7 +116,8 @@ def _without_distinct(query: str) -> str | None:
     metric. The script also groups the tokens into a tree and flattens it again; this is left out,
     since it changes no token and takes most of the time.
     """
-    if _SIMPLE.fullmatch(query) and query.strip():
+    whole = query.removesuffix(";")  # which belongs to the statement that it ends
+    if _SIMPLE.fullmatch(whole) and whole.strip():
         return _DISTINCT.sub(r"\1", query)
     values = _first_statement(query)
     return "".join(value for value in values if value.lower() != "distinct") if values else None

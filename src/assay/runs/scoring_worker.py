@@ -184,7 +184,8 @@ def _is_plain(task: Work) -> bool:
 
 def _scored(scorer: QueryScorer, task: Work) -> bytes | CaseOutcome:
     if not task.keep_rows and not task.head_rows:
-        return with_summary(encode_evidence(scorer.evidence(task.case, task.prediction, task.url, task.gold_url)))
+        evidence = scorer.evidence(task.case, task.prediction, task.url, task.gold_url)
+        return with_summary(encode_evidence(evidence), evidence)
     scored = scorer.score(task.case, task.prediction, task.url, task.requests, gold_url=task.gold_url)
     executions = scored.executions if task.keep_rows else _heads(scored.executions, task.head_rows)
     return CaseOutcome(evidence=encode_evidence(scored.evidence), executions=executions)

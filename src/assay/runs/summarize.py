@@ -52,12 +52,14 @@ def summary_of(evidence: Evidence) -> CaseSummary:
     return summarized(evidence, gold_features=features_of(golds[0]) if evidence.cause and golds else ())
 
 
-def with_summary(line: bytes) -> bytes:
+def with_summary(line: bytes, evidence: Evidence | None = None) -> bytes:
     """A journal line, and below it the scores and the rest of the summary.
 
     Workers send this, so that the main process decodes no evidence, and the scores that many cases share once.
+    ``evidence`` is what the line holds, where the caller has it.
     """
-    summary = summary_of(decode_value(line, Evidence))  # packed cells do not matter to it
+    # Packed cells do not matter to a summary.
+    summary = summary_of(decode_value(line, Evidence) if evidence is None else evidence)
     return b"\n".join((line, encode_value(summary.scores), encode_value(replace(summary, scores=()))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,18 @@ if TYPE_CHECKING:
 
 
 def bind(
-    tree: exp.Query, nodes: list[exp.Expr], names: SchemaNames | None, dialect: str, texts: list[exp.Column]
+    tree: exp.Query,
+    nodes: list[exp.Expr],
+    names: SchemaNames | None,
+    dialect: str,
+    *,
+    texts: list[exp.Column],
+    elsewhere: Mapping[int, str],
 ) -> tuple[exp.Expr, dict[int, exp.Expr]]:
     """A copy of the tree that `qualify` has rewritten, and its node for each of ``nodes`` by id.
 
-    ``texts``: names in double quotes that are texts, which `qualify` does not know of.
+    ``texts``: names in double quotes that are texts, which `qualify` does not know of. ``elsewhere``: what the schema
+    calls the tables that are of another schema than the default one, by the id of their entries in FROM.
     """
     from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
@@ -30,6 +38,8 @@ def bind(
         twins = {id(node): twin for node, twin in zip(nodes, nodes_of(bound), strict=True)}
         for text in texts:
             _becomes_text(twins[id(text)], text.name)
+        for entry, table in elsewhere.items():
+            _is_called(twins[entry], table)
         try:
             bound = qualify(
                 bound,
@@ -53,6 +63,15 @@ def _becomes_text(node: exp.Expr, text: str) -> None:
         literal = exp.Literal.string(text)
         literal.meta.update(node.this.meta)
         node.replace(literal)
+
+
+def _is_called(entry: exp.Expr, table: str) -> None:
+    from sqlglot import exp
+
+    if not entry.alias:
+        entry.set("alias", exp.TableAlias(this=entry.this))
+    entry.set("this", exp.Identifier(this=table.lower(), quoted=True))
+    entry.set("db", None)
 
 
 def types_of(bound: exp.Expr, names: SchemaNames | None, dialect: str) -> dict[int, TypeFamily]:

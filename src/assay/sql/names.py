@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.sql.expressions import inside
 from assay.sql.schema import SchemaNames
+from assay.sql.schema.create_table import table_clauses
 from assay.sql.select import UNKNOWN, Meaning, Select, Source, StoredColumn
 from assay.sql.shape import outermost
 from assay.sql.sources import Ctes, named_outputs
@@ -28,6 +29,10 @@ _SYSTEM_COLUMNS: Mapping[str, frozenset[str]] = {
 """By dialect: names of columns that every stored table has, and no schema lists."""
 _NAMES_ROWS = frozenset({"postgres", "duckdb"})
 """Dialects in which a table's alias that is no column stands for its whole row, as in ``row_to_json(t)``."""
+_OWN_SCHEMA = {"sqlite": "main"}
+"""By dialect: the only schema that a database has. Elsewhere the default one may have any name."""
+_NEVER_OWN = frozenset({"temp", "pg_temp", "information_schema", "pg_catalog"})
+"""Schemas that no listed table is in."""
 _CLAUSES_THAT_SEE_ALIASES: Mapping[str, frozenset[str]] = {
     "sqlite": frozenset({"where", "group", "having", "order", "joins", "windows"}),
     "duckdb": frozenset({"expressions", "where", "group", "having", "order", "qualify"}),
@@ -96,9 +101,9 @@ class QueryNames:
         return self._selects.get(id(node)) or self._select_above(node)
 
     def _select_above(self, node: exp.Expr) -> Select | None:
-        from sqlglot import exp
-
-        above = node.find_ancestor(exp.Select)
+        above = node.parent
+        while above is not None and above.key != "select":
+            above = above.parent
         return None if above is None else self._selects.get(id(above))
 
     def _outer_of(self, node: exp.Expr) -> Select | None:
@@ -144,12 +149,26 @@ class QueryNames:
 
     def _stored_source(self, entry: exp.Table, alias: str, names: list[str]) -> Source:
         """A stored table; one whose columns are renamed where it is read is read like a subquery."""
-        stored = None if self.names is None else self.names.table(entry.name)
+        called = self._called(entry)
+        stored = None if self.names is None else self.names.table(called)
         if names:
             is_known = stored is not None and len(stored.columns) == len(names)
             return Source(alias=alias, table=None, node=entry, names=tuple(names), is_known=is_known)
-        table = entry.name if stored is None else stored.name
+        table = called if stored is None or called != entry.name else stored.name
         return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
+
+    def _called(self, entry: exp.Table) -> str:
+        """What the schema calls a stored table: ``a``, and ``s.a`` where it has no such table, or another one, as a."""
+        schema = entry.db.lower()
+        if not schema or schema == _OWN_SCHEMA.get(self.dialect):
+            return entry.name
+        stored = None if self.names is None else self.names.table(entry.name)
+        if stored is not None and stored.namespace is not None:
+            is_other = stored.namespace.lower() != schema
+        else:
+            known = frozenset() if self.names is None else self.names.schemas
+            is_other = self.dialect in _OWN_SCHEMA or schema in _NEVER_OWN or schema in known
+        return f"{entry.db}.{entry.name}" if is_other else entry.name
 
     def _expands(self, inner: exp.Query) -> bool:
         """Whether the columns behind the stars of a query are known."""
@@ -276,7 +295,7 @@ class QueryNames:
             if self.names is None:
                 return False
             return self.names.column(source.table, name) is not None or (
-                source.is_known and name in _SYSTEM_COLUMNS.get(self.dialect, ())
+                source.is_known and name in _SYSTEM_COLUMNS.get(self.dialect, ()) and self._numbers_rows(source.table)
             )
         if source.inner is None:
             return name in map(str.lower, source.names)
@@ -337,13 +356,21 @@ class QueryNames:
         column = self.names.column(table, name)
         if column is not None:
             return StoredColumn(table, column.name)
-        if name.lower() not in _SYSTEM_COLUMNS.get(self.dialect, ()):
+        if name.lower() not in _SYSTEM_COLUMNS.get(self.dialect, ()) or not self._numbers_rows(table):
             return None
         if self.dialect != "sqlite":
             return StoredColumn(table, name.lower())
-        (key,) = self.names.keys.get(table.lower()) or ("rowid",)
-        is_number = self.names.type_of(table, key) == "integer"  # an INTEGER PRIMARY KEY is the number of the row
-        return StoredColumn(table, self.names.tables[table.lower()].columns[key].name if is_number else "rowid")
+        key = next(iter(self.names.keys.get(table.lower(), ())), "rowid")
+        column = self.names.column(table, key)
+        is_number = column is not None and column.type.upper() == "INTEGER"  # such a key is the number of the row
+        return StoredColumn(table, column.name if column is not None and is_number else "rowid")
+
+    def _numbers_rows(self, table: str) -> bool:
+        """Whether a known table has the columns that no schema lists."""
+        stored = None if self.names is None else self.names.table(table)
+        if stored is None or self.dialect != "sqlite":
+            return stored is not None
+        return not {"without", "rowid"} <= table_clauses(stored.ddl, self.dialect).options
 
     def column_of(self, node: exp.Expr) -> exp.Column | None:
         """The column that an expression is, whatever parentheses are around it; None: it is something else."""

@@ -22,7 +22,7 @@ from assay.sql.schema import SchemaNames, TypeFamily
 from assay.sql.select import StoredColumn
 from assay.sql.shape import is_nested_too_deeply, parse_query
 from assay.sql.shown import shown
-from assay.sql.trees import nodes_of
+from assay.sql.trees import levels_of, nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -31,6 +31,10 @@ MOST_CHARACTERS = 50_000
 MOST_NODES = 20_000
 MOST_LEVELS = 1_500
 """Of the tree. `qualify` takes time quadratic in the depth that a chain of ANDs or ORs has."""
+MOST_COMPARED_NODES = 2_000
+MOST_COMPARED_SELECTS = 60
+"""A longer query is read, but not compared clause by clause: pairing its conditions takes time quadratic in their
+number, and nobody would read the result. A CTE counts at each use."""
 
 
 class Unreadable(Struct, frozen=True):
@@ -64,19 +68,28 @@ class Query(QueryNames):
     @cached_property
     def _bound(self) -> tuple[exp.Expr, dict[int, exp.Expr]]:
         texts = [column for column in self.columns if self.meaning(column).is_text]
-        bound, twins = bind(self.tree, self._nodes, self.names, self.dialect, texts)
+        elsewhere = {
+            id(source.node): source.table
+            for select in self.selects
+            for source in select.sources.values()
+            if source.table is not None and source.table.lower() != source.node.name.lower()
+        }
+        bound, twins = bind(self.tree, self._nodes, self.names, self.dialect, texts=texts, elsewhere=elsewhere)
         self._selects |= {id(twins[key]): select for key, select in self._selects.items() if key in twins}
         return bound, twins
 
     def identity(self, column: exp.Column) -> tuple[int, str, str]:
         """What uses of one column share: the number of the SELECT that reads it, the source's alias, and its name.
 
-        Names are in small letters. Without a known source, the number is -1, and the alias as written.
+        Names are in small letters, that of a table's column as in the schema: ``rowid`` is the key that it stands for.
+        Without a known source, the number is -1, and the alias as written.
         """
         meaning = self.meaning(column)
         if meaning.select is None or meaning.source is None:
             return -1, column.table.lower(), column.name.lower()
-        return meaning.select.index, meaning.source.alias, column.name.lower()
+        stored = None if meaning.source.table is None else self.stored(column)
+        name = column.name if stored is None else stored.column
+        return meaning.select.index, meaning.source.alias, name.lower()
 
     def name_of(self, column: exp.Column) -> str:
         """A column for a reader: ``singer.Country``; its name alone, if it is not stored."""
@@ -185,7 +198,7 @@ def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | Non
     """Read a query that is part of a longer text, such as a view's. Never raises."""
     from sqlglot.errors import SqlglotError
 
-    if (reason := _too_large(tree)) is not None:
+    if (reason := too_large(tree, MOST_NODES)) is not None:
         return Unreadable(reason)
     try:
         return Query(text, dialect, names, tree)
@@ -216,15 +229,14 @@ def span_of(node: exp.Expr) -> Span | None:
     return Span(min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1)
 
 
-def _too_large(tree: exp.Query) -> str | None:
-    level: list[exp.Expr] = [tree]
-    nodes = depth = 0
-    while level:
-        nodes += len(level)
-        depth += 1
-        if nodes > MOST_NODES:
-            return f"has more than {MOST_NODES:,} parts"
-        if depth > MOST_LEVELS:
-            return f"is nested more than {MOST_LEVELS:,} levels deep"
-        level = [child for node in level for child in node.iter_expressions()]
+def too_large(tree: exp.Query, most_nodes: int) -> str | None:
+    """Why a tree has too many nodes or levels. A list of literals in IN counts as nothing, however long it is."""
+    nodes = nodes_of(tree)
+    if len(nodes) > most_nodes:
+        lists = (node for node in nodes if node.key == "in")
+        listed = sum(value.key == "literal" for node in lists for value in node.expressions)
+        if len(nodes) - listed > most_nodes:
+            return f"has more than {most_nodes:,} parts"
+    if len(nodes) > MOST_LEVELS and levels_of(tree, nodes) > MOST_LEVELS:
+        return f"is nested more than {MOST_LEVELS:,} levels deep"
     return None

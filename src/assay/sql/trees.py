@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeVar
+
+from assay.sql.plain_writing import DIALECTS, plainly_written
 
 if TYPE_CHECKING:
     from sqlglot import Generator, exp
 
 _Tree = TypeVar("_Tree", bound="exp.Expr")
 
-_UNTOUCHED = frozenset(
-    {"column", "identifier", "literal", "null", "boolean", "star", "var", "paren", "alias", "table", "tablealias"}
-    | {"eq", "neq", "gt", "gte", "lt", "lte", "and", "or", "not", "is", "in", "like", "between", "add", "sub", "mul"}
-    | {"neg", "count", "sum", "avg", "min", "max", "distinct", "order", "ordered", "limit"}
-    | {"select", "from", "join", "where", "group", "having", "subquery", "exists"}
-)
-"""The kinds of nodes that sqlglot writes without changing them, among them nearly all that queries hold."""
 _SCALARS = frozenset({str, bool, int, type(None)})
-_LEAVES = frozenset({"identifier", "literal"})
-_REWRITTEN_JOINS = frozenset({"SEMI", "ANTI"})
-_PLAINLY_WRITTEN = frozenset({"", "sqlite"})
-"""The dialects of which that is known, and whose generators number nothing; "" is sqlglot's own."""
+
+
+@cache
+def _expression() -> type[exp.Expr]:
+    """The type of all nodes. Importing it takes as long as a small tree."""
+    from sqlglot import exp
+
+    return exp.Expr
 
 
 def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None = None) -> _Tree:
@@ -30,8 +29,7 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
 
     ``twins`` gets the copy of each node, by the node's id.
     """
-    from sqlglot import exp
-
+    expression = _expression()
     root = type(tree)()
     waiting: list[tuple[exp.Expr, exp.Expr]] = [(tree, root)]
     while waiting:
@@ -52,14 +50,14 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
             elif kind is list:
                 args[name] = parts = []
                 for place, one in enumerate(given):
-                    if isinstance(one, exp.Expr):
+                    if isinstance(one, expression):
                         part = type(one)()
                         part.parent, part.arg_key, part.index = made, name, place
                         waiting.append((one, part))
                         parts.append(part)
                     else:
                         parts.append(one)
-            elif isinstance(given, exp.Expr):
+            elif isinstance(given, expression):
                 args[name] = part = kind()
                 part.parent, part.arg_key = made, name
                 waiting.append((given, part))
@@ -70,17 +68,24 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
 
 def nodes_of(tree: exp.Expr) -> list[exp.Expr]:
     """All nodes of a tree, the upper ones first, in the order of ``tree.walk()``, in a third of its time."""
-    from sqlglot import exp
-
+    expression = _expression()
     found = [tree]
     for node in found:  # it grows meanwhile
         for given in node.args.values():
             kind = type(given)
             if kind is list:
-                found += [one for one in given if isinstance(one, exp.Expr)]
-            elif kind not in _SCALARS and isinstance(given, exp.Expr):
+                found += [one for one in given if isinstance(one, expression)]
+            elif kind not in _SCALARS and isinstance(given, expression):
                 found.append(given)
     return found
+
+
+def levels_of(tree: exp.Expr, nodes: list[exp.Expr]) -> int:
+    """How many levels a tree has. ``nodes`` are its `nodes_of`, the last of which is on the lowest level."""
+    node, levels = nodes[-1], 1
+    while node is not tree and node.parent is not None:
+        node, levels = node.parent, levels + 1
+    return levels
 
 
 def nodes_of_kind(tree: exp.Expr, *kinds: type[_Tree]) -> list[_Tree]:
@@ -93,22 +98,13 @@ def written(tree: exp.Expr, dialect: str = "", *, is_last: bool = False) -> str:
 
     ``is_last``: the tree is not needed any more, and may be changed.
     """
-    if dialect not in _PLAINLY_WRITTEN:
+    if dialect not in DIALECTS:
         return str(_new_generator(dialect).generate(tree if is_last else copied(tree), copy=False))
-    return str(_generator(dialect).generate(tree if is_last or _stays(tree) else copied(tree), copy=False))
-
-
-def _stays(tree: exp.Expr) -> bool:
-    """Whether writing the tree surely leaves it as it is."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        kind = node.key
-        if kind not in _UNTOUCHED or (kind == "join" and node.args.get("kind") in _REWRITTEN_JOINS):
-            return False
-        if kind not in _LEAVES:
-            waiting += node.iter_expressions()
-    return True
+    # The generators of these dialects number nothing, so that one serves for all trees.
+    text = plainly_written(tree)
+    return (
+        text if text is not None else str(_generator(dialect).generate(tree if is_last else copied(tree), copy=False))
+    )
 
 
 @lru_cache(maxsize=8)

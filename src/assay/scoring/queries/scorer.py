@@ -388,10 +388,10 @@ class QueryScorer:
         if found is None or predicted is None or predicted.result is None or predicted.given is not None:
             return _NO_FLAGS
         dialect = self._executor.dialect(at.predicted)
-        if not takes_any_row(predicted.query, dialect):
-            return _NO_FLAGS
         if not at.apart and same_text(golds[found.index].query, predicted.query, dialect):
             return _NO_FLAGS  # one query: whatever the order, it matches
+        if not takes_any_row(predicted.query, dialect):
+            return _NO_FLAGS
         luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), at.predicted)
         options = replace(self._comparer.options_for(case, at), near_misses=False, sample_rows=0)
         known, gold = found.known, golds[found.index]

@@ -1,6 +1,7 @@
 """Queries clause by clause: their parts, what two of them say differently, and one with clauses of the other."""
 
-from assay.sql.differences.comparing import Clause, Difference, differences, function_kind
+from assay.sql.differences.comparing import differences, function_kind
+from assay.sql.differences.difference import Clause, Difference
 from assay.sql.differences.parts import QueryParts, SelectParts, Term, place_of
 from assay.sql.differences.probes import count_of_joined_rows, quoted_for
 from assay.sql.differences.reading import ReadPair, read_pair, read_parts

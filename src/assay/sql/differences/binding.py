@@ -1,8 +1,8 @@
 """Bind a query to be compared: `bare_query`.
 
-What wraps a query and says nothing is taken away (`flattening`), names of outputs are replaced by what they stand for,
-and the names of the rest are looked up by `assay.sql.query.Query`. Each column, table and query has a mark, by which a
-copy of it still knows what it was.
+What wraps a query and says nothing is taken away (`flattening`), names of outputs and of windows are replaced by what
+they stand for, and the names of the rest are looked up by `assay.sql.query.Query`. Each column, table and query has a
+mark, by which a copy of it still knows what it was.
 """
 
 from __future__ import annotations
@@ -12,26 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from assay.sql.differences.flattening import flattened
-from assay.sql.query import Query, Unreadable, read_tree
+from assay.sql.differences.flattening import flattened, has_wrappers
+from assay.sql.query import MOST_COMPARED_NODES, Query, Unreadable, read_query, read_tree, too_large
 from assay.sql.schema import SchemaNames
 from assay.sql.select import Meaning, Select
-from assay.sql.shape import parse_query
-from assay.sql.trees import copied
+from assay.sql.trees import copied, nodes_of_kind
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-MOST_TOKENS = 1_500
-MOST_SELECTS = 60
-"""A longer query is read, but not compared clause by clause: pairing its conditions takes time quadratic in their
-number, and nobody would read the result. A CTE counts at each use."""
 MARK = "mark"
 _EXPANDED = ("order", "group", "having", "where")
 
 
 class BareQuery(Struct, frozen=True, eq=False):
-    """A query without empty wrappers and places in the text. Shared: do not change its tree."""
+    """A query without empty wrappers. Shared: do not change its tree."""
 
     bound: Query
     marked: tuple[exp.Expr, ...]
@@ -57,19 +52,24 @@ class BareQuery(Struct, frozen=True, eq=False):
 
 
 @lru_cache(maxsize=64)
-def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | None:
-    """The bound query; None where it cannot be parsed or is too long or too deep to be compared."""
-    parsed = parse_query(text, dialect)
-    if parsed is None or len(parsed.tokens) > MOST_TOKENS:
-        return None
+def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | Unreadable:
+    """The bound query, or why it cannot be compared."""
+    read = read_query(text, dialect, names)
+    if isinstance(read, Unreadable):
+        return read
+    if (reason := too_large(read.tree, MOST_COMPARED_NODES)) is not None:
+        return Unreadable(reason)
     try:
-        tree = flattened(copied(parsed.tree, bare=True))
-        bound = read_tree(tree, text, dialect, names)
-        if isinstance(bound, Query) and _expand_outputs(bound):
+        bound: Query | Unreadable = read
+        has_windows = any(select.node.args.get("windows") for select in read.selects)
+        if has_wrappers(read.tree) or has_windows or _named_outputs(read):
+            tree = flattened(_with_windows_inside(copied(read.tree, bare=True)))
             bound = read_tree(tree, text, dialect, names)
+            if isinstance(bound, Query) and _expand_outputs(bound):
+                bound = read_tree(tree, text, dialect, names)
     except RecursionError:
-        return None
-    return None if isinstance(bound, Unreadable) else marked(bound)
+        return Unreadable("is nested too deeply to be compared")
+    return bound if isinstance(bound, Unreadable) else marked(bound)
 
 
 def marked(bound: Query) -> BareQuery:
@@ -82,23 +82,56 @@ def marked(bound: Query) -> BareQuery:
     return BareQuery(bound, nodes)
 
 
+def _with_windows_inside(tree: exp.Query) -> exp.Query:
+    """Put what WINDOW defines into each OVER that names it: ``OVER (w ORDER BY x)`` adds to the window w."""
+    from sqlglot import exp
+
+    defined: dict[tuple[int, str], exp.Expr] = {}
+    selects = [select for select in nodes_of_kind(tree, exp.Select) if select.args.get("windows")]
+    for select in selects:
+        for window in select.args["windows"]:
+            defined[id(select), window.name.lower()] = window
+        select.set("windows", None)
+    for window in nodes_of_kind(tree, exp.Window) if selects else ():
+        around = window.find_ancestor(exp.Select)
+        for _ in defined:
+            base = defined.get((id(around), window.text("alias").lower()))
+            if base is None:
+                break
+            window.set("alias", base.args.get("alias"))
+            for arg in ("partition_by", "order", "spec"):
+                if base.args.get(arg) and not window.args.get(arg):
+                    given = base.args[arg]
+                    window.set(arg, [copied(one) for one in given] if isinstance(given, list) else copied(given))
+    return tree
+
+
 def _expand_outputs(bound: Query) -> bool:
     """Put what an output computes in the place of its name, but in the ORDER BY of a set operation."""
     from sqlglot import exp
 
-    changed = False
-    for column in bound.columns:
-        output = bound.meaning(column).output
-        clause = column if output is None else _clause_of(column)
-        if clause is None or clause.arg_key not in _EXPANDED or not isinstance(clause.parent, exp.Select):
-            continue
-        if isinstance(output, exp.Literal):  # a number would be the place of an output
-            continue
+    named = _named_outputs(bound)
+    for column, output in named:
         made = copied(output)
         is_whole = isinstance(made, exp.Column | exp.Func | exp.Subquery) or isinstance(column.parent, exp.Ordered)
         column.replace(made if is_whole else exp.Paren(this=made))
-        changed = True
-    return changed
+    return bool(named)
+
+
+def _named_outputs(bound: Query) -> list[tuple[exp.Column, exp.Expr]]:
+    """The columns that are names of outputs, each with what the output computes."""
+    from sqlglot import exp
+
+    found = []
+    for column in bound.columns:
+        output = bound.meaning(column).output
+        clause = None if output is None else _clause_of(column)
+        if output is None or clause is None or clause.arg_key not in _EXPANDED:
+            continue
+        # A number would be the place of an output.
+        if isinstance(clause.parent, exp.Select) and not isinstance(output, exp.Literal):
+            found.append((column, output))
+    return found
 
 
 def _clause_of(column: exp.Expr) -> exp.Expr | None:

@@ -18,6 +18,7 @@ _TURNED = {"GT": "LT", "GTE": "LTE", "LT": "GT", "LTE": "GTE", "EQ": "EQ", "NEQ"
 _DENIED = {"GT": "LTE", "GTE": "LT", "LT": "GTE", "LTE": "GT", "EQ": "NEQ", "NEQ": "EQ"}
 _PLAIN = frozenset({"column", "identifier", "star", "eq", "neq", "gt", "gte", "lt", "lte", "and", "or", "var", "like"})
 """The kinds of nodes that have one spelling only, by themselves."""
+_COMPARISONS = frozenset({"eq", "neq", "gt", "gte", "lt", "lte", "like"})
 MOST_PARTS = 20
 """An IN of more values is one condition: taken apart it would take long to compare."""
 _REAL = frozenset({"FLOAT", "DOUBLE", "DECIMAL"})
@@ -99,7 +100,7 @@ def part_of_date(node: exp.Expr) -> exp.Expr | None:
 
 
 def in_order(node: exp.Expr) -> None:
-    """Sort the operands of one sum or product, however they are grouped. Not by recursion."""
+    """Sort the operands of one sum, product, AND or OR, however they are grouped. Not by recursion."""
     kind, operands, waiting = type(node), [], [node.expression, node.this]
     while waiting:
         one = waiting.pop()
@@ -165,6 +166,20 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
             waiting.append(exp.GTE(this=one.this, expression=one.args["low"]))
         elif not _always_holds(one):  # such as a JOIN without ON
             yield one
+
+
+def holds_conjuncts(node: exp.Expr) -> bool:
+    """Whether `conjuncts` are parts of the node as they stand, so that it makes and changes none."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.key == "paren":
+            waiting.append(one.this)
+        elif one.key == "and":
+            waiting += [one.this, one.expression]
+        elif one.key not in _COMPARISONS or one.expression.key == "boolean" or _is_constant(one.this):
+            return False
+    return True
 
 
 def _factored(node: exp.Or) -> list[exp.Expr] | None:
@@ -271,27 +286,5 @@ def _is_constant(node: exp.Expr) -> bool:
 
 
 def plain_text(node: exp.Expr) -> str:
-    """A tree as text in no engine's own dialect, the same for equal trees.
-
-    As ``node.sql()``, which copies the tree and makes a generator first: a diagnosis asks for a thousand such texts,
-    nearly all of them columns, literals and comparisons of these.
-    """
-    kind = node.key
-    if kind == "column":
-        name, table = node.args.get("this"), node.args.get("table")
-        if table is not None and node.args.get("db") is None and _is_plain(name) and _is_plain(table):
-            return f"{table.this}.{name.this}"  # type: ignore[union-attr]
-    elif kind == "literal" and not node.comments and not (node.args.get("is_string") and _needs_escape(node.this)):
-        return f"'{node.this}'" if node.args.get("is_string") else str(node.this)
+    """A tree as text in no engine's own dialect, the same for equal trees."""
     return written(node)
-
-
-def _needs_escape(text: str) -> bool:
-    return "'" in text or "\\" in text
-
-
-def _is_plain(name: object) -> bool:
-    key, text = getattr(name, "key", ""), getattr(name, "this", "")
-    if key != "identifier" or name.args.get("quoted") or name.comments:  # type: ignore[attr-defined]
-        return False
-    return bool(text.isidentifier())

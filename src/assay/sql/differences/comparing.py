@@ -4,97 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
-from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.sql.differences.condition_pairs import condition_differences, conditions_of
-from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries, place_of
+from assay.sql.differences.difference import Difference, Kind, sided
+from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term, inner_queries
+from assay.sql.differences.table_differences import (
+    joined_with,
+    joins_otherwise,
+    table_differences,
+    table_uses,
+    unshared_tables,
+)
 from assay.sql.differences.terms import text_of
-
-Clause = Literal[
-    "SELECT", "DISTINCT", "FROM", "JOIN", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "set operation", "WITH"
-]
-Kind = Literal[
-    "output_changed",
-    "output_missing",
-    "output_extra",
-    "aggregate",
-    "aggregate_argument",
-    "function",
-    "arithmetic",
-    "conversion",
-    "conditional",
-    "window",
-    "date_function",
-    "math_function",
-    "string_function",
-    "output_literal",
-    "distinct_missing",
-    "distinct_extra",
-    "table_missing",
-    "table_extra",
-    "table_changed",
-    "join_condition",
-    "join_type",
-    "literal",
-    "literal_format",
-    "operator",
-    "connective",
-    "condition_column",
-    "condition_changed",
-    "condition_missing",
-    "condition_extra",
-    "condition_replaced",
-    "null_condition_missing",
-    "group_missing",
-    "group_extra",
-    "group_changed",
-    "order_missing",
-    "order_extra",
-    "order_changed",
-    "direction",
-    "limit_missing",
-    "limit_extra",
-    "limit_changed",
-    "set_operation_missing",
-    "set_operation_extra",
-    "set_operation_changed",
-    "subquery_missing",
-    "subquery_extra",
-    "subquery_changed",
-]
-
-
-class Difference(Struct, frozen=True, kw_only=True):
-    """One thing that gold and a prediction say differently; a side that says nothing there is empty."""
-
-    kind: Kind
-    clause: Clause
-    gold_text: str = ""
-    """What gold says, if that is not one term."""
-    predicted_text: str = ""
-    inside: bool = False
-    """It is in a subquery or a CTE."""
-    elsewhere: bool = False
-    """The side that says nothing here says the same elsewhere, as where gold selects a column twice."""
-    gold_columns: frozenset[str] = frozenset()
-    """The columns that gold joins on and the prediction does not, as in `Term.columns`."""
-    predicted_columns: frozenset[str] = frozenset()
-    gold_term: Term | None = None
-    predicted_term: Term | None = None
-
-    @property
-    def gold(self) -> str:
-        """What gold says here."""
-        return self.gold_text if self.gold_term is None else self.gold_term.shown
-
-    @property
-    def predicted(self) -> str:
-        """What the prediction says here."""
-        return self.predicted_text if self.predicted_term is None else self.predicted_term.shown
 
 
 def differences(gold: QueryParts, predicted: QueryParts) -> tuple[Difference, ...]:
@@ -125,48 +48,23 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
     # What a further part of a set operation has is not missing: that it stands there is a difference of its own.
     kept = [conditions_of(tuple(query.all_selects())) for query in further]
     conditions = [
-        Difference(
-            kind=found.kind,
-            clause=found.clause,
-            gold_term=found.gold,
-            predicted_term=found.predicted,
-            inside=found.inside,
-            elsewhere=found.elsewhere,
-        )
+        found
         for found in condition_differences(tuple(gold.all_selects()), tuple(predicted.all_selects()))
-        if not (found.predicted is None and found.gold is not None and found.gold.merged in kept[1])
-        and not (found.gold is None and found.predicted is not None and found.predicted.merged in kept[0])
+        if not (found.predicted_term is None and found.gold_term is not None and found.gold_term.merged in kept[1])
+        and not (
+            found.gold_term is None and found.predicted_term is not None and found.predicted_term.merged in kept[0]
+        )
     ]
-    read = [_uses(query) for query in further]
-    for one in _tables(gold, predicted):
+    read = [table_uses(query) for query in further]
+    for one in table_differences(gold, predicted):
         if (one.kind == "table_missing" and one.gold_text in read[1]) or (
             one.kind == "table_extra" and one.predicted_text in read[0]
         ):
             continue
-        joining = [other for other in conditions if one.kind == "join_condition" and _joins_otherwise(one, other)]
+        joining = [other for other in conditions if one.kind == "join_condition" and joins_otherwise(one, other)]
         conditions = [other for other in conditions if other not in joining]
-        yield _joined_with(one, joining)
+        yield joined_with(one, joining)
     yield from conditions
-
-
-def _joins_otherwise(join: Difference, condition: Difference) -> bool:
-    """Whether a condition of one side compares the columns of a join that only the other side has, as ``<>`` does."""
-    ours = condition.kind == "condition_missing"
-    term = condition.gold_term if ours else condition.predicted_term
-    if term is None or not (ours or condition.kind == "condition_extra") or term.literals or term.inner:
-        return False
-    tables = {_table(column) for column in term.columns}
-    held = join.predicted_columns if ours else join.gold_columns
-    return len(tables) > 1 and set(term.columns) <= held
-
-
-def _joined_with(join: Difference, conditions: Sequence[Difference]) -> Difference:
-    """The join's difference with the conditions that stand in its place."""
-    if not conditions:
-        return join
-    gold = ", ".join(filter(None, [join.gold, *(one.gold for one in conditions)]))
-    predicted = ", ".join(filter(None, [join.predicted, *(one.predicted for one in conditions)]))
-    return replace(join, gold_text=gold, predicted_text=predicted)
 
 
 def _inner(query: QueryParts) -> list[QueryParts]:
@@ -174,13 +72,8 @@ def _inner(query: QueryParts) -> list[QueryParts]:
 
 
 def _set_operation(gold: QueryParts, predicted: QueryParts) -> Difference:
-    kind: Kind = "set_operation_changed"
-    if not predicted.operators:
-        kind = "set_operation_missing"
-    elif not gold.operators:
-        kind = "set_operation_extra"
     return Difference(
-        kind=kind,
+        kind=sided("set_operation", gold=gold.operators, predicted=predicted.operators),
         clause="set operation",
         gold_text=", ".join(gold.operators),
         predicted_text=", ".join(predicted.operators),
@@ -192,12 +85,10 @@ def _subqueries(
 ) -> Iterator[Difference]:
     if len(ours) == len(theirs):
         return
-    kind: Kind = "subquery_missing" if len(ours) > len(theirs) else "subquery_extra"
-    both = bool(ours) and bool(theirs)
     if not ours and _is_condition_more(gold, predicted):
         return  # the condition that holds it is the difference
     yield Difference(
-        kind="subquery_changed" if both else kind,
+        kind=sided("subquery", gold=ours, predicted=theirs),
         clause="WHERE",
         gold_text="; ".join(query.shown for query in _inner(gold)),
         predicted_text="; ".join(query.shown for query in _inner(predicted)),
@@ -340,11 +231,7 @@ def _groups(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> Itera
     ours, theirs = unmatched(gold.group, predicted.group)
     if not ours and not theirs:
         return
-    kind: Kind = "group_changed"
-    if not predicted.group:
-        kind = "group_missing"
-    elif not gold.group:
-        kind = "group_extra"
+    kind = sided("group", gold=gold.group, predicted=predicted.group)
     shown = (", ".join(term.shown for term in gold.group), ", ".join(term.shown for term in predicted.group))
     yield Difference(kind=kind, clause="GROUP BY", gold_text=shown[0], predicted_text=shown[1], inside=inside)
 
@@ -355,27 +242,13 @@ def _order_and_limit(
     ours, theirs = _ordering(gold.order), _ordering(predicted.order)
     if ours != theirs:
         shown = (_shown_order(gold.order), _shown_order(predicted.order))
-        kind: Kind = "order_changed"
-        if not theirs:
-            kind = "order_missing"
-        elif not ours:
-            kind = "order_extra"
-        elif [key for key, _ in ours] == [key for key, _ in theirs]:
-            kind = "direction"
+        same = [key for key, _ in ours] == [key for key, _ in theirs]
+        kind: Kind = "direction" if same else sided("order", gold=ours, predicted=theirs)
         yield Difference(kind=kind, clause="ORDER BY", gold_text=shown[0], predicted_text=shown[1], inside=inside)
     if (gold.limit, gold.offset) != (predicted.limit, predicted.offset):
-        kind = "limit_changed"
-        if predicted.limit is None and predicted.offset is None:
-            kind = "limit_missing"
-        elif gold.limit is None and gold.offset is None:
-            kind = "limit_extra"
-        yield Difference(
-            kind=kind,
-            clause="LIMIT",
-            gold_text=_shown_limit(gold),
-            predicted_text=_shown_limit(predicted),
-            inside=inside,
-        )
+        texts = [_shown_limit(parts) for parts in (gold, predicted)]
+        kind = sided("limit", gold=texts[0], predicted=texts[1])
+        yield Difference(kind=kind, clause="LIMIT", gold_text=texts[0], predicted_text=texts[1], inside=inside)
 
 
 def _ordering(order: Sequence[OrderTerm]) -> list[tuple[str, bool]]:
@@ -389,103 +262,3 @@ def _shown_order(order: Sequence[OrderTerm]) -> str:
 def _shown_limit(parts: SelectParts | QueryParts) -> str:
     limit = "" if parts.limit is None else f"LIMIT {parts.limit}"
     return limit if parts.offset is None else f"{limit} OFFSET {parts.offset}".strip()
-
-
-def _tables(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]:
-    ours, theirs = _uses(gold), _uses(predicted)
-    missing, extra = unshared_tables(gold, predicted)
-    for left, right in zip_longest(missing, extra):
-        if left and right:
-            yield Difference(kind="table_changed", clause="FROM", gold_text=left, predicted_text=right)
-        elif left:
-            yield Difference(kind="table_missing", clause="FROM", gold_text=left, elsewhere=left in theirs)
-        else:
-            yield Difference(kind="table_extra", clause="FROM", predicted_text=right, elsewhere=right in ours)
-    joins = [_joins(query, each=_as_many(gold, predicted)) for query in (gold, predicted)]
-    if joins[0] != joins[1]:
-        shown = [
-            _shown_joins(query, one - other)
-            for query, (one, other) in zip((gold, predicted), _both(joins), strict=True)
-        ]
-        shared = {table for table in ours if table in theirs}
-        within = [_over(one - other, shared) for one, other in _both(joins)]
-        if any(within) or (not missing and not extra):
-            columns = [frozenset().union(*(one - other)) for one, other in _both(joins)]
-            yield Difference(
-                kind="join_condition",
-                clause="JOIN",
-                gold_text=shown[0],
-                predicted_text=shown[1],
-                gold_columns=columns[0],
-                predicted_columns=columns[1],
-            )
-    kinds = [_join_kinds(query) for query in (gold, predicted)]
-    if kinds[0] != kinds[1] and not missing and not extra:
-        yield Difference(
-            kind="join_type", clause="JOIN", gold_text=", ".join(kinds[0]), predicted_text=", ".join(kinds[1])
-        )
-
-
-def _shown_joins(query: QueryParts, joins: _Joins) -> str:
-    show = {column: one for select in query.all_selects() for column, one in select.compared.items()}
-    texts = (" = ".join(sorted(show[column]() if column in show else column for column in same)) for same in joins)
-    return ", ".join(sorted(set(texts)))
-
-
-def unshared_tables(gold: QueryParts, predicted: QueryParts) -> tuple[list[str], list[str]]:
-    """The tables that only one of them reads: SELECT by SELECT where both have as many, else anywhere in them."""
-    left, right = list(gold.all_selects()), list(predicted.all_selects())
-    if len(left) != len(right):
-        ours, theirs = _uses(gold), _uses(predicted)
-        return sorted((ours - theirs).elements()), sorted((theirs - ours).elements())
-    missing: Counter[str] = Counter()
-    extra: Counter[str] = Counter()
-    for one, other in zip(left, right, strict=True):
-        uses = [Counter(source.table for source in side.sources if source.table) for side in (one, other)]
-        missing |= uses[0] - uses[1]
-        extra |= uses[1] - uses[0]
-    return sorted(missing.elements()), sorted(extra.elements())
-
-
-def _as_many(gold: QueryParts, predicted: QueryParts) -> bool:
-    return len(list(gold.all_selects())) == len(list(predicted.all_selects()))
-
-
-_Joins = Counter[frozenset[str]]
-
-
-def _both(pair: list[_Joins]) -> tuple[tuple[_Joins, _Joins], ...]:
-    return ((pair[0], pair[1]), (pair[1], pair[0]))
-
-
-def _uses(query: QueryParts) -> Counter[str]:
-    """How often each table is used in one SELECT at most."""
-    found: Counter[str] = Counter()
-    for select in query.all_selects():
-        found |= Counter(source.table for source in select.sources if source.table)
-    return found
-
-
-def _joins(query: QueryParts, *, each: bool) -> _Joins:
-    """The sets of columns that joins compare: of ``each`` SELECT, or else of the query as a whole."""
-    found: _Joins = Counter()
-    for select in query.all_selects():
-        classes = [*select.joins]
-        for same in select.outer_equal:  # an outer join of the same columns differs in its kind alone
-            touching = [one for one in classes if one & same]
-            classes = [one for one in classes if not one & same] + [same.union(*touching)]
-        found.update(classes)
-    return found if each else Counter(set(found))
-
-
-def _over(joins: _Joins, tables: set[str]) -> bool:
-    """Whether some join is between tables of this set."""
-    return any(len({_table(column) for column in same} & tables) > 1 for same in joins)
-
-
-def _table(column: str) -> str:
-    return place_of(column)[0]
-
-
-def _join_kinds(query: QueryParts) -> list[str]:
-    return sorted(f"{one.join} JOIN" for select in query.all_selects() for one in select.sources if one.join != "INNER")

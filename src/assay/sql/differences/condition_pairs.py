@@ -9,37 +9,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.sql.differences.difference import Difference, Kind
 from assay.sql.differences.parts import SelectParts, Term
 from assay.sql.differences.terms import text_of
-
-ConditionKind = Literal[
-    "literal",
-    "literal_format",
-    "operator",
-    "connective",
-    "condition_column",
-    "condition_changed",
-    "condition_missing",
-    "condition_extra",
-    "condition_replaced",
-    "null_condition_missing",
-    "join_condition",
-    "join_type",
-    "function",
-    "aggregate",
-]
-
-
-class ConditionDifference(Struct, frozen=True, kw_only=True):
-    """Two conditions that correspond and differ, or one that the other query lacks."""
-
-    kind: ConditionKind
-    clause: Literal["WHERE", "HAVING", "JOIN"]
-    gold: Term | None = None
-    predicted: Term | None = None
-    inside: bool = False
-    elsewhere: bool = False
-    """The query that lacks it here has it elsewhere."""
 
 
 class _Placed(Struct, frozen=True):
@@ -48,7 +20,7 @@ class _Placed(Struct, frozen=True):
     inside: bool
 
 
-def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[SelectParts]) -> list[ConditionDifference]:
+def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[SelectParts]) -> list[Difference]:
     """The differences of all conditions of two queries, wherever they stand in them."""
     ours, theirs = _without_common(list(_conditions(gold)), list(_conditions(predicted)))
     connectives = [one for one in (*ours, *theirs) if one.term.parts]
@@ -57,7 +29,7 @@ def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[Selec
         left, right = _without_common(left, right)
         if not left and not right:
             return [_connective(ours, theirs)]
-    found: list[ConditionDifference] = []
+    found: list[Difference] = []
     sizes = [len(_leaves(side)) for side in (ours, theirs)]
     if connectives and min(sizes) > 1 and len(left) < sizes[0] and len(right) < sizes[1]:
         has = [any(one.term.parts for one in side) for side in (ours, theirs)]
@@ -69,15 +41,15 @@ def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[Selec
         left = [one for one in left if not one.inside or len(predicted) > 1]
         right = [one for one in right if not one.inside or len(gold) > 1]
     if len(left) == len(right) == 1:
-        found.append(replace(_alone(left[0]), kind="condition_replaced", predicted=right[0].term))
+        found.append(replace(_alone(left[0]), kind="condition_replaced", predicted_term=right[0].term))
         return found
     said = [conditions_of(side) for side in (gold, predicted)]
     found += [replace(_alone(one), elsewhere=one.term.merged in said[1]) for one in left]
     found += [
-        ConditionDifference(
+        Difference(
             kind="condition_extra",
             clause=one.clause,
-            predicted=one.term,
+            predicted_term=one.term,
             inside=one.inside,
             elsewhere=one.term.merged in said[0],
         )
@@ -127,14 +99,14 @@ def _without_common(gold: list[_Placed], predicted: list[_Placed]) -> tuple[list
     return ours, theirs
 
 
-def _connective(ours: Sequence[_Placed], theirs: Sequence[_Placed]) -> ConditionDifference:
+def _connective(ours: Sequence[_Placed], theirs: Sequence[_Placed]) -> Difference:
     left, right = (next(iter([*_ors(side), *side]), None) for side in (ours, theirs))
     placed = left or right
-    return ConditionDifference(
+    return Difference(
         kind="connective",
         clause=placed.clause if placed else "WHERE",
-        gold=_together(ours),
-        predicted=_together(theirs),
+        gold_term=_together(ours),
+        predicted_term=_together(theirs),
         inside=placed.inside if placed else False,
     )
 
@@ -183,9 +155,9 @@ def _alike(gold: Term, predicted: Term) -> int:
     return score if score >= 3 and same_number else score - 1
 
 
-def _pair(gold: _Placed, predicted: _Placed) -> ConditionDifference:
+def _pair(gold: _Placed, predicted: _Placed) -> Difference:
     ours, theirs = gold.term, predicted.term
-    kind: ConditionKind = "condition_changed"
+    kind: Kind = "condition_changed"
     columns = set(ours.columns) == set(theirs.columns)
     literals = ours.literals == theirs.literals
     functions = (*ours.functions, *ours.aggregates) == (*theirs.functions, *theirs.aggregates)
@@ -203,8 +175,8 @@ def _pair(gold: _Placed, predicted: _Placed) -> ConditionDifference:
         kind = "condition_column"
     elif columns and not functions:
         kind = "function" if ours.aggregates == theirs.aggregates else "aggregate"
-    return ConditionDifference(
-        kind=kind, clause=gold.clause, gold=ours, predicted=theirs, inside=gold.inside and predicted.inside
+    return Difference(
+        kind=kind, clause=gold.clause, gold_term=ours, predicted_term=theirs, inside=gold.inside and predicted.inside
     )
 
 
@@ -238,8 +210,8 @@ def _digits(literal: str) -> tuple[int, ...] | None:
 _PARTS_OF_A_DATE = 3
 
 
-def _alone(one: _Placed) -> ConditionDifference:
-    kind: ConditionKind = "condition_missing"
+def _alone(one: _Placed) -> Difference:
+    kind: Kind = "condition_missing"
     if one.term.operator in ("IS NULL", "NOT IS NULL"):
         kind = "null_condition_missing"
-    return ConditionDifference(kind=kind, clause=one.clause, gold=one.term, inside=one.inside)
+    return Difference(kind=kind, clause=one.clause, gold_term=one.term, inside=one.inside)

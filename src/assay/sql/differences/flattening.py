@@ -31,6 +31,16 @@ def flattened(tree: exp.Query) -> exp.Query:
     return tree
 
 
+def has_wrappers(tree: exp.Query) -> bool:
+    """Whether a query has what may wrap another: a query in FROM, or a CTE."""
+    from sqlglot import exp
+
+    return any(
+        isinstance(node, exp.With) or isinstance(node.parent, exp.From | exp.Join)
+        for node in nodes_of_kind(tree, exp.With, exp.Subquery)
+    )
+
+
 def _step(tree: exp.Query) -> exp.Query | None:
     """The tree with one wrapper less; None where it has none."""
     from sqlglot import exp

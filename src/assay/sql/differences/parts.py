@@ -141,12 +141,17 @@ class QueryParts(Struct, frozen=True, kw_only=True):
 
 
 def inner_queries(select: SelectParts) -> Iterator[QueryParts]:
-    """The queries directly inside a SELECT, clause after clause."""
+    """The queries directly inside a SELECT, clause after clause; in ORDER BY and others, without those of its outputs.
+
+    ``SELECT (SELECT …) AS n … ORDER BY n`` has one.
+    """
     yield from select.inner
+    selected = [query for term in select.outputs for query in inner_of(term)]
+    yield from selected
     keys = (key.term for key in select.order)
-    for terms in (select.outputs, select.outer_joins, select.where, select.group, select.having, keys):
+    for terms in (select.outer_joins, select.where, select.group, select.having, keys):
         for term in terms:
-            yield from inner_of(term)
+            yield from (query for query in inner_of(term) if not any(query is one for one in selected))
 
 
 def inner_of(term: Term) -> Iterator[QueryParts]:

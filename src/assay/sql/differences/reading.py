@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.differences.binding import MOST_SELECTS, BareQuery, bare_query
-from assay.sql.differences.canonical import conjuncts, plain_text
-from assay.sql.differences.comparing import differences, unshared_tables
+from assay.sql.differences.binding import BareQuery, bare_query
+from assay.sql.differences.canonical import conjuncts, holds_conjuncts, plain_text
+from assay.sql.differences.comparing import differences
 from assay.sql.differences.leaves import Uses
 from assay.sql.differences.pairing import in_golds_order, numberings
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
+from assay.sql.differences.table_differences import unshared_tables
 from assay.sql.differences.terms import Merging, Show, Terms
+from assay.sql.query import MOST_COMPARED_SELECTS, Unreadable
 from assay.sql.schema import SchemaNames
 from assay.sql.select import Meaning, Select, Source
 from assay.sql.sources import entries_of
@@ -30,7 +32,7 @@ _MOST_CHARACTERS = 1_000
 
 
 class TooLargeError(Exception):
-    """A query holds more SELECTs than are read."""
+    """A query holds more SELECTs than are compared."""
 
 
 class ReadPair(Struct, frozen=True, eq=False, kw_only=True):
@@ -43,17 +45,27 @@ class ReadPair(Struct, frozen=True, eq=False, kw_only=True):
     predicted: QueryParts
 
 
-def read_parts(query: str, dialect: str, names: SchemaNames) -> QueryParts | None:
-    """The parts of one query; None where it cannot be parsed, or is too long or too deep to compare."""
+def read_parts(query: str, dialect: str, names: SchemaNames) -> QueryParts | Unreadable:
+    """The parts of one query, or why it cannot be compared."""
     bare = bare_query(query, dialect, names)
-    return None if bare is None else _parts(bare)
+    return bare if isinstance(bare, Unreadable) else _parts(bare)
 
 
-def _parts(query: BareQuery, uses: Uses | None = None, called: Mapping[str, str] | None = None) -> QueryParts | None:
+def _parts(
+    query: BareQuery, uses: Uses | None = None, called: Mapping[str, str] | None = None
+) -> QueryParts | Unreadable:
     try:
         return Reader(query, uses or {}, called or {}).parts_of(query.tree)
-    except (RecursionError, TooLargeError):
-        return None
+    except RecursionError:
+        return Unreadable("is nested too deeply to be compared")
+    except TooLargeError:
+        return Unreadable(f"has more than {MOST_COMPARED_SELECTS} SELECTs")
+
+
+@lru_cache(maxsize=64)
+def _golds_parts(query: BareQuery) -> QueryParts | Unreadable:
+    """The parts of a gold query, with which several predictions are compared."""
+    return _parts(query)
 
 
 @lru_cache(maxsize=8)
@@ -64,14 +76,15 @@ def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> Re
     that they are another table's is one difference, not one for each column.
     """
     ours, theirs = bare_query(gold, dialect, names), bare_query(predicted, dialect, names)
-    golds = None if ours is None or theirs is None else _parts(ours)
-    if ours is None or theirs is None or golds is None:
+    if isinstance(ours, Unreadable) or isinstance(theirs, Unreadable):
         return None
-
+    golds = _golds_parts(ours)
+    if isinstance(golds, Unreadable):
+        return None
     try:
         theirs = in_golds_order(ours, theirs)
         read = [(uses, _parts(theirs, uses)) for uses in numberings(ours, theirs)]
-        found = [(uses, parts) for uses, parts in read if parts is not None]
+        found = [(uses, parts) for uses, parts in read if not isinstance(parts, Unreadable)]
         if not found:
             return None
         uses, predicted_parts = found[0]
@@ -80,7 +93,8 @@ def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> Re
         missing, extra = unshared_tables(golds, predicted_parts)
         known = {source.table for select in golds.all_selects() for source in select.sources}
         if len(missing) == len(extra) == 1 and extra[0] not in known:
-            predicted_parts = _parts(theirs, uses, {extra[0]: missing[0]}) or predicted_parts
+            renamed = _parts(theirs, uses, {extra[0]: missing[0]})
+            predicted_parts = predicted_parts if isinstance(renamed, Unreadable) else renamed
     except RecursionError:
         return None
     return ReadPair(bound=(ours, theirs), uses=uses, gold=golds, predicted=predicted_parts)
@@ -133,6 +147,8 @@ class Reader:
             depth, select = 0, self._query.bound.select_of(original)
             while select is not None and select is not meaning.select:
                 depth, select = depth + 1, select.outer
+            stored = None if meaning.source.table is None else self._query.bound.stored(original)
+            name = name if stored is None else stored.column.lower()  # `rowid` is the key that it stands for
             made = self._of_source(meaning.select, meaning.source, name, depth)
         if isinstance(made, exp.Column) and column._meta and not made._meta:
             made.meta.update(column._meta)
@@ -167,19 +183,20 @@ class Reader:
             found = self._sources[select.index] = {}
             seen: Counter[str] = Counter()
             for source in select.sources.values():
-                name = source.alias.replace("?", "subquery")
-                if source.table is not None:
-                    name = source.table.lower()
-                    seen[name] += 1
-                    use = self._uses.get(id(source.node), seen[name])
-                    name = self._called.get(name, name) + (f"#{use}" if use > 1 else "")
-                found[source.alias] = name
+                name = "subquery" if source.table is None else source.table.lower()
+                seen[name] += 1
+                use = self._uses.get(id(source.node), seen[name])
+                found[source.alias] = self._called.get(name, name) + (f"#{use}" if use > 1 else "")
         return found
 
     def shown(self, node: exp.Expr) -> str:
         """The text of an expression as its author wrote it, but with columns under their tables' names."""
         from sqlglot import exp
 
+        if isinstance(node, exp.Column):
+            column = copied(node)
+            self._show_column(column, self._query.original(column))
+            return written(column, self._query.bound.dialect)
         whole = exp.Paren(this=copied(node))
         for one in reversed(nodes_of(whole)[1:]):
             original = self._query.original(one)
@@ -187,8 +204,8 @@ class Reader:
                 one.replace(exp.Var(this=self._shown_in_parentheses(original)))
             elif isinstance(one, exp.Column):
                 self._show_column(one, original)
-            elif isinstance(original, exp.Table):
-                self._show_table(one, original)
+            elif isinstance(one.args.get("alias"), exp.TableAlias) and not isinstance(one, exp.CTE):
+                self._show_alias(one, original)
         return written(whole.this, self._query.bound.dialect)
 
     def _shown_in_parentheses(self, query: exp.Expr) -> str:
@@ -200,6 +217,8 @@ class Reader:
         names, bound = self._query.bound.names, self._query.bound
         if original is None:  # one that a star or USING stands for
             called, _, use = column.table.lstrip("^").partition("#")
+            if called == "subquery":
+                called = use = ""
             stored = None if names is None else names.column(called, column.name)
             if names is not None and stored is not None:
                 called = names.tables[called].schema.name
@@ -221,13 +240,19 @@ class Reader:
         if name is not None:
             column.set("this", _identifier(name))
 
-    def _show_table(self, table: exp.Expr, original: exp.Table) -> None:
-        select = self._query.bound.select_of(original)
-        source = None if select is None else select.sources.get(original.alias_or_name.lower())
-        if select is None or source is None or source.table is None:
-            return
-        _, _, use = self._names_in(select)[source.alias].partition("#")
-        table.set("alias", _identifier(f"{source.table}#{use}") if use else None)
+    def _show_alias(self, entry: exp.Expr, original: exp.Expr | None) -> None:
+        """Put the number of the use in the place of a table's alias; take away what stands for no table."""
+        select = None if original is None else self._query.bound.select_of(original.parent or original)
+        source = None if select is None or original is None else select.sources.get(original.alias_or_name.lower())
+        called = None
+        if select is not None and source is not None and source.table is not None:
+            _, _, use = self._names_in(select)[source.alias].partition("#")
+            called = f"{source.table}#{use}" if use else None
+        if called is None and entry.alias_column_names:
+            called = "subquery"
+        entry.args["alias"].set("this", None if called is None else _identifier(called))
+        if called is None:
+            entry.set("alias", None)
 
     # The queries
 
@@ -237,7 +262,7 @@ class Reader:
             parts, outputs = self._read_query(tree)
             inner = (query for select in parts.selects for query in inner_queries(select))
             size = len(parts.selects) + sum(self._sizes.get(id(query), 0) for query in inner)
-            if size > MOST_SELECTS:
+            if size > MOST_COMPARED_SELECTS:
                 raise TooLargeError
             parts = replace(parts, show=partial(self._shown_in_parentheses, tree))
             self._sizes[id(parts)] = size
@@ -284,7 +309,7 @@ class Reader:
         )
         terms = Terms(self, frozenset() if any(one.join != "INNER" for one in tables) else self._keys(select))
         using = {id(join): list(self._using(select, join)) for join in tree.args.get("joins") or ()}
-        hidden = {(alias, name) for joined in using.values() for alias, name, _, _ in joined}
+        hidden = {(alias, name) for joined in using.values() for alias, name, _ in joined}
         outputs = list(self._outputs(select, terms, hidden))
         plain = tuple(resolved for _, resolved, _ in outputs)
         merging, outer_merging = Merging(), Merging()
@@ -295,17 +320,15 @@ class Reader:
         # Joins and WHERE: what a condition says counts, not where it stands.
         for join in tree.args.get("joins") or ():
             is_outer = bool(join.args.get("side"))
-            for _, _, left, right in using[id(join)]:
-                (outer_merging if is_outer else merging).equate(left, right)
-                written_on.add(_equation(left, right))
-            for condition, show in self._conditions(terms, join.args.get("on")):
+            joined = [equal for _, _, equal in using[id(join)]]
+            for condition, show in self._conditions(terms, join.args.get("on"), joined):
                 equated = terms.equated(condition)
                 if equated is not None:
                     (outer_merging if is_outer else merging).equate(*equated)
                     written_on.add(_equation(*equated))
                     continue
                 conditions = outer_joins if is_outer else where
-                conditions.append((terms.term if is_outer else terms.condition)(condition, show))
+                conditions.append(terms.condition(condition, show))
                 written_on.add(conditions[-1].text)
         for condition, show in self._conditions(terms, tree.args.get("where")):
             equated = terms.equated(condition)
@@ -338,16 +361,23 @@ class Reader:
         by_name = {name or f"_{place}": resolved for place, (name, resolved, _) in enumerate(outputs)}
         return QueryParts(selects=(merging.applied(parts),)), by_name
 
-    def _conditions(self, terms: Terms, clause: exp.Expr | None) -> Iterator[tuple[exp.Expr, Show]]:
-        """The conditions of a clause that must all hold, each with what writes it."""
+    def _conditions(
+        self, terms: Terms, clause: exp.Expr | None, joined: Sequence[exp.Expr] = ()
+    ) -> Iterator[tuple[exp.Expr, Show]]:
+        """The conditions of a clause that must all hold, each with what writes it; first those of USING."""
+        yield from ((equal, partial(self.shown, equal)) for equal in joined)
         node = clause.this if clause is not None and clause.key in ("where", "having") else clause
-        for one in conjuncts(None if node is None else copied(node)):
+        if node is not None and not holds_conjuncts(node):
+            node = copied(node)  # taking it apart changes it
+        for one in conjuncts(node):
             yield terms.resolve(one), partial(self.shown, one)
 
-    def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, str, str]]:
+    def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, exp.Expr]]:
         """The columns that USING or NATURAL makes equal: the alias and name of the one that a star leaves out, and
-        both under their tables' names.
+        the condition.
         """
+        from sqlglot import exp
+
         joined = select.sources.get(join.this.alias_or_name.lower())
         names = [name.name.lower() for name in join.args.get("using") or ()]
         if joined is None or not (names or join.args.get("method") == "NATURAL"):
@@ -357,11 +387,11 @@ class Reader:
         if not names:
             own = self._columns_of(joined) or ()
             names = [name for name in own if any(name in (columns or ()) for columns in known.values())]
-        called = self._names_in(select)
         for name in names:
             other = next((one for one in before if name in (known[one.alias] or (name,))), None)
             if other is not None:
-                yield joined.alias, name, f"{called[other.alias]}.{name}", f"{called[joined.alias]}.{name}"
+                left, right = (self._of_source(select, source, name) for source in (other, joined))
+                yield joined.alias, name, exp.EQ(this=left, expression=right)
 
     def _outputs(
         self, select: Select, terms: Terms, hidden: Collection[tuple[str, str]]

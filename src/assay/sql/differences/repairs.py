@@ -150,13 +150,13 @@ class _Workshop:
         leaves: list[exp.Expr] = []
         for place, theirs in enumerate(self._theirs):
             wanted = [unit.clause for unit in units if unit.place == place]
-            leaf = self._mixed(place, wanted) if wanted else copied(theirs)
+            leaf = self._mixed(place, wanted) if wanted else theirs
             if leaf is None:
                 return None
             leaves.append(leaf)
         outer = {unit.clause for unit in units if unit.place == -1}
         alone = len(leaves) == 1 and leaves[0].key == self._predicted.key and not outer
-        tree = leaves[0] if alone else self._assembled([copied(leaf) for leaf in leaves], outer)
+        tree = leaves[0] if alone else self._assembled(leaves, outer)
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
             _take_with(tree, self._gold, self._predicted, anew=_WITH in outer)
         query = written(tree, self._dialect)
@@ -175,15 +175,14 @@ class _Workshop:
         return tuple(steps)
 
     def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
+        """The SELECTs under set operations, the prediction's or gold's."""
         skeleton = copied(self._gold if _WHOLE in outer else self._predicted)
-        own = leaves_of(skeleton)
-        for place, leaf in enumerate(own):
-            if place >= len(leaves):
-                break
+        for place, (leaf, made) in enumerate(zip(leaves_of(skeleton), leaves, strict=False)):
+            mine = copied(made) if made is self._theirs[place] else made
             if leaf is skeleton:
-                skeleton = leaves[place]  # type: ignore[assignment]
+                skeleton = mine  # type: ignore[assignment]
             else:
-                leaf.replace(leaves[place])
+                leaf.replace(mine)
         for clause in outer & {"ORDER BY", "LIMIT"}:
             for arg in _CLAUSES[clause]:
                 found = self._gold.args.get(arg)
@@ -207,13 +206,13 @@ class _Workshop:
     def _mixed(self, place: int, wanted: Sequence[str]) -> exp.Expr | None:
         """One SELECT of the prediction with these clauses of gold's.
 
-        Clauses that stay as they are belong to several such SELECTs: writing one as text copies it first.
+        Clauses that stay as they are belong to several such SELECTs, and know only the prediction's as the one around.
         """
         ours, theirs = self._ours[place], self._theirs[place]
         made = type(theirs)()
         for arg, value in theirs.args.items():
             if arg not in _CLAUSE_ARGS:
-                made.set(arg, value)
+                made.args[arg] = value
         golds_from = "FROM" in wanted
         for clause, args in _CLAUSES.items():
             from_gold = clause in wanted or (golds_from and clause in self._alike[place])
@@ -224,7 +223,8 @@ class _Workshop:
                     given = _copied(given)
                     if not all(self._moved(node, place, to_gold=golds_from) for node in _listed(given)):
                         return None
-                made.set(arg, given)
+                if given is not None:
+                    made.args[arg] = given
         return made
 
     def _moved(self, node: exp.Expr, place: int, *, to_gold: bool) -> bool:
@@ -327,4 +327,4 @@ def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: boo
 def _size(*texts: str) -> int:
     """How much two texts have that the other lacks, in words."""
     left, right = (Counter(text.lower().split()) for text in (texts[0], texts[1] if len(texts) > 1 else ""))
-    return max(1, sum(((left - right) + (right - left)).values()))
+    return max(1, sum(abs(left[word] - right[word]) for word in left.keys() | right.keys()))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -67,6 +68,7 @@ class Terms:
         self._keys = keys
         """Columns that are never NULL, such as ``singer.id``."""
         self._inner: dict[str, QueryParts] = {}
+        """By its text, the query that a text in a term stands for."""
         self.compared: dict[str, Show] = {}
         """Columns that conditions make equal, each with what writes it."""
 
@@ -78,6 +80,8 @@ class Terms:
         """A copy in which columns stand under their tables' names and subqueries are replaced by their parts."""
         from sqlglot import exp
 
+        if isinstance(node, exp.Column) and not node.is_star:
+            return plain(self._names.resolved(node), self._keys)
         whole = exp.Paren(this=copied(node))
         nodes: list[exp.Expr] = [whole.this]
         for one in nodes:  # it grows meanwhile
@@ -99,7 +103,7 @@ class Terms:
 
         parts = self._names.parts_of(query)
         name = f"({text_of(parts)})"
-        self._inner[name] = parts
+        self._inner.setdefault(name, parts)  # the same query twice is one
         made = exp.Var(this=name)
         made.meta.update(query._meta or {})  # it still knows which query it is
         return made
@@ -108,38 +112,34 @@ class Terms:
         """The term of a resolved expression."""
         from sqlglot import exp
 
-        nodes = nodes_of(resolved)
-        for node in nodes:
+        if isinstance(resolved, exp.Column):
+            text = plain_text(resolved)
+            return Term(text=text, merged=text, show=show, columns=(text,))
+        for node in reversed(nodes_of(resolved)):
             if type(node) in (exp.EQ, exp.NEQ) and not _has_literal(node):
                 left, right = node.this, node.expression
                 if plain_text(left) > plain_text(right):
                     node.set("this", right)
                     node.set("expression", left)
-            elif type(node) in (exp.Add, exp.Mul) and type(node.parent) is not type(node):
+            elif type(node) in (exp.Add, exp.Mul, exp.And, exp.Or) and type(node.parent) is not type(node):
                 in_order(node)
         text = plain_text(resolved)
-        nodes = nodes_of(resolved)
-        functions = [
-            node
-            for node in nodes
-            if isinstance(node, exp.Func)
-            and not isinstance(node, exp.AggFunc | exp.Connector | exp.Predicate | exp.Not | exp.Binary)
-        ]
+        of: dict[str, list[Any]] = defaultdict(list)
+        for node in nodes_of(resolved):
+            for role in _roles_of(type(node)):  # type: ignore[arg-type]
+                of[role].append(node)
         return Term(
             text=text,
             merged=text,
             show=show,
-            columns=tuple(plain_text(one) for one in nodes if isinstance(one, exp.Column)),
-            literals=tuple(plain_text(one) for one in nodes if isinstance(one, exp.Literal)),
-            functions=(
-                *(_name_of(node) for node in functions),
-                *("CONCAT" for node in nodes if isinstance(node, exp.DPipe)),
-            ),
-            aggregates=tuple(_name_of(node) for node in nodes if isinstance(node, exp.AggFunc)),
-            arithmetic=tuple(type(node).__name__ for node in nodes if isinstance(node, _arithmetic())),
-            inner=tuple(self._inner[one.name] for one in nodes if isinstance(one, exp.Var) and one.name in self._inner),
-            distinct=any(isinstance(one, exp.Distinct) for one in nodes),
-            windowed=any(isinstance(one, exp.Window) for one in nodes),
+            columns=tuple(map(plain_text, of["column"])),
+            literals=tuple(map(plain_text, of["literal"])),
+            functions=(*map(_name_of, of["function"]), *("CONCAT" for _ in of["concatenation"])),
+            aggregates=tuple(map(_name_of, of["aggregate"])),
+            arithmetic=tuple(type(node).__name__ for node in of["arithmetic"]),
+            inner=tuple(self._inner[one.name] for one in of["inner"] if one.name in self._inner),
+            distinct=bool(of["distinct"]),
+            windowed=bool(of["window"]),
         )
 
     def condition(self, resolved: exp.Expr, show: Show) -> Term:
@@ -284,10 +284,24 @@ def _one_of(parts: Sequence[Term]) -> Term | None:
     return replace(parts[0], text=text, merged=text, literals=literals, operator="IN", parts=tuple(parts))
 
 
-def _arithmetic() -> tuple[type[exp.Expr], ...]:
+@cache
+def _roles_of(kind: type[exp.Expr]) -> tuple[str, ...]:
+    """As what a term counts the nodes of a kind."""
     from sqlglot import exp
 
-    return (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg)
+    kinds: dict[str, tuple[type[exp.Expr], ...]] = {
+        "column": (exp.Column,),
+        "literal": (exp.Literal,),
+        "concatenation": (exp.DPipe,),
+        "aggregate": (exp.AggFunc,),
+        "arithmetic": (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg),
+        "inner": (exp.Var,),
+        "distinct": (exp.Distinct,),
+        "window": (exp.Window,),
+    }
+    no_functions = (exp.AggFunc, exp.Connector, exp.Predicate, exp.Not, exp.Binary)
+    is_function = issubclass(kind, exp.Func) and not issubclass(kind, no_functions)
+    return tuple([role for role, some in kinds.items() if issubclass(kind, some)] + ["function"] * is_function)
 
 
 def _name_of(node: exp.Func) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.sql.query import Query, Unreadable, read_tree
 from assay.sql.shape import cutting, parse_with_signs, steady_keys
-from assay.sql.trees import copied, written
+from assay.sql.trees import copied, levels_of, nodes_of, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -62,6 +62,9 @@ def _is_deep(tree: exp.Expr) -> bool:
     """Whether a tree has too many levels to be written. A chain of one operator is one level."""
     from sqlglot import exp
 
+    nodes = nodes_of(tree)
+    if len(nodes) <= _MOST_LEVELS or levels_of(tree, nodes) <= _MOST_LEVELS:
+        return False
     level = [tree]
     for _ in range(_MOST_LEVELS):
         if not level:

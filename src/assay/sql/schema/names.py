@@ -63,15 +63,23 @@ class NamedTable(Struct, frozen=True, kw_only=True):
 class SchemaNames:
     """A schema's tables and columns by name, whatever the case of letters. Without a schema it knows no name."""
 
-    __slots__ = ("_mapping", "columns", "dialect", "keys", "references", "tables")
+    __slots__ = ("_mapping", "columns", "dialect", "keys", "references", "schemas", "tables")
 
     def __init__(self, schema: DatabaseSchema | None = None) -> None:
         self.dialect = "" if schema is None else schema.dialect
         self.tables: dict[str, NamedTable] = {}
-        for table in schema.tables if schema is not None else ():
+        given = () if schema is None else schema.tables
+        for table in sorted(given, key=lambda table: table.namespace is not None):
             columns = {column.name.lower(): column for column in table.columns}
-            # Of two tables of one name, the first is in the default schema.
-            self.tables.setdefault(table.name.lower(), NamedTable(schema=table, columns=columns))
+            # Of two tables of one name, that of the default schema has it; the others are called ``schema.table``.
+            key = table.name.lower()
+            if key in self.tables and table.namespace is not None:
+                key = f"{table.namespace.lower()}.{key}"
+            self.tables.setdefault(key, NamedTable(schema=table, columns=columns))
+        self.schemas: frozenset[str] = frozenset(
+            one.schema.namespace.lower() for one in self.tables.values() if one.schema.namespace is not None
+        )
+        """The schemas of tables outside the default one, in small letters."""
         self.columns: Mapping[str, tuple[str, ...]] = {name: tuple(one.columns) for name, one in self.tables.items()}
         """By table, all names in small letters."""
         self.keys: Mapping[str, frozenset[str]] = {

@@ -28,9 +28,10 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         if one.operator != "in" or not one.is_negated or not one.right or not isinstance(one.right[-1], exp.Select):
             continue
         inner = query.select_of(one.right[-1])
-        if inner is None or len(inner.outputs) != 1 or inner.group or len(inner.sources) > 1:
+        if inner is None or inner.group or len(inner.sources) > 1:
             continue
-        column = query.column_of(inner.outputs[0])
+        outputs = query.twin(inner.node).expressions  # a star stands for its columns there
+        column = query.column_of(outputs[0]) if len(outputs) == 1 else None
         stored = None if column is None else query.stored(column)
         values = gold.database.values(stored)
         if stored is None or values is None or not values.nulls:

@@ -18,6 +18,9 @@ RULE = LintRule(
     good="SELECT id, name FROM singer",
 )
 
+_ROW_NUMBERS = frozenset({"rowid", "ctid"})
+"""Columns that no schema lists, and that no two rows share."""
+
 
 def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     for select in query.selects:
@@ -28,17 +31,16 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         chosen = {query.identity(column) for column in columns if column is not None}
         source = next(iter(select.sources.values()))
         table = None if source.table is None or gold.names is None else gold.names.table(source.table)
+        alone = table if len(select.sources) == 1 else None
+        own = {name for index, alias, name in chosen if (index, alias) == (select.index, source.alias)}
         if select.is_aggregated and not select.group and all(map(has_aggregate, select.outputs)):
             why = "the query gives one row"
         elif keys and all(key is not None and query.identity(key) in chosen for key in keys):
             why = "its groups differ already"
-        elif (
-            len(select.sources) == 1
-            and table is not None
-            and table.primary_key
-            and all((select.index, source.alias, name.lower()) in chosen for name in table.primary_key)
-        ):
-            why = f"the key of {table.name} is among the columns"
+        elif alone is not None and alone.primary_key and own.issuperset(map(str.lower, alone.primary_key)):
+            why = f"the key of {alone.name} is among the columns"
+        elif alone is not None and (own & _ROW_NUMBERS).difference(column.name.lower() for column in alone.columns):
+            why = f"the number of each row of {alone.name} is among the columns"
         else:
             continue
         yield Found(evidence=f"DISTINCT removes nothing: {why}.", place=query.span(select.outputs[0]))

@@ -1,0 +1,96 @@
+"""One thing that two queries say differently: `Difference`."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from msgspec import Struct
+
+from assay.sql.differences.parts import Term
+
+Clause = Literal[
+    "SELECT", "DISTINCT", "FROM", "JOIN", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "set operation", "WITH"
+]
+Kind = Literal[
+    "output_changed",
+    "output_missing",
+    "output_extra",
+    "aggregate",
+    "aggregate_argument",
+    "function",
+    "arithmetic",
+    "conversion",
+    "conditional",
+    "window",
+    "date_function",
+    "math_function",
+    "string_function",
+    "output_literal",
+    "distinct_missing",
+    "distinct_extra",
+    "table_missing",
+    "table_extra",
+    "table_changed",
+    "join_condition",
+    "join_type",
+    "literal",
+    "literal_format",
+    "operator",
+    "connective",
+    "condition_column",
+    "condition_changed",
+    "condition_missing",
+    "condition_extra",
+    "condition_replaced",
+    "null_condition_missing",
+    "group_missing",
+    "group_extra",
+    "group_changed",
+    "order_missing",
+    "order_extra",
+    "order_changed",
+    "direction",
+    "limit_missing",
+    "limit_extra",
+    "limit_changed",
+    "set_operation_missing",
+    "set_operation_extra",
+    "set_operation_changed",
+    "subquery_missing",
+    "subquery_extra",
+    "subquery_changed",
+]
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """One thing that gold and a prediction say differently; a side that says nothing there is empty."""
+
+    kind: Kind
+    clause: Clause
+    gold_text: str = ""
+    """What gold says, if that is not one term."""
+    predicted_text: str = ""
+    inside: bool = False
+    """It is in a subquery or a CTE."""
+    elsewhere: bool = False
+    """The side that says nothing here says the same elsewhere, as where gold selects a column twice."""
+    gold_columns: frozenset[str] = frozenset()
+    """The columns that gold joins on and the prediction does not, as in `Term.columns`."""
+    predicted_columns: frozenset[str] = frozenset()
+    gold_term: Term | None = None
+    predicted_term: Term | None = None
+
+    @property
+    def gold(self) -> str:
+        """What gold says here."""
+        return self.gold_text if self.gold_term is None else self.gold_term.shown
+
+    @property
+    def predicted(self) -> str:
+        """What the prediction says here."""
+        return self.predicted_text if self.predicted_term is None else self.predicted_term.shown
+
+
+def sided(family: str, *, gold: object, predicted: object) -> Kind:
+    """The kind of a difference in a clause that both sides may have: ``order_missing`` where only gold has it."""
+    return cast("Kind", f"{family}_{'missing' if not predicted else 'changed' if gold else 'extra'}")

@@ -1,0 +1,93 @@
+"""Where sqlglot reads a text otherwise than the engine does: characters that look like blanks, and tables after IN."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from assay.sql.trees import nodes_of, nodes_of_kind
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_LOOKS_BLANK = "\x1c-\x1f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+_FOUND = re.compile(f"[{_LOOKS_BLANK}]")
+_QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|/\*[\s\S]*?\*/"""
+_BLANKS: Mapping[str, str] = {
+    "sqlite": "(?<![\\w$\x80-\U0010ffff])\ufeff",
+    "duckdb": "\xa0(?=[\\s\\S])|[\u1680\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]",
+    "postgres": "(?!)",
+    "mysql": "(?!)",
+}
+"""By dialect: what the engine takes for a blank. Every other character beyond ASCII is a letter of a name there.
+
+SQLite skips U+FEFF between two tokens. DuckDB has a list, and forgets U+00A0 at the end of the text.
+"""
+_REFUSE_CONTROLS = frozenset({"sqlite", "postgres", "mysql"})
+"""Dialects that do not accept the separators U+001C to U+001F. To DuckDB they are letters."""
+_FIRST_STAND_IN = 0xF0000
+"""Letters of a name that sqlglot takes for blanks are read as letters of a plane for private use, and put back."""
+_SELECTS_NOTHING = frozenset({"postgres"})
+"""Dialects in which SELECT may select no columns."""
+
+
+def as_engine_reads(text: str, dialect: str) -> str:
+    """The text, as long as before, in which sqlglot takes the characters for blanks that the engine does.
+
+    Raises TokenError for a character that the engine does not accept.
+    """
+    from sqlglot.errors import TokenError
+
+    if _FOUND.search(text) is None:
+        return text
+    blanks = _BLANKS.get(dialect, f"[{_LOOKS_BLANK}]")
+    pattern = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<blank>{blanks})|(?P<letter>[{_LOOKS_BLANK}])")
+
+    def read(found: re.Match[str]) -> str:
+        if found.lastgroup == "letter":
+            if found[0].isascii() and dialect in _REFUSE_CONTROLS:
+                raise TokenError(f"the character U+{ord(found[0]):04X} at {found.start()}")
+            return chr(_FIRST_STAND_IN + ord(found[0]))
+        return " " if found.lastgroup == "blank" else found[0]
+
+    return pattern.sub(read, text)
+
+
+def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | None:
+    """The tree of a text that `as_engine_reads` gave, changed into what the engine reads; None: it refuses the text."""
+    from sqlglot import exp
+
+    if not text.isascii():
+        for node in nodes_of(tree):
+            if isinstance(name := node.args.get("this"), str) and not name.isascii():
+                node.args["this"] = "".join(map(_put_back, name))
+    if dialect not in _SELECTS_NOTHING and not all(one.expressions for one in nodes_of_kind(tree, exp.Select)):
+        return None
+    if dialect == "sqlite":
+        for node in nodes_of_kind(tree, exp.In):
+            _name_table(node)
+    return tree
+
+
+def _put_back(letter: str) -> str:
+    code = ord(letter) - _FIRST_STAND_IN
+    return chr(code) if 0 <= code < 0x10000 else letter
+
+
+def _name_table(node: exp.In) -> None:
+    """Write ``x IN t`` as ``x IN (SELECT * FROM t)``, which is what it means in SQLite."""
+    from sqlglot import exp
+
+    named = node.args.get("field")
+    if isinstance(named, exp.Literal) and named.is_string:
+        table = exp.Table(this=exp.Identifier(this=named.name, quoted=True))
+    elif isinstance(named, exp.Column) and named.args.get("db") is None:
+        table = exp.Table(this=named.this, db=named.args.get("table"))
+    elif isinstance(named, exp.Func):
+        table = exp.Table(this=named)
+    else:
+        return
+    node.set("field", None)
+    select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
+    node.set("query", exp.Subquery(this=select))

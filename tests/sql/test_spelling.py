@@ -1,0 +1,116 @@
+"""A text is read as the engine reads it: characters that look like blanks, and SELECT without outputs."""
+
+from __future__ import annotations
+
+import random
+from contextlib import closing
+from typing import Any
+
+import pytest
+from name_oracles import (
+    NameOracle,
+    Refused,
+    duckdb_oracle,
+    mariadb_oracle,
+    named_by_us,
+    names_in,
+    postgres_oracle,
+    sqlite_oracle,
+)
+from odd_names import TABLES
+
+from assay.sql.query import Query, Unreadable, read_query
+from assay.sql.schema_items import nearest_use
+from assay.sql.shape import parse_query
+
+INVISIBLE = "\ufeff\u200b\u2060\xa0\u2007\u202f\u3000\u2028\x85\u200d\xad\x1f"
+WORDS = ["SELECT", "x", "FROM", "b", "WHERE", "id", "=", "1", "AND", "x", "<>", "'p'", "ORDER", "BY", "y"]
+
+
+def _text(seed: int) -> str:
+    """A query with characters that cannot be seen beside its blanks, or in place of them."""
+    chance = random.Random(seed)
+    odd = chance.choice(INVISIBLE)
+    pieces = [odd if chance.random() < 0.2 else ""]
+    for word in WORDS:
+        blank = odd if chance.random() < 0.1 else ""
+        pieces += [word, chance.choice((f" {blank}", f"{blank} ", blank or " "))]
+    return "".join(pieces).strip(" ") + (odd if chance.random() < 0.05 else "")
+
+
+def _hold(oracle: NameOracle, dialect: str, *, count: int) -> None:
+    """We read the queries that the engine accepts, as it does; of the others we read none, or say what is unknown."""
+    names, accepted = names_in(TABLES, dialect), 0
+    for seed in range(count):
+        text = _text(seed)
+        query = read_query(text, dialect, names)
+        is_doubted = isinstance(query, Unreadable) or _has_unknown_names(query)
+        try:
+            theirs = oracle.columns_named(text)
+        except Refused:
+            theirs = None
+        assert is_doubted == (theirs is None), (text, query)
+        if theirs is not None:
+            assert isinstance(query, Query)
+            assert named_by_us(query) == theirs, text
+            accepted += 1
+    assert count / 10 < accepted < count
+
+
+def _has_unknown_names(query: Query) -> bool:
+    sources = [source for select in query.selects for source in select.sources.values()]
+    return bool(query.unresolved) or not all(source.is_known for source in sources)
+
+
+def test_characters_that_look_like_blanks_are_read_as_sqlite_reads_them() -> None:
+    oracle = sqlite_oracle(TABLES)
+    with closing(oracle.connection):
+        _hold(oracle, "sqlite", count=2000)
+
+
+def test_characters_that_look_like_blanks_are_read_as_duckdb_reads_them() -> None:
+    oracle = duckdb_oracle(TABLES)
+    with closing(oracle.connection):
+        _hold(oracle, "duckdb", count=1000)
+
+
+def test_characters_that_look_like_blanks_are_read_as_postgresql_reads_them(postgres: Any) -> None:
+    with postgres_oracle(postgres, TABLES) as oracle:
+        _hold(oracle, "postgres", count=400)
+
+
+def test_characters_that_look_like_blanks_are_read_as_mariadb_reads_them(mariadb: Any) -> None:
+    with mariadb_oracle(mariadb, TABLES) as oracle:
+        _hold(oracle, "mysql", count=200)
+
+
+@pytest.mark.parametrize("character", INVISIBLE)
+def test_characters_in_quotes_and_comments_stay(character: str) -> None:
+    text = f"SELECT '{character}', \"a{character}\" /* {character} */ FROM t -- {character}"
+    for dialect in ("sqlite", "duckdb", "postgres", "denodo"):
+        query = read_query(text, dialect)
+        assert isinstance(query, Query)
+        assert [node.name for node in query.tree.selects] == [character, f"a{character}"]
+
+
+def test_a_name_with_such_a_character_is_the_columns_own() -> None:
+    names = names_in({"t": {"a\xa0b": "INTEGER"}}, "sqlite")
+    query = read_query("SELECT a\xa0b FROM t", "sqlite", names)
+    assert isinstance(query, Query)
+    assert query.unresolved == ()
+    span = query.span(query.tree.selects[0])
+    assert span is not None
+    assert query.text[span.start : span.end] == "a\xa0b"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "mysql", "denodo", "snowflake"])
+@pytest.mark.parametrize(
+    "text", ["SELECT", "SELECT DISTINCT", "SELECT FROM a", "SELECT x FROM (SELECT) q", "SELECT 1 UNION SELECT"]
+)
+def test_a_select_of_nothing_is_not_read(text: str, dialect: str) -> None:
+    assert parse_query(text, dialect) is None
+    assert nearest_use(["SELECT x FROM a"], text, dialect, names_in(TABLES, dialect)) is None
+
+
+def test_postgresql_may_select_nothing() -> None:
+    assert parse_query("SELECT FROM a", "postgres") is not None

@@ -1,0 +1,168 @@
+"""Two spellings of one query have no difference, whatever they are, and no difference tells of an alias."""
+
+from __future__ import annotations
+
+import random
+import re
+import sqlite3
+from contextlib import closing
+from itertools import pairwise
+
+import generated_names
+import pytest
+from generated_names import generated
+from name_oracles import names_in
+from odd_names import TABLES
+
+from assay.sql.differences import Difference, differences, read_pair
+from assay.sql.schema import SchemaNames
+from assay.sql.schema.ddl import read_ddl
+
+SCRIPT = """
+CREATE TABLE t (id INTEGER PRIMARY KEY, k INTEGER, v INTEGER, s TEXT);
+CREATE TABLE u (uid INTEGER PRIMARY KEY, t_id INTEGER, w INTEGER);
+INSERT INTO t VALUES (1, 1, 5, 'a'), (2, 1, 6, 'b'), (5, 2, 5, 'a'), (7, NULL, 3, 'c'), (8, 2, NULL, NULL);
+INSERT INTO u VALUES (1, 1, 5), (2, 1, 6), (4, 5, 5), (5, 6, 3), (9, NULL, 1);
+"""
+NAMES = SchemaNames(read_ddl(SCRIPT.partition("INSERT")[0], "sqlite").schema)
+
+
+def _found(gold: str, predicted: str, dialect: str = "sqlite", names: SchemaNames = NAMES) -> tuple[Difference, ...]:
+    read = read_pair(gold, predicted, dialect, names)
+    assert read is not None, (gold, predicted)
+    return differences(read.gold, read.predicted)
+
+
+def _rows(query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCRIPT)
+        return connection.execute(query).fetchall()
+
+
+def _condition(chance: random.Random, depth: int, *, shuffled: random.Random | None) -> str:
+    """Tests under AND and OR, the same for one seed; ``shuffled`` puts the operands of each in another order."""
+    if depth == 0 or chance.random() < 0.3:
+        column = chance.choice(("t.k", "t.v", "u.w", "u.t_id", "t.id"))
+        return f"{column} {chance.choice(('=', '<', '>='))} {chance.choice(('1', '5', 'u.uid'))}"
+    operands = [_condition(chance, depth - 1, shuffled=shuffled) for _ in range(chance.choice((2, 2, 3)))]
+    word = chance.choice((" AND ", " OR "))
+    if shuffled is not None:
+        shuffled.shuffle(operands)
+    text = f"({word.join(operands)})"
+    return f"NOT {text}" if chance.random() < 0.15 else text
+
+
+_WITH_CONDITIONS = (
+    "SELECT t.s FROM t JOIN u ON {}",
+    "SELECT t.s FROM t LEFT JOIN u ON {}",
+    "SELECT t.s FROM t LEFT JOIN u ON t.id = u.t_id AND {}",
+    "SELECT t.s FROM t LEFT JOIN u ON t.id = u.t_id WHERE {}",
+    "SELECT t.s, CASE WHEN {} THEN 1 ELSE 2 END FROM t JOIN u ON t.id = u.t_id",
+    "SELECT COUNT(CASE WHEN {} THEN 'x' ELSE 'y' END) FROM t, u",
+    "SELECT t.s FROM t, u GROUP BY t.s ORDER BY MAX({})",
+)
+
+
+@pytest.mark.parametrize("frame", _WITH_CONDITIONS)
+def test_the_order_of_conditions_is_no_difference(frame: str) -> None:
+    for seed in range(60):
+        first = frame.format(_condition(random.Random(seed), 3, shuffled=None))
+        second = frame.format(_condition(random.Random(seed), 3, shuffled=random.Random(-seed - 1)))
+        assert _rows(first) == _rows(second)
+        assert not _found(first, second), (first, second)
+
+
+def _windows(seed: int) -> tuple[str, str]:
+    """A query with named windows, and the same with each window inside OVER."""
+    chance = random.Random(seed)
+    parts = {"w": chance.choice(("", "PARTITION BY k", "PARTITION BY s, k")), "W2": "PARTITION BY v"}
+    order = chance.choice(("ORDER BY v, id", "ORDER BY id DESC"))
+    frame = chance.choice(("", "ROWS 1 PRECEDING", "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"))
+    uses = {
+        f"x AS (w {order})": (" OVER x", f"{parts['w']} {order}"),
+        "y AS (w)": (f" OVER (Y {order} {frame})", f"{parts['w']} {order} {frame}"),
+        "z AS (W2)": (f" OVER (z {order})", f"{parts['W2']} {order}"),
+        f"q AS (w {order} {frame})": (" OVER q", f"{parts['w']} {order} {frame}"),
+    }
+    defined, (named, spelled) = chance.choice(list(uses.items()))
+    function = chance.choice(("SUM(v)", "COUNT(*)", "MIN(s)"))
+    windows = ", ".join([*(f"{name} AS ({text})" for name, text in parts.items()), defined])
+    frame_of = chance.choice(
+        ("SELECT id, {} AS n FROM t{}", "SELECT n FROM (SELECT {} AS n FROM t{}) AS sub WHERE n > 0")
+    )
+    return (
+        frame_of.format(f"{function}{named}", f" WINDOW {windows}"),
+        frame_of.format(f"{function} OVER ({' '.join(spelled.split())})", ""),
+    )
+
+
+def test_a_named_window_is_what_it_stands_for() -> None:
+    said: dict[str, str] = {}
+    for seed in range(120):
+        named, spelled = _windows(seed)
+        assert sorted(_rows(named), key=str) == sorted(_rows(spelled), key=str)
+        assert not _found(named, spelled), named
+        said[spelled] = named
+    texts = sorted(said)
+    for one, other in pairwise(texts):
+        assert _found(said[one], said[other]), (said[one], said[other])
+
+
+@pytest.mark.parametrize("name", ["rowid", "oid", "_ROWID_"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT {0} FROM t WHERE {0} > 1 ORDER BY {0}",
+        "SELECT u.w FROM t JOIN u ON t.{0} = u.t_id",
+        "SELECT COUNT(t.{0}), k FROM t GROUP BY k HAVING MAX({0}) > 2",
+        "SELECT s FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.{0} AND u.w > t.{0})",
+        "SELECT q.n FROM (SELECT {0} AS n, k FROM t) AS q WHERE q.n IN (SELECT {0} FROM t)",
+    ],
+)
+def test_the_number_of_a_row_is_the_key_that_it_stands_for(query: str, name: str) -> None:
+    query, other = query.format("id"), query.format(name)
+    assert _rows(query) == _rows(other)
+    assert not _found(query, other)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(SELECT COUNT(*) FROM u WHERE u.t_id = t.id)",
+        "(SELECT MAX(w) FROM u)",
+        "COALESCE((SELECT MIN(w) FROM u), 1) + v",
+    ],
+)
+@pytest.mark.parametrize("keys", ["{}", "{} DESC, id", "s, {}"])
+def test_a_subquery_behind_an_alias_is_not_read_in_more_places(expression: str, keys: str) -> None:
+    named = f"SELECT id, {expression} AS n FROM t ORDER BY {keys.format('n')}"
+    spelled = f"SELECT id, {expression} AS n FROM t ORDER BY {keys.format(expression)}"
+    other = f"SELECT id, {expression} AS n FROM t ORDER BY k"
+    assert _rows(named) == _rows(spelled)
+    assert not _found(named, spelled)
+    for gold, predicted in ((named, other), (other, named), (spelled, other)):
+        assert [one.kind for one in _found(gold, predicted)] == ["order_changed"]
+
+
+@pytest.mark.parametrize("word", ["JOIN", "LEFT JOIN"])
+@pytest.mark.parametrize(
+    "source", ["t AS other", "(SELECT id, v + 1 AS v, s FROM t) AS other", "(SELECT id, v, s FROM t) AS other"]
+)
+def test_using_is_what_it_stands_for(source: str, word: str) -> None:
+    using = f"SELECT t.k FROM t {word} {source} USING (id, v)"
+    spelled = f"SELECT t.k FROM t {word} {source} ON other.v = t.v AND t.id = other.id"
+    assert _rows(using) == _rows(spelled)
+    assert not _found(using, spelled)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+def test_no_difference_tells_of_an_alias(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generated_names, "_ALIASES", tuple(f"alias_{number}" for number in range(8)))
+    names, told = names_in(TABLES, dialect), 0
+    for seed in range(50):
+        gold, predicted = generated(seed, dialect), generated(seed + 1000, dialect)
+        read = read_pair(gold, predicted, dialect, names)
+        for one in () if read is None else differences(read.gold, read.predicted):
+            told += 1
+            assert not re.search(r"alias_\d", f"{one.gold} {one.predicted}", re.I), (gold, predicted)
+    assert told > 300
