@@ -16,6 +16,8 @@ import pytest
 from msgspec.structs import replace
 
 from assay.model import Evidence, GateResult, Run, TokenUsage
+from assay.reports.blocks.run import GROUP_ROWS, run_sections
+from assay.reports.blocks.values import Matrix, Name, Table, sections_for
 from assay.reports.console.run import plain_summary
 from assay.reports.html.charts import histogram, histograms
 from assay.reports.html.front import parts, tiles
@@ -23,8 +25,6 @@ from assay.reports.html.run import HtmlReporter
 from assay.reports.html.tables import page_rows
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
-from assay.reports.sections.run import GROUP_ROWS, run_sections
-from assay.reports.sections.values import Matrix, Name, Table, sections_for
 from assay.reports.views.figures import Figure
 from assay.reports.views.run_build import view_of
 from assay.reports.views.times import TimeRow, time_rows

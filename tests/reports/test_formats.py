@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from python_calamine import CalamineWorkbook
 
 from assay.model import Evidence, Run
+from assay.reports.blocks.run import run_sections
+from assay.reports.blocks.values import Matrix
 from assay.reports.console.run import plain_summary
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
-from assay.reports.sections.run import run_sections
-from assay.reports.sections.values import Matrix
 from assay.reports.text.plain import interval, percent
 from assay.reports.views.run_build import view_of
 from drawing import draw_summary

@@ -42,6 +42,7 @@ from assay.model import (
     Run,
     TokenUsage,
 )
+from assay.reports.blocks.history import history_report
 from assay.reports.console.diff import print_diff
 from assay.reports.console.history import plain_runs
 from assay.reports.console.leaderboard import print_leaderboard
@@ -49,7 +50,6 @@ from assay.reports.console.run import plain_summary
 from assay.reports.diff_formats import render_diff, render_leaderboard
 from assay.reports.json.history import runs_json
 from assay.reports.json.run import JsonReporter
-from assay.reports.views.history import history_view
 from assay.reports.views.run_build import view_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.history import point_of
@@ -507,12 +507,15 @@ def test_the_junit_properties(run: Run) -> None:
 
 
 def test_the_list_of_runs(run: Run) -> None:
-    view = history_view([point_of(run, "runs/one")], folder="runs")
+    report = history_report([point_of(run, "runs/one")], folder="runs")
     _, rate = headline_of(run)
-    [row] = view.rows
-    assert (row.headline, row.interval) == (reads(rate.value), between(rate))
-    assert (row.count, row.unscored) == (f"{run.aggregates.cases:,}", f"{rate.unscored:,}")
-    assert reads(rate.value) in plain_runs(view)
+    [table] = report.sections[0].blocks
+    titles = [column.title for column in table.columns]
+    [row] = table.rows
+    found = dict(zip(titles, row.cells, strict=True))
+    assert (found["headline"], found["interval"]) == (reads(rate.value), between(rate))
+    assert (found["n"], found["unscored"]) == (f"{run.aggregates.cases:,}", f"{rate.unscored:,}")
+    assert reads(rate.value) in plain_runs(report)
     [listed] = json.loads(runs_json([point_of(run, "runs/one")], folder="runs"))["runs"]
     assert listed["point"]["headline"]["value"] == rate.value
 

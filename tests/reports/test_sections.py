@@ -17,13 +17,7 @@ if str(Path(__file__).parent) not in sys.path:
 from pages import Page as Read
 
 from assay.model import Rate
-from assay.reports.console.drawn import drawn_sections
-from assay.reports.console.plain import plain_sections
-from assay.reports.excel.page import Page
-from assay.reports.excel.tables import write_sections
-from assay.reports.html.page import template
-from assay.reports.markdown.sections import section_lines
-from assay.reports.sections.values import (
+from assay.reports.blocks.values import (
     Column,
     Mark,
     Matrix,
@@ -39,6 +33,12 @@ from assay.reports.sections.values import (
     rows,
     sections_for,
 )
+from assay.reports.console.drawn import drawn_sections
+from assay.reports.console.plain import plain_sections
+from assay.reports.excel.page import Page
+from assay.reports.excel.tables import write_sections
+from assay.reports.html.page import template
+from assay.reports.markdown.sections import section_lines
 from assay.reports.views.figures import CaseLink, Figure
 
 FIGURE = Figure(

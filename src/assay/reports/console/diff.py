@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import RunDiff, RunHead
+from assay.reports.blocks.diff import diff_sections
 from assay.reports.console.bars import COLOURS
 from assay.reports.console.drawn import (
     KIND_STYLES,
@@ -20,7 +21,6 @@ from assay.reports.console.drawn import (
 )
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
-from assay.reports.sections.diff import diff_sections
 from assay.reports.text.plain import one_line
 from assay.reports.views.diff import DiffView
 from assay.reports.views.diff_build import view_of_diff

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from assay.reports.console.bars import COLOURS, GOOD_BAR, LEAST_BAR, column_of_bars
-from assay.reports.console.plain import MORE_IDS
-from assay.reports.sections.lines import ADJUSTED, Grid, Piece, grid
-from assay.reports.sections.values import (
+from assay.reports.blocks.lines import ADJUSTED, Grid, Piece, grid
+from assay.reports.blocks.values import (
     Block,
     Changes,
     Facts,
@@ -28,6 +26,8 @@ from assay.reports.sections.values import (
     Times,
     sections_for,
 )
+from assay.reports.console.bars import COLOURS, GOOD_BAR, LEAST_BAR, column_of_bars
+from assay.reports.console.plain import MORE_IDS
 from assay.reports.views.diff import ChangeRow, ChangeTable, DiffFigure, ShownKind, SideText, first_names
 
 if TYPE_CHECKING:

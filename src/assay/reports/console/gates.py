@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import GateResult
+from assay.reports.blocks.gates import gates_section
 from assay.reports.console.drawn import MARGIN, drawn_sections, page
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
-from assay.reports.sections.gates import gates_section
 from assay.reports.text.gate_table import gate_rows
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.model import Leaderboard
+from assay.reports.blocks.leaderboard import leaderboard_sections
 from assay.reports.console.drawn import MARGIN, drawn_sections, page, panel
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
-from assay.reports.sections.leaderboard import leaderboard_sections
 from assay.reports.views.leaderboard import LeaderboardView
 from assay.reports.views.leaderboard_build import view_of_leaderboard
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.sections.lines import grid
-from assay.reports.sections.values import (
+from assay.reports.blocks.lines import grid
+from assay.reports.blocks.values import (
     Block,
     Changes,
     Facts,

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import Run
+from assay.reports.blocks.run import run_sections
 from assay.reports.console.bars import bar, shade
 from assay.reports.console.drawn import MARGIN, WIDEST, drawn_sections, drawn_steps, lines, page, panel
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
-from assay.reports.sections.run import run_sections
 from assay.reports.views.figures import Figure
 from assay.reports.views.run import RunView
 from assay.reports.views.run_build import view_of

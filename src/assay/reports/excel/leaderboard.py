@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from assay.model import Leaderboard
+from assay.reports.blocks.leaderboard import leaderboard_sections
 from assay.reports.excel.page import Page
 from assay.reports.excel.run import book_of
 from assay.reports.excel.tables import names_in, write_sections
-from assay.reports.sections.leaderboard import leaderboard_sections
 from assay.reports.views.diff_build import label_of
 from assay.reports.views.leaderboard import LeaderboardView
 from assay.reports.views.leaderboard_build import view_of_leaderboard

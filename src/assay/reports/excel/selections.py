@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from assay.model import Evidence, Run, TurnAnswer
+from assay.reports.blocks.run import run_sections
 from assay.reports.excel.case_sheet import CaseColumn, Longest, metric_column, repeat_column, text_column, write_cases
 from assay.reports.excel.columns import case_style
 from assay.reports.excel.page import CELL_LIMIT, Page
 from assay.reports.excel.settings import write_settings
 from assay.reports.excel.tables import names_in, write_notes, write_sections
-from assay.reports.sections.run import run_sections
 from assay.reports.text.plain import words
 from assay.reports.text.selections import details
 from assay.reports.views.case import failures

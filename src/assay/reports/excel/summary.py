@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from assay.reports.blocks.run import run_sections
 from assay.reports.excel.columns import WorkbookMetrics
 from assay.reports.excel.page import Page
 from assay.reports.excel.summary_table import SummaryColumn, write_charts, write_table
 from assay.reports.excel.tables import names_in, write_notes, write_sections
-from assay.reports.sections.run import run_sections
 from assay.reports.views.run import GroupRow, RunView
 
 _MOST_GROUPS = 12

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
-from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
-from assay.reports.sections.values import (
+from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
@@ -23,6 +21,8 @@ from assay.reports.sections.values import (
     Times,
     sections_for,
 )
+from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
+from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
 from assay.reports.views.diff import DiffFigure
 from assay.reports.views.figures import Figure
 from assay.reports.views.run import RunView, named_ids

@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 
 from assay.model import TimeSpread
-from assay.reports.sections.values import Curve
+from assay.reports.blocks.values import Curve
 from assay.reports.views.times import TimeRow
 
 _WIDTH, _HEIGHT = 360.0, 168.0

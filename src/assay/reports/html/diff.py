@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.model import CaseChange, CaseSummary, Evidence, Run, RunDiff
+from assay.reports.blocks.diff import diff_sections
+from assay.reports.blocks.values import sections_for
 from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_detail, case_facets
 from assay.reports.html.front import parts
 from assay.reports.html.page import page
 from assay.reports.html.payload import Answered, Index, Metric, PairDetail, Side, State
 from assay.reports.html.tables import scales
-from assay.reports.sections.diff import diff_sections
-from assay.reports.sections.values import sections_for
 from assay.reports.text.plain import distinct, one_line
 from assay.reports.views.diff import DiffView, ShownKind
 from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from assay.reports.sections.values import Section, Tab
+from assay.reports.blocks.values import Section, Tab
 from assay.reports.views.run import RunView
 
 

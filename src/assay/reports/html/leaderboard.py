@@ -9,10 +9,10 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from assay.model import BoardCase, BoardDetail, Leaderboard
+from assay.reports.blocks.leaderboard import leaderboard_sections
+from assay.reports.blocks.values import sections_for
 from assay.reports.html.data import pack
 from assay.reports.html.page import STYLES, page
-from assay.reports.sections.leaderboard import leaderboard_sections
-from assay.reports.sections.values import sections_for
 from assay.reports.text.plain import clipped, one_line
 from assay.reports.views.leaderboard import LeaderboardView
 from assay.reports.views.leaderboard_build import view_of_leaderboard

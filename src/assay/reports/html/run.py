@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from assay.model import Run
+from assay.reports.blocks.run import run_sections
+from assay.reports.blocks.values import sections_for
 from assay.reports.html.front import parts, tiles
 from assay.reports.html.page import STYLES, page
-from assay.reports.sections.run import run_sections
-from assay.reports.sections.values import sections_for
 from assay.reports.views.run_build import drawing_of
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from assay.reports.html.charts import curve, histograms
-from assay.reports.sections.values import (
+from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
@@ -21,6 +20,7 @@ from assay.reports.sections.values import (
     Table,
     Times,
 )
+from assay.reports.html.charts import curve, histograms
 from assay.reports.views.diff import DiffFigure
 from assay.reports.views.figures import Figure
 

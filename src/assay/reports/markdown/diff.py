@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import RunDiff
+from assay.reports.blocks.diff import diff_sections
+from assay.reports.blocks.values import Changes, Section, sections_for
 from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, sentence, within
 from assay.reports.markdown.sections import section_lines
-from assay.reports.sections.diff import diff_sections
-from assay.reports.sections.values import Changes, Section, sections_for
 from assay.reports.views.diff import ChangeRow, ChangeTable, DiffView, Direction, SideText, first_names
 from assay.reports.views.diff_build import view_of_diff
 

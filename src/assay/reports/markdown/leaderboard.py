@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import Leaderboard
+from assay.reports.blocks.leaderboard import leaderboard_sections
+from assay.reports.blocks.values import sections_for
 from assay.reports.markdown.blocks import LENGTH, noted, sentence, within
 from assay.reports.markdown.sections import section_lines
-from assay.reports.sections.leaderboard import leaderboard_sections
-from assay.reports.sections.values import sections_for
 from assay.reports.views.leaderboard import LeaderboardView
 from assay.reports.views.leaderboard_build import view_of_leaderboard
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import Evidence, Outcome, Run
+from assay.reports.blocks.run import run_sections
+from assay.reports.blocks.values import sections_for
 from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain
 from assay.reports.markdown.sections import section_lines
 from assay.reports.markdown.selections import selection_turn
-from assay.reports.sections.run import run_sections
-from assay.reports.sections.values import sections_for
 from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, one_line, plural
 from assay.reports.views.run import CaseView, DifferenceView, QueryView, RunView

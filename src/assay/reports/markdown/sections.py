@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from assay.reports.blocks import lines
+from assay.reports.blocks.lines import Piece
+from assay.reports.blocks.values import Block, Changes, Facts, Matrix, Paragraph, Section, Table, Times
 from assay.reports.markdown.blocks import cell_code, code, grid, section, sentence
-from assay.reports.sections import lines
-from assay.reports.sections.lines import Piece
-from assay.reports.sections.values import Block, Changes, Facts, Matrix, Paragraph, Section, Table, Times
 from assay.reports.views.diff import ChangeTable
 from assay.reports.views.figures import Figure
 

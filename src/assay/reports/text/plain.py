@@ -28,6 +28,7 @@ _HIDDEN_IN_PROSE = re.compile(
 _HIDDEN_IN_CELL = re.compile(_HIDDEN_IN_PROSE.pattern[:-1] + "\t\n\u200c\u200d]")
 _SHORT_MARKS = {"\n": "⏎", "\t": "⇥"}
 _LOOKS_LIKE_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
+_MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _CELL_LENGTH = 80
 _TENTH = Decimal("0.1")
 _NAMED = frozenset({"null", "none", "true", "false"})
@@ -162,6 +163,17 @@ def unscored(rate: Rate) -> str:
 def words(name: str) -> str:
     """A name of the vocabulary as words: ``superset_columns`` reads ``superset columns``."""
     return one_line(name.replace("_", " "))
+
+
+def source_name(path: str) -> str:
+    """A file's name without folders and suffix, a model's name, or a live system's path; anything else unchanged."""
+    if path.startswith("chat:") and (model := _MODEL.search(path)):
+        return model[1] or model[2]
+    if "://" in path:
+        path = path.split(" ", 1)[0]  # the address of a live system is followed by how it is asked
+        path = path.removesuffix("/chat/completions")  # every chat model's address ends so
+    name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+    return name.rsplit(".", 1)[0] or name
 
 
 def aligned(rows: Sequence[tuple[str, ...]], *, right: Sequence[int] = ()) -> list[str]:

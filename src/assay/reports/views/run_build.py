@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from assay.reports.text.plain import (
     percent,
     plural,
     seconds,
+    source_name,
     visible,
     words,
 )
@@ -44,7 +44,6 @@ from assay.reports.views.times import time_rows, usage_facts, usage_rows
 from assay.reports.views.unscored import told, unscored_notes
 from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 
-_MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "assay": 3, "judge": 3}
 
 
@@ -188,7 +187,7 @@ class _Builder:
     def title(self) -> str:
         settings = self.run.settings
         return one_line(
-            settings.name or f"{short_name(settings.predictions)} on {short_name(settings.cases)}", limit=120
+            settings.name or f"{source_name(settings.predictions)} on {source_name(settings.cases)}", limit=120
         )
 
     def figure(self, group: Group, metric: str) -> Figure:
@@ -465,17 +464,6 @@ class _Builder:
             ("Took", seconds(provenance.wall_time_s) if provenance.wall_time_s is not None else ""),
         )
         return [Fact(name=name, value=visible(value)) for name, value in entries if value]
-
-
-def short_name(path: str) -> str:
-    """A file's name without folders and suffix, a model's name, or a live system's path; anything else unchanged."""
-    if path.startswith("chat:") and (model := _MODEL.search(path)):
-        return model[1] or model[2]
-    if "://" in path:
-        path = path.split(" ", 1)[0]  # the address of a live system is followed by how it is asked
-        path = path.removesuffix("/chat/completions")  # every chat model's address ends so
-    name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
-    return name.rsplit(".", 1)[0] or name
 
 
 def _differing(found: Disagreement) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.reports.sections.values import LINES, Cell, Column, Mark, Medium, Name, Remark, Section, Table, columns, rows
+from assay.reports.blocks.values import LINES, Cell, Column, Mark, Medium, Name, Remark, Section, Table, columns, rows
 from assay.reports.text.gate_table import missed
 from assay.reports.views.run import GateRow
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from assay.model import CalibrationBin, RiskPoint
-from assay.reports.sections.values import (
+from assay.reports.blocks.values import (
     EVERYWHERE,
     TEXT_AND_PAGE,
     Block,

@@ -1,4 +1,4 @@
-"""One view of a folder's runs that the terminal, plain lines and the page draw. All text in it is safe to show."""
+"""A folder's runs as blocks: on a terminal the newest run is last, on a page first. All text is safe to show."""
 
 from __future__ import annotations
 
@@ -9,37 +9,14 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
-from assay.model import HistoryPoint, Rate
-from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
-from assay.reports.views.run_build import short_name
+from assay.model import HistoryPoint, MetricInfo
+from assay.reports.blocks.values import LINES, Cell, Column, Mark, Medium, Name, Remark, Row, Section, Table, columns
+from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds, source_name
 from assay.runs.history import QuestionSet, question_set, run_name, started_at
 from assay.runs.metric_infos import info_of
 
 _SERIES_SHOWN = 4
 _NAME_LENGTH = 80
-
-
-class HistoryRow(Struct, frozen=True, kw_only=True):
-    """One run. A text is empty where its value is not known."""
-
-    point: HistoryPoint
-    started: str
-    """Such as ``2026-03-01 09:30``, in UTC."""
-    name: str
-    folder: str
-    """The run's folder, relative to the listed one; empty where it is the run's name."""
-    tags: tuple[str, ...]
-    system: str
-    cases: str
-    """The question set, with an addition that tells it apart from others of the same name."""
-    count: str
-    headline: str
-    """``84.2 %``, ``n/a``, or the run's status where it has no numbers."""
-    interval: str
-    unscored: str
-    took: str
-    gates: str = ""
-    """``3 passed``, ``1 of 3 missed``; empty where nothing was demanded."""
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
@@ -64,14 +41,17 @@ class TrendSeries(Struct, frozen=True, kw_only=True):
     points: tuple[TrendPoint, ...]
 
 
-class HistoryView(Struct, frozen=True, kw_only=True):
+class HistoryReport(Struct, frozen=True, kw_only=True):
     """A folder's runs, oldest first, ready to draw."""
 
     title: str
     metrics: tuple[str, ...]
     """The metrics of the headlines; usually one."""
     confidence: str
-    rows: tuple[HistoryRow, ...]
+    sections: tuple[Section, ...]
+    runs: int
+    latest: str
+    """The name of the latest finished run with its headline; empty without one."""
     series: tuple[TrendSeries, ...]
     """The main series first, then those with the newest runs; series of a single run last."""
     left_out: int
@@ -80,11 +60,18 @@ class HistoryView(Struct, frozen=True, kw_only=True):
     troubles: tuple[tuple[str, str], ...]
     """Damaged runs: the folder, and what is damaged."""
 
+    @property
+    def heading(self) -> str:
+        """``12 runs in runs · match, 95 % interval``."""
+        said = f"{plural(self.runs, 'run')} in {self.title}"
+        by = ", ".join(filter(None, (*self.metrics, f"{self.confidence} interval" if self.confidence else "")))
+        return f"{said} · {by}" if self.metrics else said
 
-def history_view(
+
+def history_report(
     points: Sequence[HistoryPoint], *, folder: str, current: HistoryPoint | None = None, series: int = _SERIES_SHOWN
-) -> HistoryView:
-    """The view of ``points``, oldest first. ``current``: the point that a report is about.
+) -> HistoryReport:
+    """The report on ``points``, oldest first. ``current``: the point that a run's report is about.
 
     The series of ``current``, or else of the newest run, comes first.
     """
@@ -92,55 +79,113 @@ def history_view(
     every = _series(points, labels, current)
     metrics = tuple(dict.fromkeys(point.headline_metric for point in points if point.headline_metric))
     rates = [point.headline for point in points if point.headline is not None]
-    return HistoryView(
+    finished = [point for point in points if point.status == "finished" and started_at(point) is not None]
+    latest = " ".join((f"{_name(finished[-1], folder)},", *_headline(finished[-1]))) if finished else ""
+    return HistoryReport(
         title=one_line(folder, limit=120),
         metrics=tuple(map(one_line, metrics)),
         confidence=f"{rates[0].confidence * 100:g} %" if rates else "",
-        rows=tuple(_row(point, folder, labels) for point in points),
+        sections=_sections(points, [_row(point, folder, labels) for point in points]),
+        runs=len(points),
+        latest=latest,
         series=tuple(every[:series]),
         left_out=max(0, len(every) - series),
         notes=tuple(_notes(points, labels, metrics)),
         troubles=tuple(
-            (_beside(point.folder, folder) or point.folder, one_line(point.trouble, limit=300))
+            (_relative(point.folder, folder) or point.folder, one_line(point.trouble, limit=300))
             for point in points
             if point.trouble
         ),
     )
 
 
-def _row(point: HistoryPoint, folder: str, labels: Mapping[QuestionSet, str]) -> HistoryRow:
-    at, asked, settings = started_at(point), question_set(point), point.settings
-    place = _beside(point.folder, folder)
-    name = one_line((settings.name if settings else None) or place or run_name(point), limit=_NAME_LENGTH)
-    rate = point.headline
-    finished = point.status == "finished"
-    wall_time_s = point.provenance.wall_time_s if point.provenance is not None else None
-    return HistoryRow(
-        point=point,
-        started=at.strftime("%Y-%m-%d %H:%M") if at else "",
-        name=name,
-        folder="" if place == name else place,
-        tags=tuple(one_line(tag, limit=40) for tag in (settings.tags if settings else ())),
-        system=one_line(short_name(settings.predictions), limit=_NAME_LENGTH) if settings else "",
-        cases="" if asked is None else labels.get(asked, one_line(asked.name)).partition(" (")[0],
-        count=f"{point.cases:,}" if finished else "",
-        headline={"running": "unfinished", "damaged": "damaged"}.get(point.status)
-        or percent(rate.value if rate is not None else None, share=_is_share(point)),
-        interval=interval(rate, share=_is_share(point)) if rate is not None else "",
-        unscored=f"{rate.unscored if rate is not None else point.unscored:,}" if finished else "",
-        took=seconds(wall_time_s) if finished and wall_time_s is not None else "",
-        gates=_gates(point),
+def _sections(points: Sequence[HistoryPoint], rows: Sequence[Row]) -> tuple[Section, ...]:
+    """Every run in one line; text formats leave out columns without any value."""
+    page: frozenset[Medium] = frozenset({"page"})
+    years = {at.year for point in points if (at := started_at(point)) is not None}
+    short = frozenset[Medium]({"narrow"}) if len(years) == 1 else frozenset[Medium]()
+    titles = columns(
+        Column(title="started", only=short, rank=9),
+        Column(title="started (UTC)", only=LINES - short, rank=9),
+        Column(title="run", least=12),
+        Column(only=page),
+        Column(title="started", only=page),
+        Column(title="folder", only=LINES, rank=8, least=10),
+        Column(title="tags", rank=4, least=10),
+        Column(title="system", rank=7, least=10),
+        Column(title="cases", rank=3, least=12),
+        Column(title="n", right=True, rank=2),
+        Column(title="headline", right=True, strong=True),
+        Column(title="interval", rank=1),
+        Column(title="unscored", right=True, rank=5),
+        Column(title="took", right=True, rank=6),
+        Column(title="gates", only=LINES, rank=2),
+    )
+    oldest_first = Table(columns=titles, rows=tuple(rows), look="runs")
+    newest_first = Table(columns=titles, rows=tuple(reversed(rows)), look="runs")
+    return (
+        Section(key="list", title="", blocks=(oldest_first,), only=LINES),
+        Section(key="runs", title="Runs", aside="newest first, times in UTC", blocks=(newest_first,), only=page),
     )
 
 
+def _row(point: HistoryPoint, folder: str, labels: Mapping[QuestionSet, str]) -> Row:
+    """One run; a text is empty if its value is not known."""
+    at, asked, settings, rate = started_at(point), question_set(point), point.settings, point.headline
+    started = at.strftime("%Y-%m-%d %H:%M") if at else ""
+    finished = point.status == "finished"
+    name, relative = _name(point, folder), _relative(point.folder, folder)
+    beside = "" if relative == name else relative
+    took_s = point.provenance.wall_time_s if point.provenance is not None else None
+    text, bounds = _headline(point)
+    headline: Cell = text
+    if not finished:
+        headline = Mark(text=text, good=None if point.status == "running" else False)
+    unscored = rate.unscored if rate is not None else point.unscored
+    return Row(
+        cells=(
+            started[5:],
+            started,
+            Name(text=name, strong=True),
+            Remark(meaning=beside),
+            started,
+            beside,
+            ", ".join(one_line(tag, limit=40) for tag in (settings.tags if settings else ())),
+            one_line(source_name(settings.predictions), limit=_NAME_LENGTH) if settings else "",
+            # An addition that tells the set apart from others of the same name stands in the notes.
+            "" if asked is None else labels.get(asked, one_line(asked.name)).partition(" (")[0],
+            f"{point.cases:,}" if finished else "",
+            headline,
+            bounds,
+            f"{unscored:,}" if finished else "",
+            seconds(took_s) if finished and took_s is not None else "",
+            _gates(point),
+        )
+    )
+
+
+def _name(point: HistoryPoint, folder: str) -> str:
+    given = point.settings.name if point.settings else None
+    return one_line(given or _relative(point.folder, folder) or run_name(point), limit=_NAME_LENGTH)
+
+
+def _headline(point: HistoryPoint) -> tuple[str, str]:
+    """``84.2 %`` with its interval, ``n/a``, or the run's status if it has no numbers."""
+    rate, share = point.headline, _is_share(point)
+    status = {"running": "unfinished", "damaged": "damaged"}.get(point.status)
+    text = status or percent(rate.value if rate is not None else None, share=share)
+    return text, interval(rate, share=share) if rate is not None else ""
+
+
 def _gates(point: HistoryPoint) -> str:
+    """``3 passed``, ``1 of 3 missed``; empty without gates."""
     missed = sum(not one.passed for one in point.gates)
     if not point.gates:
         return ""
     return f"{missed:,} of {len(point.gates):,} missed" if missed else f"{len(point.gates):,} passed"
 
 
-def _beside(folder: str, listed: str) -> str:
+def _relative(folder: str, listed: str) -> str:
     """A run's folder relative to the listed one."""
     path = PurePath(folder)
     try:
@@ -176,7 +221,7 @@ def _series(
         at, asked, rate, metric = started_at(point), question_set(point), point.headline, point.headline_metric
         if at is None or asked is None or rate is None or rate.value is None or metric is None:
             continue
-        found.setdefault((asked, metric), []).append(_trend_point(point, at, rate, labels[asked], point == current))
+        found.setdefault((asked, metric), []).append(_trend_point(point, at, labels[asked], current=point == current))
 
     def first_shown(entry: tuple[object, list[TrendPoint]]) -> tuple[bool, bool, float]:
         return not any(one.current for one in entry[1]), len(entry[1]) < 2, -entry[1][-1].at.timestamp()
@@ -190,22 +235,25 @@ def _series(
     ]
 
 
-def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, current: bool) -> TrendPoint:  # noqa: FBT001
-    value, share = rate.value if rate.value is not None else 0.0, _is_share(point)
+def _trend_point(point: HistoryPoint, at: datetime, label: str, *, current: bool) -> TrendPoint:
+    rate = point.headline
+    assert rate is not None
+    assert rate.value is not None
     name = one_line(run_name(point), limit=_NAME_LENGTH)
     # A graded metric's sum may happen to be whole.
-    info = info_of(point.headline_metric or "", point.settings)
-    counts = info.binary and info.highest is not None and _asked_once(point)
+    info = _info(point)
+    asked_once = point.settings is None or point.settings.repeats == 1
+    counts = info.binary and info.highest is not None and asked_once
     tally = f"{number(rate.numerator)} of {rate.n:,}" if counts else f"mean of {rate.n:,}"
-    text = percent(value, share=share)
-    said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {text} {interval(rate, share=share)} ({tally}), {label}"
+    text, bounds = _headline(point)
+    said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {text} {bounds} ({tally}), {label}"
     if gates := _gates(point):
         said += f"; gates: {gates}"
     return TrendPoint(
         at=at,
-        value=value,
-        low=value if rate.low is None else rate.low,
-        high=value if rate.high is None else rate.high,
+        value=rate.value,
+        low=rate.value if rate.low is None else rate.low,
+        high=rate.value if rate.high is None else rate.high,
         name=name,
         text=text,
         said=said,
@@ -213,13 +261,12 @@ def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, curr
     )
 
 
+def _info(point: HistoryPoint) -> MetricInfo:
+    return info_of(point.headline_metric or "", point.settings)
+
+
 def _is_share(point: HistoryPoint) -> bool:
-    value = point.headline.value if point.headline is not None else None
-    return info_of(point.headline_metric or "", point.settings).reads_as_share(value)
-
-
-def _asked_once(point: HistoryPoint) -> bool:
-    return point.settings is None or point.settings.repeats == 1
+    return _info(point).reads_as_share(point.headline.value if point.headline is not None else None)
 
 
 def _notes(points: Sequence[HistoryPoint], labels: Mapping[QuestionSet, str], metrics: Sequence[str]) -> Iterable[str]:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from assay.reports.sections.values import Cell, Column, Mark, Medium, Name, Names, Number, Query, Remark, Table
+from assay.reports.blocks.values import Cell, Column, Mark, Medium, Name, Names, Number, Query, Remark, Table
 from assay.reports.text.plain import one_line, unscored
 from assay.reports.views.diff import DiffFigure
 from assay.reports.views.figures import CaseLink, Figure

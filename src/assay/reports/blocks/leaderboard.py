@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.sections.values import (
+from assay.reports.blocks.values import (
     Cell,
     Column,
     Facts,

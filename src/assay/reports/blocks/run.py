@@ -9,9 +9,9 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from assay.model import SelectionTotals, TermCounts
-from assay.reports.sections.gates import gates_section
-from assay.reports.sections.reliability import conversation_sections, reliability_sections
-from assay.reports.sections.values import (
+from assay.reports.blocks.gates import gates_section
+from assay.reports.blocks.reliability import conversation_sections, reliability_sections
+from assay.reports.blocks.values import (
     EVERYWHERE,
     LINES,
     TEXT,

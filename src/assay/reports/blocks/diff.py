@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.sections.gates import gates_section
-from assay.reports.sections.run import count, explained
-from assay.reports.sections.values import (
+from assay.reports.blocks.gates import gates_section
+from assay.reports.blocks.run import count, explained
+from assay.reports.blocks.values import (
     EVERYWHERE,
     LINES,
     TEXT,
