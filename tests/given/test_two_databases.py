@@ -15,7 +15,7 @@ import assay
 from assay import kept
 from assay.errors import DatabaseError, UsageError
 from assay.model import Case, DatabaseUrl, Execution, Limits, Prediction
-from assay.reports.views.gold_times import SlowGolds
+from assay.reports.blocks.survey import SlowGolds
 from assay.runs.plan import Locate, plan_work
 from assay.runs.work_lists import Works
 

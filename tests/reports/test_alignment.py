@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from assay.comparison.compare import compare
 from assay.model import Case, Comparison, Evidence, Execution, Prediction, Result, Verdict
-from assay.reports.views.alignment import alignment
-from assay.reports.views.case import case_view
-from assay.reports.views.figures import CaseLink
-from assay.reports.views.run import DifferenceView
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.alignment import alignment
+from assay.reports.cases.case import DifferenceView, case_view
 
 GOLD = (("id", "city", "total"), [(1, "Bonn", 10), (2, "Kiel", 20), (3, "Ulm", 30)])
 

@@ -18,7 +18,9 @@ from pages import Page as Read
 
 from assay.model import Rate
 from assay.reports.blocks.values import (
+    CaseLink,
     Column,
+    Figure,
     Mark,
     Matrix,
     Name,
@@ -39,7 +41,6 @@ from assay.reports.excel.page import Page
 from assay.reports.excel.tables import write_sections
 from assay.reports.html.page import template
 from assay.reports.markdown.sections import section_lines
-from assay.reports.views.figures import CaseLink, Figure
 
 FIGURE = Figure(
     rate=Rate(n=4, numerator=3.0, unscored=1, value=0.75, low=0.3, high=0.95),

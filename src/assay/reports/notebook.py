@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from assay.model import Run, RunDiff
 from assay.model.notebook import block, table
+from assay.reports.blocks.run import RunReport
 from assay.reports.views.diff_build import view_of_diff
-from assay.reports.views.run_build import view_of
 
 _MOODS = {"better": "good", "worse": "bad"}
 
 
 def run_html(run: Run) -> str:
     """The headline, what to know before trusting it, and every metric."""
-    view = view_of(run, detailed=())
+    view = RunReport(run)
     rows = [
         (row.metric, row.figure.text, row.figure.interval, row.figure.tally, f"{row.figure.rate.unscored:,}")
         for row in view.metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.reports.blocks.gates import gates_section
-from assay.reports.blocks.run import count, explained
+from assay.reports.blocks.run_sections import explained
 from assay.reports.blocks.values import (
     EVERYWHERE,
     LINES,
@@ -22,6 +22,7 @@ from assay.reports.blocks.values import (
     Section,
     Table,
     columns,
+    count,
     rows,
 )
 from assay.reports.views.diff import SIGNS_MEANING, DiffGroupRow, DiffGroupTable, DiffMetricRow, DiffView
@@ -91,9 +92,10 @@ def _metrics(view: DiffView) -> Iterable[Section]:
     points = "percentage points" if all(row.figure.share for row in view.metrics) else _NUMBERS_TOO
     said = f"{SIGNS_MEANING}. Differences and their intervals are in {points}."
     signs = Paragraph(lines=(said,), only=EVERYWHERE - {"plain", "page"})
+    labelled = {row.metric: row.meaning for row in view.metrics if row.explained}
     others = Paragraph(lines=view.only_in_one)
     blocks = (
-        *((table, signs, *explained(view.metrics, TEXT)) if view.metrics else ()),
+        *((table, signs, *explained(labelled, TEXT)) if view.metrics else ()),
         *((others,) if view.only_in_one else ()),
     )
     if blocks:

@@ -21,7 +21,6 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.views.leaderboard import LeaderboardView, PairFigure, RateGrid
 from assay.reports.views.leaderboard_build import SAME
-from assay.reports.views.run import Fact
 
 _MATRIX, _ROWS, _COLUMNS = 12, 100, 12
 _WRITTEN: frozenset[Medium] = frozenset({"plain", "comment"})
@@ -49,8 +48,7 @@ def _sections(view: LeaderboardView) -> Iterable[Section]:
     if view.legend:
         yield Section(key="legend", title="How to read it", blocks=(Paragraph(lines=view.legend),))
     facts = tuple(
-        Fact(name=row.label, value=", ".join(f"{fact.name} {fact.value}" for fact in row.facts))
-        for row in view.standings[:_ROWS]
+        (row.label, ", ".join(f"{name} {value}" for name, value in row.facts)) for row in view.standings[:_ROWS]
     )
     runs = (Facts(rows=facts),)
     yield Section(key="runs", title="The runs", blocks=runs, only=_WRITTEN - {"plain"}, folded=_WRITTEN - {"plain"})

@@ -10,11 +10,23 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from assay.reports.blocks.values import Cell, Column, Mark, Medium, Name, Names, Number, Query, Remark, Table
+from assay.reports.blocks.values import (
+    CaseLink,
+    Cell,
+    Column,
+    Figure,
+    Mark,
+    Medium,
+    Name,
+    Names,
+    Number,
+    Query,
+    Remark,
+    Table,
+    named_ids,
+)
 from assay.reports.text.plain import one_line, unscored
 from assay.reports.views.diff import DiffFigure
-from assay.reports.views.figures import CaseLink, Figure
-from assay.reports.views.run import named_ids
 
 Role: TypeAlias = Literal[
     "name", "mark", "words", "number", "bar", "value", "signed", "aside", "ids", "remark", "quoted", "query"

@@ -1,472 +1,290 @@
-"""The sections of a run's report."""
+"""A run as every format draws it: its headline, its notes, its facts, its blocks and the views of its cases."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Final, Literal
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.model import SelectionTotals, TermCounts
-from assay.reports.blocks.gates import gates_section
-from assay.reports.blocks.reliability import conversation_sections, reliability_sections
-from assay.reports.blocks.values import (
-    EVERYWHERE,
-    LINES,
-    TEXT,
-    TEXT_AND_PAGE,
-    Bar,
-    Bars,
-    Block,
-    Cell,
-    Column,
-    Facts,
-    Link,
-    Matrix,
-    Medium,
-    Name,
-    Number,
-    Paragraph,
-    Query,
-    Remark,
-    Row,
-    Section,
-    Tab,
-    Table,
-    Times,
-    columns,
-    rows,
-)
-from assay.reports.text.plain import one_line, percent
-from assay.reports.views.diff import DiffMetricRow
-from assay.reports.views.figures import CountRow
-from assay.reports.views.run import (
-    FIX_FIRST_TITLE,
-    DisagreementRow,
-    GroupRow,
-    GroupTable,
-    MetricRow,
-    RunView,
-    SlowRow,
-    StrengthsView,
-    only_by,
-)
-
-GROUP_ROWS = {"database": 20, "tag": 12}
-"""How many groups of these kinds the page shows before it folds the others away."""
-_GROUPS_IN_LINES, _GROUPS_IN_COMMENT = 8, 25
-_NO_ROOM: Final[frozenset[Medium]] = frozenset({"plain", "narrow", "comment"})
-_COUNTS: Final[Mapping[Medium, int]] = {"comment": 25, "page": 12, "book": 25}
+from assay.model import Count, Disagreement, Evidence, Group, MetricInfo, Rate, Run
+from assay.reports.blocks import run_notes, run_sections
+from assay.reports.blocks.survey import Survey
+from assay.reports.blocks.unscored import with_reason
+from assay.reports.blocks.values import CaseLink, Figure, Link, Name, Number, Remark, Row, Section
+from assay.reports.blocks.values import count as counted
+from assay.reports.cases import selection
+from assay.reports.cases.case import CaseView, case_view
+from assay.reports.cases.gold_findings import GoldFindings
+from assay.reports.text.joined import joined_text
+from assay.reports.text.plain import interval, number, one_line, percent, plural, source_name, visible
+from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 
 
-def run_sections(view: RunView) -> tuple[Section, ...]:
-    """Every section between the headline and the cases of a run's report, the most important first."""
-    return tuple(_sections(view))
+class MetricRow(Struct, frozen=True, kw_only=True):
+    """One metric over all cases."""
+
+    metric: str
+    info: MetricInfo
+    meaning: str
+    """The metric's description of itself, safe to show."""
+    figure: Figure
+    headline: bool
+    graded: bool
+    """Whether its values may be other than 0 and 1."""
+    share: bool
+    """Whether its values read as percentages."""
 
 
-def _sections(view: RunView) -> Iterable[Section]:
-    if view.gates:
-        yield gates_section(view.gates)
-    if view.strengths:
-        yield _strengths(view.strengths)
-    yield from reliability_sections(view.reliability)
-    yield from conversation_sections(view.conversations)
-    if view.fix_first:
-        yield _fix_first(view)
-    if view.selection:
-        yield from _dimensions(view.selection.totals)
-        yield from (_groups(view, table, rank=0, tab="metrics") for table in view.groups)
-    else:
-        yield from (_groups(view, table, rank=0) for table in view.first_groups)
-    if view.repeats:
-        yield _repeats(view)
-    yield _metrics(view)
-    yield from (_counts(title, counted, view) for title, counted in view.count_tables if title != FIX_FIRST_TITLE)
-    if view.cause_groups:
-        yield _cause_groups(view)
-    if view.disagreements:
-        yield _disagreements(view)
-    if not view.selection:
-        for table in view.other_groups:
-            yield _groups(view, table, rank=0 if table.kind == "database" else 4, tab="metrics")
-    if view.times or view.usage:
-        yield _costs(view)
-    if view.slowest:
-        yield _slowest(view)
-    yield Section(
-        key="made",
-        title="How this run was made",
-        blocks=(Facts(rows=view.facts),),
-        only=frozenset({"comment", "page"}),
-        tab="run",
-        place="top",
-    )
+class RunReport:
+    """A run with the text of its numbers, from which every format draws, so that no two reports can disagree.
 
+    The numbers are the run's aggregates; nothing is computed here. What the aggregates do not hold, such as links to
+    cases and the slowest queries, one pass over the summaries collects (`Survey`). ``sections`` are the blocks of the
+    report, the most important first. All text is safe to show (`assay.reports.text.plain.visible`), but not escaped
+    for any format.
 
-def _dimensions(totals: SelectionTotals | None) -> Iterable[Section]:
-    if totals is None or not totals.by_dimension:
-        return
-    beyond = any(one.turns_beyond_target for one in totals.by_dimension)
-    far = EVERYWHERE - {"narrow"}
-    titles = columns(
-        "dimension",
-        Column(only=frozenset({"page"})),
-        Column(title="turns", minor=True),
-        Column(title="beyond", minor=True, only=EVERYWHERE if beyond else frozenset()),
-        Column(title="recall", strong=True),
-        Column(title="precision", strong=True),
-        "F1",
-        Column(title="TP", long="true positives"),
-        Column(title="FP", long="false positives"),
-        Column(title="FN", long="false negatives"),
-        Column(title="mean recall", only=far),
-        Column(title="mean precision", only=far),
-    )
+    ``beside`` is called with each evidence of the run: a format that needs something else of all cases takes it in the
+    same pass.
+    """
 
-    def cells(name: str, turns: int, far: int, counts: TermCounts, *means: float | None) -> tuple[Cell, ...]:
-        where = (None if turns else Remark(meaning="in no target"), count(turns), count(far) if far else None)
-        rates = map(_rate, (counts.recall, counts.precision, counts.f1))
-        sorted_terms = map(count, (counts.true_positives, counts.false_positives, counts.false_negatives))
-        return Name(text=name), *where, *rates, *sorted_terms, *(map(_rate, means) if means else (None, None))
+    def __init__(self, run: Run, *, beside: Callable[[Evidence], None] | None = None) -> None:
+        self.run = run
+        self.numbers = run.aggregates
+        self.of_selections = run.settings.selection is not None
+        self.survey = Survey(run, beside)
+        self.links = self.survey.links
+        self.findings = GoldFindings(run)
+        self.asked = run.settings.repeats if self.numbers.repeats is not None else 1
+        """How many times each question was asked."""
+        names = tuple(summary.metric for summary in self.numbers.overall.metrics)
+        self.infos = {name: info_of(name, run.settings) for name in names}
+        self.leading = leading_metric(names)
+        """The name of the headline metric, as it came."""
+        self.graded = self.survey.values.graded(self.infos)
+        self.shares = self.survey.values.shares(self.infos)
+        self.headline = with_reason(self.figure(self.numbers.overall, self.leading), self.survey.unscored)
+        self.confidence = f"{self.headline.rate.confidence * 100:g} %"
 
-    each = (
-        cells(
-            one_line(one.dimension, limit=60) or "''",
-            one.turns,
-            one.turns_beyond_target,
-            one.counts,
-            one.mean_recall,
-            one.mean_precision,
-        )
-        for one in totals.by_dimension
-    )
-    pooled = Row(cells=cells("all dimensions", totals.turns, 0, totals.micro), strong=True)
-    legend = "TP: terms in target and selection; FP: only selected; FN: only in the target"
-    if beyond:
-        legend += "; beyond: turns that selected in a dimension that their target does not have"
-    table = Table(columns=titles, rows=(*rows(each), pooled), look="grid", foot=f"{legend}.", bars=(4, 5))
-    yield Section(key="dimensions", title="Terms by dimension", blocks=(table,), place="bottom")
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """Every section between the headline and the cases, the most important first."""
+        return tuple(run_sections.sections(self))
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Notes to read before trusting the headline."""
+        return tuple(run_notes.notes(self))
 
-def _rate(value: float | None) -> Number:
-    return Number(value=value, text=percent(value), style="percent")
+    @cached_property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The run's settings, system and data: names and values."""
+        return tuple((name, visible(value)) for name, value in run_notes.facts(self) if value)
 
+    @property
+    def title(self) -> str:
+        """The run's name, or what was evaluated on which cases."""
+        settings = self.run.settings
+        made = f"{source_name(settings.predictions)} on {source_name(settings.cases)}"
+        return one_line(settings.name or made, limit=120)
 
-def _groups(view: RunView, table: GroupTable, *, rank: int, tab: Tab = "overview") -> Section:
-    beside = view.beside
-    shown = {named.place for named in beside}
-    # The other metrics of selections: only the workbook has room for them.
-    others = [place for place, one in enumerate(view.metrics) if beside and place not in shown and not one.headline]
-    of_turns = table.kind in ("turn", "dataset")  # a case has several of them, and no filter shows them
-    counted = "turns" if of_turns else "cases"
-    leading = next((metric for metric in view.metrics if metric.headline), None)
-    titles = columns(
-        table.title,
-        Column(title=counted, only=frozenset({"book"})),
-        Column(
-            title="exact" if view.selection else "value",
-            long=view.headline_metric,
-            bar="" if view.selection else "share",
-            counted=counted,
-            style="percent" if leading is None or leading.share else "number",
-        ),
-        *(Column(title=named.name.removeprefix("macro "), long=named.name) for named in beside),
-        *(Column(long=view.metrics[place].metric, only=frozenset({"book"})) for place in others),
-    )
+    @property
+    def headline_metric(self) -> str:
+        """The headline metric's own name."""
+        return one_line(self.leading)
 
-    def row(group: GroupRow) -> Row:
-        link = () if group.value is None or of_turns else _link(table.kind, group.value)
-        means = ((view.metrics[place], group.figures[place]) for place in (*(one.place for one in beside), *others))
-        cells: tuple[Cell, ...] = (
-            Name(text=group.name, link=link),
-            count(group.cases),
-            group.headline,
-            *(
-                Number(value=one.rate.value, text=one.text, style="percent" if metric.share else "number")
-                for metric, one in means
-            ),
-        )
-        return Row(cells=cells, weight=group.cases)
+    @property
+    def headline_name(self) -> str:
+        """The headline metric's name in titles: ``Accuracy`` for `match`, ``Exact selections``, else its own name."""
+        return one_line(self.headline_info.title, limit=80)
 
-    most: dict[Medium, int] = {**dict.fromkeys(LINES, _GROUPS_IN_LINES), "comment": _GROUPS_IN_COMMENT}
-    if not view.selection and table.kind in GROUP_ROWS:
-        most["page"] = GROUP_ROWS[table.kind]
-    made = Table(
-        columns=titles,
-        rows=tuple(map(row, table.rows)),
-        look="grid" if view.selection else "figures",
-        headed=bool(view.selection),
-        more="with fewer cases",
-        most=most,
-        ranked=not view.selection and table.kind not in ("difficulty", "turn"),
-        bars=tuple(range(3, 3 + len(beside))),
-    )
-    return Section(
-        key=f"by-{table.kind}",
-        title=f"{view.headline_name} by {table.title}",
-        blocks=(made,),
-        tab=tab,
-        place="top" if view.selection else "columns",
-        rank=rank,
-    )
+    @property
+    def headline_info(self) -> MetricInfo:
+        """What is known of the headline metric, also if the run does not have it."""
+        return info_of(self.leading, self.run.settings)
 
-
-def _repeats(view: RunView) -> Section:
-    repeats = view.repeats
-    assert repeats is not None
-    table = Table(
-        columns=columns(
-            "k",
-            Column(title="pass@k", long="pass@{}", parts="bounds"),
-            Column(title="pass^k", long="pass^{}", parts="bounds"),
-            Column(title="questions", long="n", only=EVERYWHERE - {"page"}),
-        ),
-        rows=rows((f"{row.k:,}", row.any, row.all, count(row.any.rate.n)) for row in repeats.rows),
-        look="figures",
-    )
-    return Section(
-        key="repeats",
-        title="Of k answers to a question",
-        aside="pass@k, at least one is right; pass^k, all are",
-        blocks=(table,),
-        rank=1,
-    )
-
-
-def _strengths(found: StrengthsView) -> Section:
-    """Accuracy as claimed and as it stands after witnesses, and the matches by strength."""
-    lines = (
-        ("as claimed", found.claimed, "the same results on the run's own databases"),
-        ("after witnesses", found.after, "without matches that a database like the real one refutes"),
-        ("at worst", found.at_worst, "without the conditional ones, too"),
-    )
-    meaning = Column(title="meaning", only=frozenset({"wide", "comment", "page", "book"}))
-    figures = Table(
-        columns=columns("accuracy", "value", meaning),
-        rows=tuple(
-            Row(cells=(name, figure, Remark(meaning=said)), strong=figure is found.after, style="percent")
-            for name, figure, said in lines
-        ),
-        look="figures",
-        headed=False,
-    )
-    titles = columns(
-        "strength",
-        Column(title="matches", strong=True),
-        Column(title="share", only=frozenset({"book"})),
-        Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=10),
-        Column(title="meaning", only=EVERYWHERE - {"plain"}),
-    )
-    counted = Table(
-        columns=titles,
-        rows=rows(
-            (
-                Name(text=row.name),
-                count(row.count, link=(row.facet,) if row.facet else ()),
-                Number(value=row.share, text="", style="percent"),
-                row.cases,
-                Remark(meaning=row.meaning),
+    @cached_property
+    def metrics(self) -> tuple[MetricRow, ...]:
+        """Every metric over all cases, in the run's order."""
+        return tuple(
+            MetricRow(
+                metric=one_line(metric),
+                info=info,
+                meaning=one_line(info.said, limit=300),
+                figure=figure,
+                headline=metric == self.leading,
+                graded=metric in self.graded,
+                share=info.is_share and metric not in self.survey.values.beyond_one,
             )
-            for row in found.rows
-        ),
-        look="counts",
-        headed=False,
-        bars=(1,),
-        bars_are="counts",
-    )
-    return Section(key="strength", title="How sure the matches are", blocks=(figures, counted), rank=2)
-
-
-def _metrics(view: RunView) -> Section:
-    def row(one: MetricRow) -> Row:
-        name = Name(text=one.metric, strong=one.headline, link=(("metric", one.metric), ("sort", "metric")))
-        style: Literal["percent", "number"] = "percent" if one.share else "number"
-        return Row(cells=(name, one.figure, Remark(meaning=one.meaning)), strong=one.headline, style=style)
-
-    meaning = Column(title="meaning", only=frozenset({"wide", "page", "book"}))
-    made = tuple(map(row, view.metrics))
-    table = Table(columns=columns("metric", "value", meaning), rows=made, look="figures", headed=False)
-    aside = f"over all cases, {view.confidence} intervals"
-    blocks = (table, *explained(view.metrics))
-    return Section(key="metrics", title="Metrics", aside=aside, blocks=blocks, tab="metrics", rank=-1)
-
-
-def explained(metrics: Iterable[MetricRow | DiffMetricRow], only: frozenset[Medium] = _NO_ROOM) -> Iterable[Block]:
-    """The meaning of metric names that only their own package explains, for media without a column for it."""
-    said = tuple(row.explained for row in metrics if row.explained)
-    if said:
-        yield Paragraph(lines=said, only=only)
-
-
-def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section:
-    causes = counted is view.causes
-    shares = counted is view.schema_use
-    titles = columns(
-        "cause" if causes else "name",
-        Column(title="cases", strong=True),
-        Column(title="share", only=EVERYWHERE if shares else frozenset({"book"})),
-        Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=10),
-        # What to do about a cause is read in plain lines, too; what a failure is called says enough there.
-        Column(title="meaning", only=EVERYWHERE if counted is view.fix_first else EVERYWHERE - {"plain"}),
-    )
-    made = rows(
-        (
-            Name(text=row.name, blame=row.blame or ""),
-            count(row.count, link=(row.facet,) if row.facet else ()),
-            Number(value=row.share, text=percent(row.share) if shares else "", style="percent"),
-            row.cases,
-            Remark(meaning=row.meaning, example=row.example or ""),
+            for (metric, info), figure in zip(self.infos.items(), self.figures(self.numbers.overall), strict=True)
         )
-        for row in counted
-    )
-    key = "failures" if counted is view.failures else re.sub(r"[^a-z]+", "-", title).strip("-")
-    bars = (1,) if causes or shares else ()
-    table = Table(columns=titles, rows=made, look="counts", headed=False, most=_COUNTS, bars=bars, bars_are="counts")
-    steadiness = view.repeats is not None and counted is view.repeats.steadiness
-    tab: Tab = "overview" if steadiness else "causes"
-    rank = 0 if causes or shares else 3
-    return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), tab=tab, rank=rank)
 
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[Group, ...]], ...]:
+        """Every breakdown into more than one group, with its kind: a single group would repeat the headline."""
+        numbers, totals = self.numbers, self.numbers.selection
+        kinds = (
+            ("difficulty", numbers.by_difficulty),
+            ("database", numbers.by_database),
+            ("tag", numbers.by_tag),
+            ("turn", totals.by_turn if totals else ()),
+            ("dataset", totals.by_dataset if totals else ()),
+        )
+        return tuple((kind, groups) for kind, groups in kinds if len(groups) > 1)
 
-def _fix_first(view: RunView) -> Section:
-    """What to mend first, before all else: on the page as bars beside all answers of that cause."""
-    every = {row.name: row.count for row in view.causes}
-    bars = Bars(
-        rows=tuple(
-            Bar(
-                name=row.name,
-                meaning=row.meaning,
-                count=every.get(row.name, row.count),
-                part=row.count,
-                cases=row.cases,
-                link=(row.facet,) if row.facet else (),
+    @property
+    def disagreements(self) -> list[Disagreement]:
+        """Pairs of yes/no metrics that differ on some case: pairs with the headline metric first, then by count."""
+        return sorted(self.numbers.disagreements, key=lambda pair: (not self.leads(pair), -differing(pair)))
+
+    def leads(self, pair: Disagreement) -> bool:
+        """Whether the headline metric is one of the two."""
+        return self.leading in (pair.first, pair.second)
+
+    @property
+    def beside(self) -> tuple[tuple[str, str], ...]:
+        """The metrics of selections shown next to the headline: their names in words, and their own."""
+        pairs = (("macro recall", "macro_recall"), ("macro precision", "macro_precision"))
+        return tuple((name, metric) for name, metric in pairs if self.of_selections and metric in self.infos)
+
+    @property
+    def figures_beside(self) -> list[tuple[str, Figure]]:
+        """Their figures over all cases."""
+        return [(name, self.figure(self.numbers.overall, metric)) for name, metric in self.beside]
+
+    @property
+    def lenient(self) -> str:
+        """The run's leniency, as it ends the tally: `` · lenient: duplicates ignored``."""
+        said = self.run.settings.leniency.said
+        return f" · lenient: {said}" if said else ""
+
+    @property
+    def caution(self) -> str:
+        """A caution shown in the headline itself: without it the number would mislead."""
+        return "every answer is gold's text to the letter" if self.survey.copies.all else ""
+
+    @property
+    def tally(self) -> str:
+        """Such as ``736 of 1,034 correct · 0 unscored``, followed by a caution and the run's leniency."""
+        rate = self.headline.rate
+        if self.asked > 1:
+            said = (
+                f"mean of {plural(rate.n, 'question')} asked {self.asked:,} times" if rate.n else "no scored question"
             )
-            for row in view.fix_first
-        ),
-        whole="wrong by this cause",
-        part="right if mended alone",
-    )
-    counted = _counts(FIX_FIRST_TITLE, view.fix_first, view)
-    tables = (replace(block, only=EVERYWHERE - {"page"}) for block in counted.blocks if isinstance(block, Table))
-    return replace(counted, blocks=(bars, *tables), tab="overview", rank=-1)
+        else:
+            # Another metric may accept a case that the verdict does not call correct.
+            own = self.leading in VERDICT and self.leading not in self.graded and rate.n
+            said = self.headline.tally + ("" if not own else " exact" if self.of_selections else " correct")
+        caution = f" · {self.caution}" if self.caution else ""
+        return f"{said} · {rate.unscored:,} unscored{caution}{self.lenient}"
 
+    @property
+    def outcomes(self) -> str:
+        """Counts of cases by outcome, or of answers if each question was asked several times."""
+        numbers = self.numbers
+        said = f"{numbers.correct:,} correct, {numbers.incorrect:,} incorrect, {numbers.unscored:,} unscored"
+        return f"{'answers: ' if self.asked > 1 else ''}{said}; {numbers.unanswered:,} unanswered"
 
-def _cause_groups(view: RunView) -> Section:
-    """The causes by difficulty, database, table, column and feature of SQL: the largest groups of each."""
-    kinds = list(dict.fromkeys(row.kind for row in view.cause_groups))
-    tables = []
-    for kind in kinds:
-        titles = columns(kind, Column(title="wrong", strong=True), "causes")
-        made = rows(
-            (Name(text=row.name), count(row.count, link=_wrong(row.facet)), row.said)
-            for row in view.cause_groups
-            if row.kind == kind
+    @property
+    def outcomes_beside(self) -> str:
+        """As ``outcomes``, but empty if the headline already says it."""
+        rate, numbers = self.headline.rate, self.numbers
+        known = (numbers.correct, numbers.correct + numbers.incorrect, numbers.unscored)
+        return "" if (rate.numerator, rate.n, rate.unscored) == known and self.asked == 1 else self.outcomes
+
+    @property
+    def joined(self) -> str:
+        """How answers from a file were matched to their questions, and which column was used for which field."""
+        joining = self.run.provenance.joining
+        return "" if joining is None else visible(joined_text(joining))
+
+    def figure(self, group: Group, metric: str) -> Figure:
+        """A metric over a group of cases."""
+        rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
+        if rate.n == 0:
+            tally = "no scored case"
+        elif self.asked > 1 or metric in self.graded:
+            tally = f"mean of {rate.n:,}"
+        else:
+            tally = f"{number(rate.numerator)} of {rate.n:,}"
+        share = metric in self.shares or metric not in self.infos
+        text, bounds = percent(rate.value, share=share), interval(rate, share=share)
+        if self.survey.unscored.nothing:  # a rate over failures to ask would look like a system that is always wrong
+            text, bounds, tally = percent(None), "", "no scored case"
+        return Figure(rate=rate, text=text, interval=bounds, tally=tally, share=share)
+
+    def figures(self, group: Group) -> tuple[Figure, ...]:
+        """Every metric over a group of cases."""
+        return tuple(self.figure(group, metric) for metric in self.infos)
+
+    def verdict_figure(self, rate: Rate) -> Figure:
+        """The figure of a rate over right and wrong answers."""
+        tally = f"mean of {rate.n:,}" if self.asked > 1 else f"{number(rate.numerator)} of {rate.n:,}"
+        tally = tally if rate.n else "no scored case"
+        return Figure(rate=rate, text=percent(rate.value), interval=interval(rate), tally=tally)
+
+    def group_name(self, group: Group) -> str:
+        """A group's name in tables."""
+        if group.name is None:
+            return f"no {group.kind}"
+        shown = one_line(group.name, limit=60) or "''"
+        return f"turn {shown}" if group.kind == "turn" else shown
+
+    def linked(self, case_ids: Sequence[str]) -> tuple[CaseLink, ...]:
+        """The links to cases, as far as the report has them."""
+        return tuple(self.links[case_id] for case_id in case_ids if case_id in self.links)
+
+    def counted(
+        self,
+        count: Count,
+        name: str,
+        meaning: str,
+        *,
+        link: Link = (),
+        blame: str = "",
+        example: str = "",
+        of: int | None = None,
+    ) -> Row:
+        """A row of a table of counts (`count_table`): how many cases carry the name, and which.
+
+        The share is of ``of`` cases, by default of all.
+        """
+        whole = self.numbers.cases if of is None else of
+        share = count.count / whole if whole else 0.0
+        cells = (
+            Name(text=name, blame=blame),
+            counted(count.count, link=link),
+            Number(value=share, text="" if of is None else percent(share), style="percent"),
+            self.linked(count.case_ids),
+            Remark(meaning=meaning, example=example),
         )
-        tables.append(Table(columns=titles, rows=made, look="grouped", title=f"by {kind}", most=_GROUPED))
-    return Section(
-        key="where-causes",
-        title="Where the causes are",
-        blocks=tuple(tables),
-        rank=4,
-        tab="causes",
-        place="bottom",
-        folded=frozenset({"comment"}),
-        only=EVERYWHERE - {"plain"},
-    )
+        return Row(cells=cells)
+
+    def flagged(self, flag: str) -> int:
+        """How many cases have a flag."""
+        return next((count.count for count in self.numbers.flags if count.name == flag), 0)
+
+    def failure(self, count: Count) -> tuple[str, str]:
+        """Whose a kind of failure is and what it is called. Of selections, gold is called the target."""
+        blame, _, kind = count.name.partition(": ")
+        return selection.failure_name(blame, kind) if self.of_selections else (blame, kind.replace("_", " "))
+
+    def room(self, shown: Iterable[Evidence] | None = None, *, terms: int | None = None) -> selection.Room:
+        """How much of each case is shown if these are shown together; None: all."""
+        lengths = self.survey.lengths if shown is None else selection.TermLengths(shown if self.of_selections else ())
+        return lengths.room(terms=terms)
+
+    def case(self, item: Evidence, room: selection.Room, *, sampled: bool = True) -> CaseView:
+        """One case with all that is known of it; ``sampled``: with rows of the difference, which take long."""
+        link = self.survey.link_of(item.case.id, item.prediction.repeat)
+        if self.of_selections:
+            return selection.case_view(item, link, room)
+        view = case_view(item, link, sampled=sampled)
+        found = self.findings.of(item.case.id)
+        return replace(view, findings=found, rules=self.findings.rules(item.case.id)) if found else view
 
 
-_GROUPED: Final[Mapping[Medium, int]] = {"comment": 8, "page": 8, "narrow": 4, "wide": 4, "book": 25}
-
-
-def _disagreements(view: RunView) -> Section:
-    """Cases that only one of two metrics accepts: the headline's pairs, or all where it has none."""
-    rows_of = view.disagreements
-    alone = {(row.first, row.second): row.only_first for row in rows_of}
-    alone |= {(row.second, row.first): row.only_second for row in rows_of}
-    names = tuple(row.metric for row in view.metrics if any(row.metric in pair for pair in alone))
-
-    def number(says: str, denies: str) -> Number:
-        return count(len(alone.get((says, denies), ())), link=_link("only", only_by(says, denies)))
-
-    matrix = Matrix(
-        names=names,
-        cells=tuple(tuple(None if one == other else number(one, other) for other in names) for one in names),
-        caption="yes by the row, no by the column",
-    )
-    leading = [row for row in rows_of if row.leading]
-    pairs = [pair for row in leading or rows_of for pair in ((row.first, row.second), (row.second, row.first))]
-    table = Table(
-        columns=columns("accepted only by", "but not by", Column(title="cases", strong=True), "which"),
-        rows=rows(
-            (Name(text=one), Name(text=two), number(one, two), alone[one, two]) for one, two in pairs if alone[one, two]
-        ),
-        look="pairs",
-        most={"comment": 12},
-        only=TEXT_AND_PAGE if leading else TEXT,
-    )
-    return Section(
-        key="cross",
-        title="Cases on which two metrics disagree",
-        blocks=(matrix, table, _pairs(view)),
-        tab="metrics",
-    )
-
-
-def _pairs(view: RunView) -> Table:
-    """Every pair of metrics in full, for workbook sheets."""
-
-    def line(row: DisagreementRow) -> tuple[Cell, ...]:
-        counts = (row.count, len(row.only_first), len(row.only_second), row.both, row.neither)
-        return Name(text=row.first), Name(text=row.second), None, *map(count, counts)
-
-    titles = columns("one", "the other", "", "cases", "only one", "only other", "both", "neither")
-    return Table(columns=titles, rows=rows(map(line, view.disagreements)), only=frozenset({"book"}))
-
-
-def _costs(view: RunView) -> Section:
-    blocks: list[Block] = [Times(rows=view.times)] if view.times else []
-    if view.usage:
-        title = "Tokens and cost, as the answers say them"
-        whole, each = Column(title="in all", right=True, strong=True), Column(title="per answer", right=True)
-        said = columns(Column(only=frozenset({"page"})), Column(title="said by", only=EVERYWHERE - {"page"}))
-        lines = rows(
-            (
-                row.name,
-                row.total,
-                row.each,
-                Remark(meaning=f"said by {row.said_by}" if row.said_by else ""),
-                row.said_by,
-            )
-            for row in view.usage
-        )
-        usage = Table(title=title, columns=columns(Column(long="What"), whole, each, *said), rows=lines, look="usage")
-        blocks.append(usage)
-    return Section(key="latency", title="Latency and cost", blocks=tuple(blocks), tab="run", place="bottom")
-
-
-def _slowest(view: RunView) -> Section:
-    def line(row: SlowRow) -> tuple[Cell, ...]:
-        time = Number(value=row.wall_time_s, text=row.time, style="fine_seconds")
-        return time, row.side, Remark(meaning=row.status), (row.case,), Query(text=row.query)
-
-    status = Column(only=frozenset({"page"}))
-    titles = columns(Column(title="time", strong=True), "side", status, "case", "query")
-    table = Table(columns=titles, rows=rows(map(line, view.slowest)), look="slow")
-    return Section(
-        key="slowest", title="Slowest queries", blocks=(table,), only=TEXT_AND_PAGE, tab="run", place="bottom"
-    )
-
-
-def count(number: int, *, link: Link = ()) -> Number:
-    """A number of cases; 0 has no link."""
-    return Number(value=number, text=f"{number:,}", link=link if number else ())
-
-
-def _wrong(facet: tuple[str, str]) -> Link:
-    """To the wrong cases of a group. What a cause is about is known of wrong cases alone."""
-    return (facet, ("show", "incorrect")) if facet[0] in ("difficulty", "database") else (facet,)
-
-
-def _link(facet: str, value: str) -> Link:
-    return ((facet, value),) if value else ()
+def differing(pair: Disagreement) -> int:
+    """Cases on which two metrics differ. Of several answers to one question, each may accept a different one."""
+    return len({*pair.only_first, *pair.only_second})

@@ -6,16 +6,15 @@ must differ, the section says so as data: `Column.only`, `Table.most`, `Section.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from assay.model import Rate, TimeSpread
+from assay.reports.text.plain import plural, seconds
 from assay.reports.views.diff import ChangeTable, DiffFigure, first_names
-from assay.reports.views.figures import CaseLink, Figure
-from assay.reports.views.run import Fact
-from assay.reports.views.times import TimeRow
 
 Medium: TypeAlias = Literal["plain", "narrow", "wide", "comment", "page", "book"]
 """Plain lines, a terminal of less than 100 columns and a wider one, Markdown, an HTML page, a workbook."""
@@ -32,6 +31,32 @@ _NAMES: Final[Mapping[Medium, int]] = {"page": 40, "comment": 30}
 
 Link: TypeAlias = tuple[tuple[str, str], ...]
 """What the page's table of cases shows on a click, such as ``(("flag", "vacuous"),)``; empty: no link."""
+
+
+class Figure(Struct, frozen=True, kw_only=True):
+    """A rate and its texts: ``71.2 %``, ``[68.4, 73.9]``, ``736 of 1,034``."""
+
+    rate: Rate
+    text: str
+    interval: str
+    tally: str
+    share: bool = True
+    """Whether it reads as a percentage: only then can a bar from 0 to 1 show it."""
+
+
+class CaseLink(Struct, frozen=True, kw_only=True):
+    """A case by its id; ``anchor`` is unique within the report: the id, with an addition where ids look the same."""
+
+    id: str
+    anchor: str
+    answer: str = ""
+    """Which of several answers to its question: ``answer 2 of 3``; '' for the case itself, linked to its first."""
+
+
+def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:
+    """The first few ids, and how many more there are: ``7, 12, +107``."""
+    shown = ", ".join(case.id if len(case.id) <= 24 else case.id[:23] + "…" for case in cases[:limit])
+    return f"{shown}, +{len(cases) - limit:,}" if len(cases) > limit else shown
 
 
 class Name(Struct, frozen=True, kw_only=True):
@@ -96,6 +121,11 @@ class Names(Struct, frozen=True, kw_only=True):
     def text(self, medium: Medium) -> str:
         """The names that the medium has room for, and how many more there are."""
         return first_names(self.names, _NAMES.get(medium, 10))
+
+
+def count(number: int, *, link: Link = ()) -> Number:
+    """A number of cases; 0 has no link."""
+    return Number(value=number, text=f"{number:,}", link=link if number else ())
 
 
 Cell: TypeAlias = (
@@ -259,30 +289,35 @@ class Curve(Struct, frozen=True, kw_only=True):
 class Times(Struct, frozen=True, kw_only=True):
     """The times of answers and queries: histograms on the page, a table elsewhere."""
 
-    rows: tuple[TimeRow, ...]
+    rows: tuple[TimeSpread, ...]
     only: frozenset[Medium] = EVERYWHERE
 
     @property
     def table(self) -> Table:
         """The times as rows."""
 
-        def line(row: TimeRow) -> tuple[Cell, ...]:
-            spread = row.spread
-            texts = (row.median, row.p90, row.max, row.mean)
-            values = (spread.median_s, spread.p90_s, spread.max_s, spread.mean_s)
-            pairs = zip(values, texts, strict=True)
-            taken = (Number(value=value, text=text, style="fine_seconds") for value, text in pairs)
-            return spread.name, *taken, row.counted, Number(value=spread.n, text=f"{spread.n:,}")
+        def line(spread: TimeSpread) -> tuple[Cell, ...]:
+            times = (spread.median_s, spread.p90_s, spread.max_s, spread.mean_s)
+            taken = (Number(value=time_s, text=seconds(time_s), style="fine_seconds") for time_s in times)
+            return spread.name, *taken, counted(spread), Number(value=spread.n, text=f"{spread.n:,}")
 
         book = Column(title="n", long="n", only=frozenset({"book"}))
         titles = columns("time", "median", "90 % within", "longest", "mean", Column(title="of", only=TEXT), book)
         return Table(title="What answers and queries took", columns=titles, rows=rows(map(line, self.rows)))
 
 
+def counted(spread: TimeSpread) -> str:
+    """``1,034 answers``, ``564 different gold queries``: a query that several cases share is run, and counted, once."""
+    if not spread.name.endswith("y"):
+        return plural(spread.n, spread.name)
+    different = "different " if spread.n != 1 else ""
+    return plural(spread.n, f"{different}{spread.name}", f"{different}{spread.name[:-1]}ies")
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """Names and values."""
 
-    rows: tuple[Fact, ...]
+    rows: tuple[tuple[str, str], ...]
     title: str = ""
     said: str = ""
     """A sentence above them."""

@@ -83,7 +83,7 @@ def _block(block: Block, medium: Medium, width: int) -> Iterable[RenderableType]
         case Matrix():
             yield from _matrix(block, width)
         case Facts():
-            yield from lines([(Text(fact.name, style="dim"), Text(fact.value)) for fact in block.rows], width)
+            yield from lines([(Text(name, style="dim"), Text(value)) for name, value in block.rows], width)
         case Paragraph():
             yield from (Text(line, style="dim" if block.quiet else "") for line in block.lines)
         case Changes():

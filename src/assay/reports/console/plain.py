@@ -50,7 +50,7 @@ def _block(block: Block) -> Iterable[str]:
         case Matrix():
             yield from _matrix(block)
         case Facts():
-            yield from aligned([(fact.name, fact.value) for fact in block.rows])
+            yield from aligned(block.rows)
         case Paragraph():
             yield from block.lines
         case Changes():

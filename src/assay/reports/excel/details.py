@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.model import Evidence, Run
+from assay.reports.cases.case import failures, near_misses
+from assay.reports.cases.causes import repair, why
+from assay.reports.cases.gold_findings import GoldFindings
+from assay.reports.cases.witness import sentence, strength_name, witness_text
 from assay.reports.excel.case_sheet import (
     CaseColumn,
     Longest,
@@ -18,10 +22,6 @@ from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
 from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import words
-from assay.reports.views.case import failures, near_misses
-from assay.reports.views.causes import repair, why
-from assay.reports.views.gold_findings import GoldFindings
-from assay.reports.views.strengths import sentence, strength_name, witness_text
 
 _LINES = 10
 """How many lines of text a row shows at most; the cell holds the whole text."""

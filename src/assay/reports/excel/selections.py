@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from assay.model import Evidence, Run, TurnAnswer
-from assay.reports.blocks.run import run_sections
+from assay.reports.blocks.run import RunReport
+from assay.reports.cases.case import failures
+from assay.reports.cases.causes import repair, why
 from assay.reports.excel.case_sheet import CaseColumn, Longest, metric_column, repeat_column, text_column, write_cases
 from assay.reports.excel.columns import case_style
 from assay.reports.excel.page import CELL_LIMIT, Page
@@ -19,9 +21,6 @@ from assay.reports.excel.settings import write_settings
 from assay.reports.excel.tables import names_in, write_notes, write_sections
 from assay.reports.text.plain import words
 from assay.reports.text.selections import details
-from assay.reports.views.case import failures
-from assay.reports.views.causes import repair, why
-from assay.reports.views.run import RunView
 from assay.runs.metric_infos import info_of
 
 if TYPE_CHECKING:
@@ -54,14 +53,14 @@ class OverviewSeen:
         return [column for column in _where_any() if column.title not in empty]
 
 
-def write_selection_workbook(workbook: Workbook, run: Run, view: RunView, seen: OverviewSeen) -> None:
+def write_selection_workbook(workbook: Workbook, run: Run, report: RunReport, seen: OverviewSeen) -> None:
     """Write all sheets, in their order."""
     overview = Page(workbook, "Overview")
     statistics = Page(workbook, "Statistics", centred=True)
     settings = Page(workbook, "Settings", centred=True)
     _write_overview(overview, run, seen)
-    _write_statistics(statistics, view)
-    write_settings(settings, run, view)
+    _write_statistics(statistics, report)
+    write_settings(settings, run, report)
 
 
 def _write_overview(page: Page, run: Run, seen: OverviewSeen) -> None:
@@ -76,14 +75,16 @@ def _write_overview(page: Page, run: Run, seen: OverviewSeen) -> None:
             page.shade_shares(1, last, place)
 
 
-def _write_statistics(page: Page, view: RunView) -> None:
+def _write_statistics(page: Page, report: RunReport) -> None:
     """Write the method's metrics over all test cases, then every other section."""
-    sections = [one for one in run_sections(view) if one.key != "metrics"]
-    metrics = [replace(one, title="Data Query Metrics", aside="") for one in run_sections(view) if one.key == "metrics"]
+    sections = [one for one in report.sections if one.key != "metrics"]
+    metrics = [replace(one, title="Data Query Metrics", aside="") for one in report.sections if one.key == "metrics"]
     page.prepare(names=names_in((*metrics, *sections)))
     page.sheet.set_column(1, _COLUMNS, _WIDTH)
     row = write_sections(page, -1, metrics)
-    row = write_notes(page, row + 1, view, f"Means are over test cases; Low and High bound them at {view.confidence}.")
+    row = write_notes(
+        page, row + 1, report, f"Means are over test cases; Low and High bound them at {report.confidence}."
+    )
     write_sections(page, row, sections)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
+    Figure,
     Mark,
     Name,
     Names,
@@ -19,13 +21,12 @@ from assay.reports.blocks.values import (
     Section,
     Table,
     Times,
+    named_ids,
     sections_for,
 )
 from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
 from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
 from assay.reports.views.diff import DiffFigure
-from assay.reports.views.figures import Figure
-from assay.reports.views.run import RunView, named_ids
 
 _WIDTH: Final = 11
 """How many columns the head of a table spans where its last column holds sentences."""
@@ -41,16 +42,16 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
     return row
 
 
-def write_notes(page: Page, row: int, view: RunView, *notes: str) -> int:
+def write_notes(page: Page, row: int, report: RunReport, *notes: str) -> int:
     """Write title, headline, and the notes to read before trusting it. Returns the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
-    page.text(row, 0, view.title, "title")
-    headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
-    page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
-    page.text(row + 2, 0, view.outcomes, "plain")
-    for place, one in enumerate((*notes, *view.notes), start=row + 3):
+    page.text(row, 0, report.title, "title")
+    headline = f"{report.headline_name} {report.headline.text} {report.headline.interval}".rstrip()
+    page.text(row + 1, 0, f"{headline} · {report.tally} ({report.confidence} interval in brackets)", "plain")
+    page.text(row + 2, 0, report.outcomes, "plain")
+    for place, one in enumerate((*notes, *report.notes), start=row + 3):
         page.text(place, 0, one, "note")
-    return row + 3 + len(notes) + len(view.notes)
+    return row + 3 + len(notes) + len(report.notes)
 
 
 def names_in(sections: Iterable[Section]) -> list[str]:

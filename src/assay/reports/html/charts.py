@@ -12,8 +12,8 @@ from html import escape
 from itertools import pairwise
 
 from assay.model import TimeSpread
-from assay.reports.blocks.values import Curve
-from assay.reports.views.times import TimeRow
+from assay.reports.blocks.values import Curve, counted
+from assay.reports.text.plain import seconds
 
 _WIDTH, _HEIGHT = 360.0, 168.0
 _LEFT, _RIGHT, _TOP, _BASE = 20.0, 340.0, 54.0, 142.0
@@ -24,23 +24,23 @@ _FEWEST_BINS = 6
 _GAP = 3.0
 
 
-def histograms(rows: Sequence[TimeRow]) -> list[tuple[TimeRow, str]]:
+def histograms(rows: Sequence[TimeSpread]) -> list[tuple[TimeSpread, str]]:
     """Each row with its chart. Gold's and the system's queries share a scale, so that they compare at a glance."""
-    queries = [row for row in rows if row.spread.name != "answer"]
+    queries = [row for row in rows if row.name != "answer"]
     return [(row, histogram(row, queries if row in queries else [row])) for row in rows]
 
 
-def histogram(row: TimeRow, beside: Sequence[TimeRow]) -> str:
+def histogram(row: TimeSpread, beside: Sequence[TimeSpread]) -> str:
     """One row's chart, on a scale that covers all rows of ``beside``, this one included. Empty without bins."""
-    if not row.spread.bins:
+    if not row.bins:
         return ""
-    edges = _edges([one.spread for one in beside])
-    counts = {one.low_s: one.count for one in row.spread.bins}
+    edges = _edges(beside)
+    counts = {one.low_s: one.count for one in row.bins}
     most = max(counts.values())
     step = (_RIGHT - _LEFT) / (len(edges) - 1)
     said = (
-        f"Histogram of the time of {row.counted}: median {row.median}, 90 % within {row.p90}, longest {row.max}, "
-        f"mean {row.mean}."
+        f"Histogram of the time of {counted(row)}: median {seconds(row.median_s)}, 90 % within {seconds(row.p90_s)}, "
+        f"longest {seconds(row.max_s)}, mean {seconds(row.mean_s)}."
     )
     parts = [f'<svg class="histogram" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{escape(said)}">']
     parts += _axis(edges, step)
@@ -57,8 +57,8 @@ def histogram(row: TimeRow, beside: Sequence[TimeRow]) -> str:
         )
         if len(f"{count:,}") * _FONT * _CHARACTER <= step + _GAP:
             labels.append(f'<text class="count" x="{x + (step - _GAP) / 2:.1f}" y="{y - 4:.1f}">{count:,}</text>')
-    parts += _mark("median", row.median, _x(row.spread.median_s, edges, step), line=1)
-    parts += _mark("90 %", row.p90, _x(row.spread.p90_s, edges, step), line=2)
+    parts += _mark("median", seconds(row.median_s), _x(row.median_s, edges, step), line=1)
+    parts += _mark("90 %", seconds(row.p90_s), _x(row.p90_s, edges, step), line=2)
     return "".join([*parts, *labels, "</svg>"])
 
 

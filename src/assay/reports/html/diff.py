@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.model import CaseChange, CaseSummary, Evidence, Run, RunDiff
 from assay.reports.blocks.diff import diff_sections
+from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import sections_for
+from assay.reports.cases.case import CaseView
 from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_detail, case_facets
 from assay.reports.html.front import parts
 from assay.reports.html.page import page
@@ -15,8 +17,6 @@ from assay.reports.html.tables import scales
 from assay.reports.text.plain import distinct, one_line
 from assay.reports.views.diff import DiffView, ShownKind
 from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff
-from assay.reports.views.run import CaseView
-from assay.reports.views.run_build import drawing_of
 
 _SCRIPTS = ("page.js", "tabs.js", "columns.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
 _STATES: Mapping[ShownKind, tuple[str, str]] = {
@@ -80,8 +80,12 @@ def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[_Shown]:
         if kept is None or (kept[1] and not right):
             shown[case.case_id] = (place, right)
     places = [shown[case_id][0] for case_id in case_ids]
-    _, drawn = drawing_of(run, shown=map(run.evidence.__getitem__, places))
-    return ((run.summaries[place], (item := run.evidence[place]), drawn(item)) for place in places)
+    report = RunReport(run)
+    room = report.room(map(run.evidence.__getitem__, places) if report.of_selections else ())
+    return (
+        (run.summaries[place], (item := run.evidence[place]), report.case(item, room, sampled=False))
+        for place in places
+    )
 
 
 class _PairIndex:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import Section, Tab
-from assay.reports.views.run import RunView
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -51,26 +51,26 @@ def parts(sections: Sequence[Section], *, run: str = "Run", metrics: str = "Metr
     return tuple(one for one in made if one.name == "overview" or one.top or one.cards or one.bottom)
 
 
-def tiles(view: RunView) -> Iterable[Tile]:
+def tiles(report: RunReport) -> Iterable[Tile]:
     """The counts of outcomes, and how many of them are gold's fault."""
+    numbers = report.numbers
     for name, mark, count in (
-        ("correct", "✓", view.correct),
-        ("incorrect", "✗", view.incorrect),
-        ("unscored", "–", view.unscored),
+        ("correct", "✓", numbers.correct),
+        ("incorrect", "✗", numbers.incorrect),
+        ("unscored", "–", numbers.unscored),
     ):
         yield Tile(count=count, label=name, mark=mark, tone=name if count else "", link=_link(count, "show", name))
-    silent = [row.facet for row in view.failures if row.name == "unanswered" and row.facet is not None]
-    link = silent[0] if view.unanswered and silent else None
-    yield Tile(count=view.unanswered, label="unanswered", mark="∅", tone="", link=link)
-    broken = [
-        row for row in view.failures if row.blame in ("gold", "target") and row.name not in ("no gold", "no target")
-    ]
+    failures = [(*report.failure(one), one.case_ids) for one in numbers.failures]
+    silent = [("failure", f"{blame}: {name}") for blame, name, _ in failures if name == "unanswered"]
+    link = silent[0] if numbers.unanswered and silent else None
+    yield Tile(count=numbers.unanswered, label="unanswered", mark="∅", tone="", link=link)
+    broken = [one for one in failures if one[0] in ("gold", "target") and one[1] not in ("no gold", "no target")]
     if broken:
-        cases = {case.anchor for row in broken for case in row.cases}
-        label = f"broken {broken[0].blame}"
+        blame, name, _ = broken[0]
+        cases = {case.anchor for *_, case_ids in broken for case in report.linked(case_ids)}
         # No single filter shows several kinds of failure: the link leads to their table.
-        link = broken[0].facet if len(broken) == 1 else None
-        yield Tile(count=len(cases), label=label, mark="!", tone="unscored", link=link or ("failures", ""))
+        link = ("failure", f"{blame}: {name}") if len(broken) == 1 else ("failures", "")
+        yield Tile(count=len(cases), label=f"broken {blame}", mark="!", tone="unscored", link=link)
 
 
 def _link(count: int, facet: str, value: str) -> tuple[str, str] | None:

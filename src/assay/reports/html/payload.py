@@ -10,12 +10,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from assay.reports.views.alignment import AlignedState
-from assay.reports.views.run import QueryView
-from assay.reports.views.selections import TurnView
-
-CellKind: TypeAlias = Literal["0", "t", "n", "x", "b", "d", "o"]
-"""NULL, text, number, bytes, truth value, time, other."""
+from assay.reports.cases.alignment import Alignment
+from assay.reports.cases.case import QueryView
+from assay.reports.cases.turns import TurnView
+from assay.reports.cases.witness import WitnessView
 
 
 class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -67,63 +65,6 @@ class Index(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many cases have their details in one packed chunk."""
 
 
-class Cell(Struct, frozen=True, array_like=True):
-    """A cell of a result; ``cut`` counts what is not shown of it."""
-
-    kind: CellKind
-    text: str
-    cut: int
-
-
-class AlignedRow(Struct, frozen=True, array_like=True):
-    """A row of both results; a cell is 0 where a side has none. ``differs``: columns in which a near row differs."""
-
-    state: AlignedState
-    gold: tuple[Cell | Literal[0], ...]
-    predicted: tuple[Cell | Literal[0], ...]
-    differs: tuple[int, ...]
-
-
-class Difference(
-    Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    forbid_unknown_fields=True,
-    rename={"left_columns": "leftColumns"},
-):
-    """The two results side by side, with counts of what is left out."""
-
-    summary: str
-    left: int = 0
-    left_columns: int = 0
-    columns: tuple[tuple[str | None, str | None], ...] = ()
-    """Per column, its name on gold's side and on the prediction's."""
-    rows: tuple[AlignedRow, ...] = ()
-
-
-class WitnessTable(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A table of a witness, or the result of a query on it; ``marked`` rows are in this result alone."""
-
-    name: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[Cell, ...], ...] = ()
-    marked: tuple[int, ...] = ()
-    left: int = 0
-
-
-class Beyond(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What came of looking for another database that parts the answer from gold."""
-
-    title: str
-    said: str
-    tables: tuple[WitnessTable, ...] = ()
-    results: tuple[WitnessTable, ...] = ()
-    """Gold's, then the prediction's."""
-    sql: str = ""
-    remarks: tuple[str, ...] = ()
-
-
 Meant: TypeAlias = tuple[str, str]
 """A name in words, and what it means."""
 
@@ -145,7 +86,7 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     predicted: QueryView | None = None
     scores: tuple[tuple[str, str, str], ...] = ()
     """Metric, value and reason."""
-    difference: Difference | None = None
+    difference: Alignment | None = None
     turns: tuple[TurnView, ...] = ()
 
 
@@ -165,7 +106,8 @@ class Detail(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     findings: tuple[str, ...] = ()
     """What is doubtful about the gold."""
     facts: tuple[tuple[str, str], ...] = ()
-    beyond: Beyond | None = None
+    beyond: WitnessView | None = None
+    """The result of the search for a counterexample."""
 
 
 class Side(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from assay.model import Run
-from assay.reports.blocks.run import run_sections
+from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import sections_for
+from assay.reports.cases.selection import Room
 from assay.reports.html.front import parts, tiles
 from assay.reports.html.page import STYLES, page
-from assay.reports.views.run_build import drawing_of
 
 
 class HtmlReporter:
@@ -35,16 +35,15 @@ class HtmlReporter:
         # The packed data needs msgspec, which is loaded only when a page is asked for.
         from assay.reports.html.data import CHUNK, Packed, RunIndex, case_detail
 
-        view, case_of = drawing_of(run)
-        sections = sections_for(run_sections(view), "page")
-        index, packed = RunIndex(view), Packed()
+        report = RunReport(run)
+        room = report.room()
+        index, packed = RunIndex(report), Packed()
         for number, (summary, item) in enumerate(zip(run.summaries, run.evidence, strict=True)):
             if number % CHUNK == 0:
                 drawn(number)
-            case = case_of(item)
+            case = report.case(item, room, sampled=False)
             index.add(summary, case)
             packed.add(case_detail(item, case))
-        limits = view.selection.term_limits if view.selection else None
         trend = None
         styles = STYLES
         if run.history:
@@ -54,17 +53,18 @@ class HtmlReporter:
         yield from page(
             "report.html",
             {
-                "view": view,
+                "view": report,
                 "over_time": trend,
-                "tiles": tuple(tiles(view)),
-                "parts": parts(sections),
-                "cases_note": _terms_note(*limits) if limits else "",
+                "tiles": tuple(tiles(report)),
+                "parts": parts(sections_for(report.sections, "page")),
+                "cases_note": _terms_note(room) if room.cut else "",
             },
             data=packed.pieces(index.index()),
             styles=styles,
         )
 
 
-def _terms_note(wrong: int, right: int) -> str:
-    kept = "" if right == wrong else ", of those found only " + ("the first" if right == 1 else f"the first {right}")
-    return f"Of each list of terms the first {wrong} are shown{kept}; the JSON report has them all."
+def _terms_note(room: Room) -> str:
+    of_right = f"the first {room.right}" if room.right > 1 else "the first"
+    kept = "" if room.right == room.terms else f", of those found only {of_right}"
+    return f"Of each list of terms the first {room.terms} are shown{kept}; the JSON report has them all."

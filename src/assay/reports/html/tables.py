@@ -11,6 +11,7 @@ from assay.reports.blocks.values import (
     Cell,
     Column,
     Curve,
+    Figure,
     Mark,
     Matrix,
     Name,
@@ -19,10 +20,11 @@ from assay.reports.blocks.values import (
     Section,
     Table,
     Times,
+    counted,
 )
 from assay.reports.html.charts import curve, histograms
+from assay.reports.text.plain import seconds
 from assay.reports.views.diff import DiffFigure
-from assay.reports.views.figures import Figure
 
 _Line = list[tuple[Column, Cell, str]]
 
@@ -147,5 +149,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "missed_marks": missed_marks,
     "page_aside": page_aside,
     "histograms": charts,
+    "counted": counted,
+    "seconds": seconds,
     "curve": drawn_curve,
 }

@@ -6,19 +6,18 @@ links and send no notifications; fences are longer than any run of backticks wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay.model import Evidence, Outcome, Run
-from assay.reports.blocks.run import run_sections
+from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import sections_for
+from assay.reports.cases.case import CaseView, DifferenceView, QueryView
+from assay.reports.cases.witness import sentence, witness_text
 from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain
 from assay.reports.markdown.sections import section_lines
 from assay.reports.markdown.selections import selection_turn
 from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, one_line, plural
-from assay.reports.views.run import CaseView, DifferenceView, QueryView, RunView
-from assay.reports.views.run_build import view_of
-from assay.reports.views.strengths import sentence, witness_text
 
 _CASES = 20
 _TERMS = 10
@@ -41,10 +40,13 @@ class MarkdownReporter:
             wrong.take(item)
             broken.take(item)
             parted.take(item)
-        view = view_of(run, detailed=[*broken.shown, *wrong.shown], terms=_TERMS)
-        numbers = _fitting(_numbers(view), LENGTH)
+        report = RunReport(run)
+        detailed = [*broken.shown, *wrong.shown]
+        items_room = report.room(detailed, terms=_TERMS)
+        cases = [report.case(item, items_room) for item in detailed]
+        numbers = _fitting(_numbers(report), LENGTH)
         room = LENGTH - len(numbers)
-        details = _details(view, wrong.count + broken.count, room * 2 // 3 if parted.count else room)
+        details = _details(cases, wrong.count + broken.count, room * 2 // 3 if parted.count else room)
         witnesses = _witnesses(parted, room - len(details))
         return (numbers + "\n" + details + witnesses).encode()
 
@@ -142,28 +144,28 @@ def _fitting(lines: Iterable[str], room: int) -> str:
     return "\n".join(kept)
 
 
-def _numbers(view: RunView) -> Iterable[str]:
-    yield f"## {code(view.title)}"
+def _numbers(report: RunReport) -> Iterable[str]:
+    yield f"## {code(report.title)}"
     yield ""
-    yield f"**{view.headline.text}** {view.headline.interval} · {view.tally}".replace("  ", " ")
+    yield f"**{report.headline.text}** {report.headline.interval} · {report.tally}".replace("  ", " ")
     yield ""
-    if view.beside:
-        figures = ((named.name, view.overall.figures[named.place]) for named in view.beside)
+    if report.beside:
+        figures = report.figures_beside
         yield " · ".join(f"{name} **{figure.text}** {figure.interval}".rstrip() for name, figure in figures)
         yield ""
-    for note in view.notes:
+    for note in report.notes:
         yield f"> {plain(note)}"
         yield ">"
-    yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets. {view.outcomes}."
-    for section in sections_for(run_sections(view), "comment"):
+    yield f"> {code(report.headline_metric)}, with its {report.confidence} interval in brackets. {report.outcomes}."
+    for section in sections_for(report.sections, "comment"):
         yield from section_lines(section, lambda _: ())
 
 
-def _details(view: RunView, total: int, room: int) -> str:
+def _details(cases: Sequence[CaseView], total: int, room: int) -> str:
     """Cases one by one, as many as there is room for."""
     blocks: list[str] = []
     used = 300
-    for case in view.cases:
+    for case in cases:
         block = "\n".join(_case(case))
         if used + len(block) > room:
             break

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 
 from assay.reports.blocks import lines
 from assay.reports.blocks.lines import Piece
-from assay.reports.blocks.values import Block, Changes, Facts, Matrix, Paragraph, Section, Table, Times
+from assay.reports.blocks.values import Block, Changes, Facts, Figure, Matrix, Paragraph, Section, Table, Times
 from assay.reports.markdown.blocks import cell_code, code, grid, section, sentence
 from assay.reports.views.diff import ChangeTable
-from assay.reports.views.figures import Figure
 
 _BAR_CELLS = 20
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9 %()^-]*( / [a-z]+)?")
@@ -48,7 +47,7 @@ def _block(block: Block, changes: DrawChanges) -> Iterable[str]:
         case Facts():
             if block.title:
                 yield from (f"{sentence(block.title)}: {sentence(block.said)}", "")
-            yield from (f"- {_heading(fact.name)}: {code(fact.value)}" for fact in block.rows)
+            yield from (f"- {_heading(name)}: {code(value)}" for name, value in block.rows)
         case Paragraph():
             bullet = "- " if len(block.lines) > 1 else ""
             yield from (f"{bullet}{sentence(line)}" for line in block.lines)

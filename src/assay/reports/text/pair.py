@@ -7,11 +7,10 @@ from textwrap import indent
 
 from assay.model import Evidence, Execution
 from assay.ports import Executions
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.case import DifferenceView, QueryView, case_view, rows_and_time
 from assay.reports.text.parts import MARGIN, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import cell_text, one_line, plural
-from assay.reports.views.case import case_view, rows_and_time
-from assay.reports.views.figures import CaseLink
-from assay.reports.views.run import DifferenceView, QueryView
 
 HEAD_ROWS = 5
 """Rows of each result that the text shows."""

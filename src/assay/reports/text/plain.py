@@ -34,7 +34,7 @@ _TENTH = Decimal("0.1")
 _NAMED = frozenset({"null", "none", "true", "false"})
 
 
-class CellText(Struct, frozen=True, kw_only=True):
+class CellText(Struct, frozen=True, array_like=True):
     """One cell as a reader sees it. ``cut`` counts the characters (bytes, for bytes) that are not shown."""
 
     kind: CellKind
@@ -96,9 +96,9 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
     """
     match cell:
         case None:
-            return CellText(kind="null", text="NULL")
+            return CellText("null", "NULL")
         case bool():
-            return CellText(kind="boolean", text="true" if cell else "false")
+            return CellText("boolean", "true" if cell else "false")
         case str():
             return _text_cell(cell, limit)
         case int() | float() | Decimal():
@@ -106,13 +106,13 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
         case bytes() | bytearray() | memoryview():
             raw = bytes(cell)
             shown = raw[: limit // 2]
-            return CellText(kind="bytes", text=f"x'{shown.hex()}'", cut=len(raw) - len(shown))
+            return CellText("bytes", f"x'{shown.hex()}'", len(raw) - len(shown))
         case datetime():
-            return CellText(kind="time", text=cell.isoformat(sep=" "))
+            return CellText("time", cell.isoformat(sep=" "))
         case date() | time():
-            return CellText(kind="time", text=cell.isoformat())
+            return CellText("time", cell.isoformat())
         case timedelta():
-            return CellText(kind="time", text=str(cell))
+            return CellText("time", str(cell))
         case _:
             return _cut("other", _HIDDEN_IN_CELL.sub(_mark, str(cell)[: 4 * limit]), limit)
 
@@ -215,7 +215,7 @@ def _text_cell(text: str, limit: int) -> CellText:
         or shown[0] in "'\"⟨"
         or _LOOKS_LIKE_NUMBER.match(shown) is not None
     )
-    return CellText(kind="text", text=f"'{marked}'" if doubtful else marked, cut=len(text) - len(shown))
+    return CellText("text", f"'{marked}'" if doubtful else marked, len(text) - len(shown))
 
 
 def _number(value: float | Decimal) -> str:
@@ -228,7 +228,7 @@ def _number(value: float | Decimal) -> str:
 
 
 def _cut(kind: CellKind, text: str, limit: int) -> CellText:
-    return CellText(kind=kind, text=text[:limit], cut=max(0, len(text) - limit))
+    return CellText(kind, text[:limit], max(0, len(text) - limit))
 
 
 def _mark(found: re.Match[str]) -> str:

@@ -11,8 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from assay.model import ChangeKind, MetricDiff
-from assay.reports.views.run import Fact, GateRow
+from assay.model import ChangeKind, GateResult, MetricDiff
 
 Direction = Literal["better", "worse", "unclear", "unknown"]
 """``unclear``: chance alone could make the difference; ``unknown``: there is nothing to compare."""
@@ -171,7 +170,7 @@ class SideView(Struct, frozen=True, kw_only=True):
     label: str
     own: str
     """The headline over all of its own cases: ``73.5 % [70.7, 76.1], 1,034 cases``."""
-    facts: tuple[Fact, ...]
+    facts: tuple[tuple[str, str], ...]
 
 
 class DiffView(Struct, frozen=True, kw_only=True):
@@ -193,7 +192,7 @@ class DiffView(Struct, frozen=True, kw_only=True):
     """The rest of the sentence, after ``lead`` and a colon."""
     counts: tuple[KindCount, ...]
     notes: tuple[str, ...]
-    gates: tuple[GateRow, ...]
+    gates: tuple[GateResult, ...]
     changes: tuple[ChangeTable, ...]
     """The kinds that have a case, fixed and broken first."""
     metrics: tuple[DiffMetricRow, ...]

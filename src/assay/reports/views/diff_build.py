@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from assay.model import CaseChange, CaseSide, ChangedCase, GroupDiff, MetricDiff, MetricInfo, Rate, RunDiff, RunHead
-from assay.reports.text.gate_table import gate_rows
 from assay.reports.text.plain import clipped, interval, one_line, percent, plural, words
 from assay.reports.views.diff import (
     ChangeRow,
@@ -26,7 +25,6 @@ from assay.reports.views.diff import (
 )
 from assay.reports.views.diff_causes import cause_rows
 from assay.reports.views.diff_text import p_said, p_text, points, points_interval, some
-from assay.reports.views.run import Fact
 from assay.runs.metric_infos import info_of
 from assay.stats import clusters_needed, is_significant, least_p_value
 
@@ -77,7 +75,7 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
             KindCount(kind=kind, name=name, count=len(by_kind[kind])) for kind, name, _ in KINDS if by_kind[kind]
         ),
         notes=tuple(one_line(note) for note in (*diff.notes, *_own_notes(lead_metric, direction, diff.settings.alpha))),
-        gates=gate_rows(diff.gates),
+        gates=diff.gates,
         changes=tuple(
             _change_table(kind, name, meaning, by_kind[kind], shown)
             for kind, name, meaning in KINDS
@@ -345,7 +343,7 @@ def own_rate(rate: Rate | None, info: MetricInfo) -> str:
     return f"{percent(rate.value, share=share)}{' ' if bounds else ''}{bounds}, {plural(rate.n, 'case')}{unscored}"
 
 
-def facts_of(head: RunHead) -> tuple[Fact, ...]:
+def facts_of(head: RunHead) -> tuple[tuple[str, str], ...]:
     """The facts about a run that help to tell two runs apart."""
     settings, provenance = head.settings, head.provenance
     entries = (
@@ -358,7 +356,7 @@ def facts_of(head: RunHead) -> tuple[Fact, ...]:
         ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
         ("Started", provenance.started_at or ""),
     )
-    return tuple(Fact(name=name, value=one_line(value, limit=300)) for name, value in entries if value)
+    return tuple((name, one_line(value, limit=300)) for name, value in entries if value)
 
 
 def _side(role: Literal["baseline", "candidate"], head: RunHead, metric: str) -> SideView:

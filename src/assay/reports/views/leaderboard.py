@@ -8,8 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from assay.model import MetricDiff
-from assay.reports.views.figures import Figure
-from assay.reports.views.run import Fact
+from assay.reports.blocks.values import Figure
 
 
 class StandingRow(Struct, frozen=True, kw_only=True):
@@ -22,7 +21,7 @@ class StandingRow(Struct, frozen=True, kw_only=True):
     letters: str
     label: str
     figure: Figure
-    facts: tuple[Fact, ...]
+    facts: tuple[tuple[str, str], ...]
     time: str = ""
     """The median time of an answer; empty where it is not known."""
     time_s: float | None = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import Leaderboard, MetricDiff, MetricInfo, Rate, Standing, StandingPair, UsageTotals
+from assay.reports.blocks.values import Figure
 from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
 from assay.reports.views.diff_build import facts_of, label_of, metric_name
 from assay.reports.views.diff_text import p_text, points, points_interval
-from assay.reports.views.figures import Figure
 from assay.reports.views.leaderboard import AloneRow, LeaderboardView, PairFigure, RateGrid, StandingRow
 from assay.runs.metric_infos import info_of
 from assay.stats import is_significant

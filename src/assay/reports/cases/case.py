@@ -5,21 +5,110 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from assay.model import Case, Comparison, Evidence, Execution, Failure, Prediction, Score
+from msgspec import Struct
+
+from assay.model import Case, Evidence, Execution, Failure, Outcome, Prediction, Score
 from assay.model.comparison import RowState
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.alignment import AlignedColumn, merged, sample, summary
+from assay.reports.cases.causes import repair, why
+from assay.reports.cases.turns import TurnView
+from assay.reports.cases.witness import strength_name
 from assay.reports.text.given import given_text, golds_text
-from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
-from assay.reports.views.alignment import AlignedColumn, merged, sample
-from assay.reports.views.causes import repair, why
-from assay.reports.views.figures import CaseLink
-from assay.reports.views.run import CaseView, DifferenceView, QueryView, RowView, ScoreView
-from assay.reports.views.strengths import strength_name
+from assay.reports.text.plain import CellText, clipped, number, one_line, plural, seconds, words
 
 _QUERY_LENGTH = 6000
 _ORIGINAL_LENGTH = 50_000
 _MESSAGE_LENGTH = 1000
 _ROWS: Mapping[RowState, int] = {"matched": 3, "missing": 6, "extra": 6}
 _COLUMNS = 12
+
+
+class QueryView(Struct, frozen=True, kw_only=True):
+    """One query of a case and its outcome, such as ``4 rows in 12 ms`` or an error message."""
+
+    label: str
+    query: str | None
+    """None: there was no query."""
+    outcome: str
+    failed: bool
+    original: str | None = None
+    """The given text for the clipboard, where it differs from the shown one and is not too long."""
+
+
+class RowView(Struct, frozen=True, kw_only=True):
+    """One line of the difference: a row of both (``matched``), of gold only, or of the prediction only."""
+
+    state: RowState
+    cells: tuple[CellText | None, ...]
+    """None where the side that has the row has no such column."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple("" if cell is None else cell.whole for cell in self.cells)
+
+
+class DifferenceView(Struct, frozen=True, kw_only=True):
+    """A sample of the aligned rows. Columns are gold's, ``- name`` where the prediction has none for it; a column
+    that only the prediction has follows as ``+ name``.
+    """
+
+    summary: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[RowView, ...] = ()
+    rows_left_out: int = 0
+    columns_left_out: int = 0
+
+
+class ScoreView(Struct, frozen=True, kw_only=True):
+    """One metric's value for one case; where there is no value, ``text`` is ``n/a`` and ``detail`` says why."""
+
+    metric: str
+    value: float | None
+    text: str
+    detail: str
+
+
+class CaseView(Struct, frozen=True, kw_only=True):
+    """One case with all that is known of it."""
+
+    id: str
+    anchor: str
+    question: str
+    context: str | None
+    database: str | None
+    difficulty: str | None
+    tags: tuple[str, ...]
+    outcome: Outcome
+    reason: str
+    flags: tuple[str, ...]
+    near_misses: tuple[str, ...]
+    cause: str | None
+    """The name of the primary cause."""
+    golds: tuple[QueryView, ...]
+    predicted: QueryView | None
+    """None where selections were judged instead of queries."""
+    raw: str | None
+    scores: tuple[ScoreView, ...]
+    failures: tuple[str, ...]
+    difference: DifferenceView | None
+    name: str | None = None
+    answer: str = ""
+    """Which of several answers to its question: ``answer 2 of 3``."""
+    turns: tuple[TurnView, ...] = ()
+    """For SDMX: the questions of the conversation."""
+    why: tuple[str, ...] = ()
+    """Every cause with its evidence."""
+    repair: tuple[str, ...] = ()
+    """The smallest change that makes the answer right, a line for each clause."""
+    findings: tuple[str, ...] = ()
+    """What is doubtful about the case's gold, the severest first."""
+    rules: tuple[str, ...] = ()
+    """The rules that say so."""
+    strength: str = ""
+    """How sure a match is, in words; empty where nobody looked."""
+    alike: tuple[str, ...] = ()
+    """Clauses in which both queries say the same, however they spell it."""
 
 
 def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseView:
@@ -162,12 +251,12 @@ def _difference(item: Evidence, *, sampled: bool) -> DifferenceView | None:
     if comparison is None:
         return None
     if not sampled:
-        return DifferenceView(summary=_difference_summary(comparison))
+        return DifferenceView(summary=summary(comparison))
     rows = sample(comparison.aligned, _ROWS)
     columns, cells = merged(item, comparison, rows) if rows else ((), [])
     counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
     return DifferenceView(
-        summary=_difference_summary(comparison),
+        summary=summary(comparison),
         columns=tuple(map(_heading, columns[:_COLUMNS])),
         rows=tuple(RowView(state=row.state, cells=line[:_COLUMNS]) for row, line in zip(rows, cells, strict=True)),
         rows_left_out=max(0, counted - len(rows)),
@@ -180,19 +269,3 @@ def _heading(column: AlignedColumn) -> str:
     name = column.predicted if column.gold is None else column.gold
     sign = "+ " if column.gold is None else "- " if column.predicted is None else ""
     return one_line(f"{sign}{name}", limit=40)
-
-
-def _difference_summary(comparison: Comparison) -> str:
-    parts = [
-        f"gold {plural(comparison.gold_row_count, 'row')}, predicted {plural(comparison.predicted_row_count, 'row')}"
-    ]
-    parts += [
-        f"{count:,} {name}"
-        for count, name in (
-            (comparison.matched_rows, "matched"),
-            (comparison.missing_rows, "missing"),
-            (comparison.extra_rows, "extra"),
-        )
-        if count
-    ]
-    return " · ".join([*parts, *(["row order counts"] if comparison.ordered else [])])

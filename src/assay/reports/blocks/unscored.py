@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from assay.model import CaseSummary, Failure
 from assay.model.blame import has_no_answer, is_final
 from assay.model.summary import ExecutionSummary
+from assay.reports.blocks.values import Figure
 from assay.reports.text.plain import one_line, percent, plural
-from assay.reports.views.figures import Figure
 
 _REASON = 240
 _LABEL = 80
@@ -108,7 +108,7 @@ class UnscoredCounts:
         return len(self._several - self._ids)
 
 
-def told(headline: Figure, counts: UnscoredCounts) -> Figure:
+def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
     """The headline; where nothing in the run could be asked or scored, the reason replaces the number."""
     if not counts.nothing:
         return headline

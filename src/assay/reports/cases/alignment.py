@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from assay.model import AlignedRow, Cell, Comparison, Evidence
 from assay.model.comparison import RowState
-from assay.reports.text.plain import CellText, cell_text, one_line
+from assay.reports.text.plain import CellText, cell_text, one_line, plural
 
 _ROWS: Mapping[RowState, int] = {"matched": 5, "missing": 20, "extra": 20}
 _COLUMNS = 30
@@ -27,14 +27,14 @@ _CLOSE = 0.6
 AlignedState: TypeAlias = Literal["matched", "near", "missing", "extra"]
 
 
-class AlignedColumn(Struct, frozen=True, kw_only=True):
-    """One column of the aligned results; a side's name is None where that side has no such column, '' if unnamed."""
+class AlignedColumn(Struct, frozen=True, array_like=True):
+    """One column of the aligned results; a side's name is None if that side has no such column, '' if unnamed."""
 
     gold: str | None
     predicted: str | None
 
 
-class AlignedRowView(Struct, frozen=True, kw_only=True):
+class AlignedRowView(Struct, frozen=True, array_like=True):
     """One line. A cell is None where that side has no such row or column, or where it equals gold's cell
     (``matched``).
 
@@ -47,19 +47,32 @@ class AlignedRowView(Struct, frozen=True, kw_only=True):
     differs: tuple[int, ...] = ()
 
 
-class AlignmentView(Struct, frozen=True, kw_only=True):
-    """A sample of both results: rows in both first, then near ones, then rows of only one side."""
+class Alignment(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    rename={"left_columns": "leftColumns"},
+):
+    """A sample of both results side by side: rows in both first, then near ones, then rows of only one side."""
 
-    columns: tuple[AlignedColumn, ...]
-    rows: tuple[AlignedRowView, ...]
-    columns_left_out: int
+    summary: str
+    left: int = 0
+    """How many rows are not shown."""
+    left_columns: int = 0
+    columns: tuple[AlignedColumn, ...] = ()
+    rows: tuple[AlignedRowView, ...] = ()
 
 
-def alignment(item: Evidence) -> AlignmentView | None:
-    """The two results of a case; None where they were not compared or have nothing to show."""
+def alignment(item: Evidence) -> Alignment | None:
+    """The two results of a case; None if they were not compared."""
     comparison = item.comparison
-    if comparison is None or not comparison.aligned:
+    if comparison is None:
         return None
+    counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
+    if not comparison.aligned:
+        return Alignment(summary=summary(comparison), left=counted)
     names, lines = _spread_rows(item, comparison, sample(comparison.aligned, _ROWS))
     width = len(names)
     shown = min(width, _COLUMNS)
@@ -78,7 +91,13 @@ def alignment(item: Evidence) -> AlignmentView | None:
     rows += [
         _shown(line.state, line.gold, line.predicted, shown) for line in (*missing, *extra) if id(line) not in taken
     ]
-    return AlignmentView(columns=names[:shown], rows=tuple(rows), columns_left_out=width - shown)
+    return Alignment(
+        summary=summary(comparison),
+        left=max(0, counted - len(rows) - len(near)),
+        left_columns=width - shown,
+        columns=names[:shown],
+        rows=tuple(rows),
+    )
 
 
 def merged(
@@ -158,15 +177,13 @@ def _columns(item: Evidence, comparison: Comparison) -> tuple[AlignedColumn, ...
     columns = []
     for place in range(width):
         option = mapping[place] if place < len(mapping) else None
-        columns.append(
-            AlignedColumn(gold=_name(gold, place), predicted=None if option is None else _name(predicted, option))
-        )
+        columns.append(AlignedColumn(_name(gold, place), None if option is None else _name(predicted, option)))
     mapped = sum(option is not None for option in mapping)
     widths = [len(row.predicted) - mapped for row in comparison.aligned if row.predicted is not None]
     alone = [place for place in range(len(predicted)) if place not in mapping]
     for place in range(max([len(alone), *widths])):
         name = _name(predicted, alone[place]) if place < len(alone) else ""
-        columns.append(AlignedColumn(gold=None, predicted=name))
+        columns.append(AlignedColumn(None, name))
     return tuple(columns)
 
 
@@ -231,4 +248,21 @@ def _shown(
     def texts(cells: Sequence[object]) -> tuple[CellText | None, ...]:
         return tuple(None if cell is _ABSENT else cell_text(cell) for cell in cells[:shown])
 
-    return AlignedRowView(state=state, gold=texts(gold), predicted=texts(predicted), differs=differs)
+    return AlignedRowView(state, texts(gold), texts(predicted), differs)
+
+
+def summary(comparison: Comparison) -> str:
+    """How many rows the two results have, share and lack."""
+    parts = [
+        f"gold {plural(comparison.gold_row_count, 'row')}, predicted {plural(comparison.predicted_row_count, 'row')}"
+    ]
+    parts += [
+        f"{count:,} {name}"
+        for count, name in (
+            (comparison.matched_rows, "matched"),
+            (comparison.missing_rows, "missing"),
+            (comparison.extra_rows, "extra"),
+        )
+        if count
+    ]
+    return " · ".join([*parts, *(["row order counts"] if comparison.ordered else [])])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from assay.reports.text.plain import words
+
 NEAR_MISSES: Mapping[str, str] = {
     "superset_columns": "gold's columns are there, and more",
     "subset_columns": "some of gold's columns are missing",
@@ -149,3 +151,16 @@ TIME_STATES: Mapping[str, str] = {
     "missing": "the target has periods, the selection has none",
     "unexpected": "the target takes all periods, the selection does not",
 }
+
+STEADINESS: Mapping[str, str] = {
+    "stable right": "every scored answer is right",
+    "stable wrong": "every scored answer is wrong",
+    "flaky": "some answers are right and some are wrong",
+    "no scored answer": "in none of the rates",
+}
+"""How steady the answers to a question are that was asked several times."""
+
+
+def label_of(name: str) -> str:
+    """A name of the vocabulary as reports show it: in words, or as its table of labels says."""
+    return TERM_LABELS.get(name) or SCHEMA_USE_LABELS.get(name) or words(name)

@@ -1,8 +1,4 @@
-"""The parts of a run's view that only runs over selections of SDMX data have.
-
-As in `assay.reports.views.run`, all text is safe to show but not escaped for any format, and
-`assay.reports.views.selections_build` makes it.
-"""
+"""One question of a conversation over SDMX data, ready to draw. All text is safe to show, but not escaped."""
 
 from __future__ import annotations
 
@@ -10,27 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from assay.model import SelectionTotals
-
 TermState = Literal["right", "extra", "missing"]
 """In both (true positives), only selected (false positives), only in the target (false negatives)."""
-
-
-class BesideHeadline(Struct, frozen=True, kw_only=True):
-    """A metric shown next to the headline; ``place`` is its index among the view's metrics."""
-
-    name: str
-    place: int
-
-
-class SelectionOverview(Struct, frozen=True, kw_only=True):
-    """The numbers of a run that only selections have."""
-
-    beside: tuple[BesideHeadline, ...]
-    """Macro recall and macro precision, where the run has them."""
-    totals: SelectionTotals | None
-    term_limits: tuple[int, int] | None
-    """How many terms lists of wrong and of right terms show at most; None where no list is cut."""
 
 
 class TermView(Struct, frozen=True, kw_only=True):

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from assay.model import CaseSummary, Count, Evidence, Failure, MetricInfo, Run
-from assay.reports.text.plain import clipped, distinct, one_line, seconds
-from assay.reports.views.case import rows_and_time
-from assay.reports.views.figures import CaseLink
-from assay.reports.views.gold_times import SlowGolds
-from assay.reports.views.joined import GoldCopies
-from assay.reports.views.repeats import answer_name
-from assay.reports.views.run import SlowRow
-from assay.reports.views.selections_build import TermLengths, TermNotes
-from assay.reports.views.unscored import UnscoredCounts
+from assay.model import CaseSummary, Count, Evidence, Execution, Failure, Limits, MetricInfo, Run
+from assay.reports.blocks.unscored import UnscoredCounts
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.selection import TermLengths, TermNotes
+from assay.reports.text.plain import distinct, one_line, plural, seconds
 
 _SLOWEST = 5
+_NEAR = 0.5
+"""From this share of its time limit on, a gold query is near it."""
+_NAMED = 5
 
 
 class Survey:
@@ -140,21 +138,14 @@ class Slowest:
         if len(kept) == _SLOWEST:
             self._least = min(time_s for time_s, *_ in kept.values())
 
-    def rows(self, run: Run, survey: Survey) -> Iterable[SlowRow]:
-        """The slowest first; of equally slow ones, the first in the run."""
-        for time_s, _, place, index in sorted(self._kept.values(), key=lambda one: (-one[0], one[1])):
+    def found(self, run: Run) -> Iterator[tuple[CaseSummary, str, Execution]]:
+        """The slowest first; of equally slow ones, the first in the run. Each with its case and its side."""
+        for _, _, place, index in sorted(self._kept.values(), key=lambda entry: (-entry[0], entry[1])):
             case, item = run.summaries[place], run.evidence[place]
             predicted = index == len(case.golds)
             execution = item.predicted_execution if predicted else item.gold_executions[index]
             assert execution is not None  # the summary has its time
-            yield SlowRow(
-                case=survey.link_of(case.case_id, case.repeat),
-                side="predicted" if predicted else "gold",
-                wall_time_s=time_s,
-                time=seconds(time_s),
-                status=rows_and_time(execution, timed=False),
-                query=one_line(clipped(execution.query, limit=2000), limit=300),
-            )
+            yield case, "predicted" if predicted else "gold", execution
 
 
 class FirstMessages:
@@ -192,3 +183,62 @@ class FirstMessages:
     def of(self, failure: str) -> str | None:
         """The message for that kind of failure, on one line."""
         return self._found.get(failure)
+
+
+class GoldCopies:
+    """Whether every given answer is the exact text of one of its case's gold queries, which no real system produces."""
+
+    def __init__(self) -> None:
+        self._answered = self._other = False
+
+    def take(self, case: CaseSummary) -> None:
+        """Look at one answer."""
+        if not self._other and case.repeats_gold is not None:
+            self._answered = True
+            self._other = not case.repeats_gold
+
+    @property
+    def all(self) -> bool:
+        """Whether there were answers, and all were gold's text."""
+        return self._answered and not self._other
+
+
+class SlowGolds:
+    """Notes, case by case, which golds took half of their time limit or more, and which ran out of it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limit_s = limits.of_gold.timeout_s
+        self._near: dict[str, float] = {}
+        self._out: dict[str, None] = {}
+
+    def take(self, case: CaseSummary) -> None:
+        """Look at the golds of one answer."""
+        for gold in case.golds:
+            if gold.status == "timeout":
+                self._out[case.case_id] = None
+            elif (took_s := gold.took_s) is not None and took_s >= _NEAR * self._limit_s:
+                self._near[case.case_id] = max(took_s, self._near.get(case.case_id, 0.0))
+
+    def notes(self) -> Iterator[str]:
+        """One sentence for all of them; none where gold is quick."""
+        limit = seconds(self._limit_s)
+        if self._out:
+            advice = "--gold-timeout gives gold more time than predictions have"
+            yield f"Of {plural(len(self._out), 'case')} gold ran out of its {limit} ({_named(self._out)}): {advice}."
+        if self._near:
+            longest = max(self._near.values())
+            yield (
+                f"Of {plural(len(self._near), 'case')} gold took half of its {limit} or more, at most "
+                f"{seconds(longest)} ({_named(self._near)}): on a slower machine they may be in no rate."
+            )
+
+
+def _named(ids: dict[str, float] | dict[str, None]) -> str:
+    shown = ", ".join(one_line(name, limit=40) for name in list(ids)[:_NAMED])
+    return f"{shown}, …" if len(ids) > _NAMED else shown
+
+
+def answer_name(repeat: int, run: Run) -> str:
+    """Which answer to its question this is: ``answer 2 of 3``; '' where each question was asked once."""
+    asked = run.settings.repeats
+    return f"answer {repeat + 1:,} of {asked:,}" if asked > 1 else ""

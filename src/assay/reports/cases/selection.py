@@ -23,24 +23,13 @@ from assay.model import (
     TurnAnswer,
     TurnScore,
 )
-from assay.reports.text.plain import clipped, one_line, percent, plural, words
-from assay.reports.views import meanings
-from assay.reports.views.case import message, score_view, short_name
-from assay.reports.views.causes import repair, why
-from assay.reports.views.figures import CaseLink
-from assay.reports.views.run import CaseView
-from assay.reports.views.selections import (
-    BesideHeadline,
-    DimensionView,
-    SelectionOverview,
-    TermList,
-    TermState,
-    TermView,
-    TimeView,
-    TurnView,
-)
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.case import CaseView, message, score_view, short_name
+from assay.reports.cases.causes import repair, why
+from assay.reports.cases.turns import DimensionView, TermList, TermState, TermView, TimeView, TurnView
+from assay.reports.text import meanings
+from assay.reports.text.plain import clipped, one_line, percent, words
 
-_BESIDE = (("macro_recall", "macro recall"), ("macro_precision", "macro precision"))
 _TERM_LIMITS = ((40, 40), (40, 10), (20, 5), (10, 3), (5, 1))
 """How many terms a list of wrong and a list of right terms show at most, the most generous pair first."""
 _TERMS_OF_A_REPORT = 80_000
@@ -105,11 +94,6 @@ class TermLengths:
         )
 
 
-def room_for(detailed: Iterable[Evidence], *, terms: int | None = None) -> Room:
-    """The room for cases that are shown together; ``terms`` sets the length of lists, None: decided by their number."""
-    return TermLengths(detailed).room(terms=terms)
-
-
 class TermNotes:
     """Finds, answer by answer, what the notes on the terms of a run say."""
 
@@ -137,65 +121,11 @@ class TermNotes:
             self.stale[item.case.id] = None
 
 
-def overview(run: Run, metrics: Sequence[str], room: Room) -> SelectionOverview:
-    """The numbers of the whole run that only selections have; ``metrics`` are the view's."""
-    beside = (BesideHeadline(name=name, place=metrics.index(metric)) for metric, name in _BESIDE if metric in metrics)
-    limits = (room.terms, room.right) if room.cut else None
-    return SelectionOverview(beside=tuple(beside), totals=run.aggregates.selection, term_limits=limits)
-
-
-def notes(run: Run, found: TermNotes) -> Iterable[str]:
-    """Notes to read on how terms were matched."""
-    settings, totals = run.settings.selection, run.aggregates.selection
-    if settings is None or totals is None:
-        return
-    turn = "turn" if totals.by_turn else "case"
-    if settings.match_on == "id":
-        yield "Terms were compared by their codes alone, as asked for: names did not count."
-    elif totals.compared_by_id_only:
-        yield (
-            f"In {plural(totals.compared_by_id_only, turn)} some terms were compared by their codes alone: "
-            "one side or both had no name for them."
-        )
-    if not settings.structures:
-        yield "No structures were given, so nobody knows which of the wrong codes exist."
-    if found.invented is not None:
-        are, them = ("is", "it") if found.codes == 1 else ("are", "them")
-        where = plural(found.invented.count, "case")
-        yield f"{plural(found.codes, 'selected code')} in {where} {are} invented: no code list has {them}."
-    if found.stale:
-        stale = list(found.stale)
-        shown = ", ".join(one_line(id_, limit=40) for id_ in stale[:3]) + ", …" * (len(stale) > 3)
-        yield (
-            f"In {plural(len(stale), 'case')} the target has codes or dimensions that the structures lack: {shown}. "
-            "The case is out of date, or the structures are."
-        )
-    if totals.through_hierarchy:
-        counted = "counts" if settings.count_hierarchy else "does not count"
-        yield (
-            f"In {plural(totals.through_hierarchy, turn)} a parent code was selected for its children, "
-            f"or they for it, which {counted} as right."
-        )
-
-
 def _is_stale(score: SelectionScore) -> bool:
     """Whether the structures lack a missing term of the target."""
     return any(
         term.note in ("unknown_code", "unknown_dimension") for one in score.dimensions for term in one.false_negatives
     )
-
-
-def facts(run: Run) -> Iterable[tuple[str, str]]:
-    """How terms were matched, for the facts about the run."""
-    settings = run.settings.selection
-    if settings is None:
-        return
-    named = ", ".join(map(one_line, settings.structures)) or "none"
-    matched = "code alone" if settings.match_on == "id" else "code and name"
-    counted = "counts as its children, and they as it" if settings.count_hierarchy else "does not count as its children"
-    yield "Structures", named
-    yield "Terms", f"matched by {matched}; a parent code {counted}"
-    yield "Language", f"{one_line(settings.language, limit=20)}, of names in code lists"
 
 
 def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
@@ -240,6 +170,11 @@ def failure_lines(*found: Failure | None) -> tuple[str, ...]:
 def blamed(blame: str) -> str:
     """Whose failure it is, in the words of selections."""
     return "target" if blame == "gold" else blame
+
+
+def failure_name(blame: str, kind: str) -> tuple[str, str]:
+    """Whose a failure is and what it is called, in the words of selections."""
+    return blamed(blame), "no target" if kind == "no_gold" else words(kind)
 
 
 def _turns(item: Evidence, room: Room) -> Iterable[TurnView]:

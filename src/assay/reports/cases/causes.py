@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from assay.diagnosis import CAUSES, SELECTION
-from assay.model import Cause, Count, Diagnosis, Evidence
-from assay.model.diagnosis import SchemaUse
-from assay.reports.text.plain import one_line, words
-from assay.reports.views import meanings
+from assay.model import Cause, Diagnosis, Evidence
+from assay.reports.text import meanings
+from assay.reports.text.plain import one_line
 
 _LENGTH = 400
 
@@ -27,12 +24,7 @@ def schema_use_line(found: Diagnosis) -> str:
     """The tables and columns that the prediction uses, in words; empty: that is not known."""
     if found.schema_use is None:
         return ""
-    return f"{schema_use_name(found.schema_use)} ({meanings.SCHEMA_USE[found.schema_use]})"
-
-
-def schema_use_name(use: SchemaUse) -> str:
-    """The name under which reports count wrong answers by the tables and columns that they use."""
-    return meanings.SCHEMA_USE_LABELS.get(use) or words(use)
+    return f"{meanings.label_of(found.schema_use)} ({meanings.SCHEMA_USE[found.schema_use]})"
 
 
 def repair(item: Evidence) -> tuple[str, ...]:
@@ -66,8 +58,3 @@ def repair_lines(found: Diagnosis) -> tuple[str, ...]:
 def advice_of(title: str) -> str:
     """What to do about a cause, by its title."""
     return next((info.advice for info in CAUSES.values() if info.title == title), "")
-
-
-def advices(causes: Iterable[Count]) -> dict[str, str]:
-    """What to do about each of these causes, by its title."""
-    return {cause.name: advice_of(cause.name) for cause in causes}

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from msgspec import Struct
 
-from assay.model import Count, Evidence, Rate, Result, WitnessTotals
+from assay.model import Evidence, Result
 from assay.model.witness import Refutation, Witness
+from assay.reports.text.meanings import SETTLED, STRENGTHS
 from assay.reports.text.plain import CellText, cell_text, clipped, one_line, plural, visible, words
 from assay.reports.text.refutation import refutation_text, remarks, witness_sql
-from assay.reports.views.figures import CountRow, Figure
-from assay.reports.views.meanings import SETTLED, STRENGTHS
-from assay.reports.views.run import StrengthsView
 
 _SENTENCE = 600
 _ROWS, _COLUMNS, _CELL = 40, 20, 200
 _SQL, _TEXT = 20_000, 20_000
 
 
-class ShownTable(Struct, frozen=True, kw_only=True):
+class ShownTable(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A table of a witness, or the result of a query on it."""
 
     name: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[CellText, ...], ...]
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[CellText, ...], ...] = ()
     marked: tuple[int, ...] = ()
     """The rows that only this result has."""
-    left_out: int = 0
+    left: int = 0
+    """How many rows are not shown."""
 
 
-class WitnessView(Struct, frozen=True, kw_only=True):
+class WitnessView(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What came of looking for a database that parts an answer from gold."""
 
     title: str
@@ -94,46 +91,6 @@ def witness_text(found: Refutation) -> str:
     return clipped(visible(refutation_text(found, gold=True).rstrip()), limit=_TEXT)
 
 
-def strengths_view(
-    totals: WitnessTotals | None, figure: Callable[[Rate], Figure], row: Callable[[Count, str, str], CountRow]
-) -> StrengthsView | None:
-    """The strengths of a run's matches; None where nobody looked for witnesses."""
-    if totals is None:
-        return None
-    return StrengthsView(
-        claimed=figure(totals.claimed),
-        after=figure(totals.after),
-        at_worst=figure(totals.at_worst),
-        said=" ".join(_said(totals, figure)),
-        rows=tuple(row(one, words(one.name), STRENGTHS.get(one.name, "")) for one in totals.strengths),
-    )
-
-
-def _said(totals: WitnessTotals, figure: Callable[[Rate], Figure]) -> Iterable[str]:
-    counts = {one.name: one.count for one in totals.strengths}
-    refuted, conditional = counts.get("refuted", 0), counts.get("conditional", 0)
-    sure = sum(counts.get(name, 0) for name in ("same_text", "proved"))
-    claimed, after = figure(totals.claimed), figure(totals.after)
-    stand = f": {after.text} {after.interval} stand of {claimed.text}" if refuted else ""
-    yield (
-        f"Of {plural(totals.matches, 'match', 'matches')} {_are(sure)} right on any data, and {_are(refuted)} refuted "
-        f"by another database like the real one{stand}."
-    )
-    if conditional:
-        worst = figure(totals.at_worst)
-        yield (
-            f"{conditional:,} more {'differs' if conditional == 1 else 'differ'} where some regularity of the data "
-            f"breaks; without these, {worst.text} {worst.interval}."
-        )
-    if totals.searched < totals.matches:
-        left = plural(totals.matches - totals.searched, "match", "matches")
-        yield f"For {left} no other database was tried."
-
-
-def _are(count: int) -> str:
-    return "none is" if not count else "1 is" if count == 1 else f"{count:,} are"
-
-
 def _results(witness: Witness) -> tuple[ShownTable, ...]:
     def result(name: str, found: Result, only: tuple[int, ...]) -> ShownTable:
         columns = found.columns or tuple(f"column {place + 1}" for place in range(found.column_count))
@@ -159,5 +116,5 @@ def _table(
         columns=tuple(one_line(column, limit=60) for column in columns[:_COLUMNS]),
         rows=tuple(tuple(cell_text(cell, limit=_CELL) for cell in row[:_COLUMNS]) for row in rows[:_ROWS]),
         marked=tuple(place for place in marked if place < _ROWS),
-        left_out=max(0, len(rows) - _ROWS),
+        left=max(0, len(rows) - _ROWS),
     )
