@@ -14,6 +14,7 @@ from assay.reports.blocks.values import (
     CaseLink,
     Cell,
     Column,
+    DiffFigure,
     Figure,
     Mark,
     Medium,
@@ -26,7 +27,6 @@ from assay.reports.blocks.values import (
     named_ids,
 )
 from assay.reports.text.plain import one_line, unscored
-from assay.reports.views.diff import DiffFigure
 
 Role: TypeAlias = Literal[
     "name", "mark", "words", "number", "bar", "value", "signed", "aside", "ids", "remark", "quoted", "query"

@@ -12,9 +12,8 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.model import Rate, TimeSpread
+from assay.model import ChangeKind, MetricDiff, Rate, TimeSpread
 from assay.reports.text.plain import plural, seconds
-from assay.reports.views.diff import ChangeTable, DiffFigure, first_names
 
 Medium: TypeAlias = Literal["plain", "narrow", "wide", "comment", "page", "book"]
 """Plain lines, a terminal of less than 100 columns and a wider one, Markdown, an HTML page, a workbook."""
@@ -57,6 +56,60 @@ def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:
     """The first few ids, and how many more there are: ``7, 12, +107``."""
     shown = ", ".join(case.id if len(case.id) <= 24 else case.id[:23] + "…" for case in cases[:limit])
     return f"{shown}, +{len(cases) - limit:,}" if len(cases) > limit else shown
+
+
+Direction = Literal["better", "worse", "unclear", "unknown"]
+"""``unclear``: chance alone could make the difference; ``unknown``: there is nothing to compare."""
+
+SIGNS: dict[tuple[Direction, bool], str] = {
+    ("better", True): "▲",
+    ("better", False): "△",
+    ("worse", True): "▼",
+    ("worse", False): "▽",
+}
+"""The sign by direction and by whether the interval excludes 0; `NO_SIGN` for all others, which may be chance."""
+NO_SIGN = "·"
+SIGNS_MEANING = "▲ better, ▼ worse; △ ▽ on these cases, while the interval holds 0; · may be chance"
+
+ShownKind = ChangeKind | Literal["otherwise"]
+"""``otherwise``: still wrong, in another way."""
+
+
+class DiffFigure(Struct, frozen=True, kw_only=True):
+    """One metric's difference over some cases, with its texts."""
+
+    diff: MetricDiff
+    share: bool
+    """Whether its values read as percentages; else ``difference`` is not in points."""
+    baseline: str
+    """``71.2 %``."""
+    candidate: str
+    difference: str
+    """In points: ``+2.3``."""
+    interval: str
+    """``[+0.8, +3.9]``, or nothing."""
+    p_value: str
+    """``0.003``, or nothing."""
+    adjusted_p_value: str
+    decisive_p_value: str
+    """The p-value that decides ``direction``: its own for the headline metric, else the adjusted one."""
+    tally: str
+    """Cases: ``1,034, 3 unscored``."""
+    direction: Direction
+    beyond: bool
+    """Whether the interval excludes 0. An interval that allows for cases of a database being alike may include 0
+    where the test, which is over these cases only, rules out chance."""
+
+    @property
+    def sign(self) -> str:
+        """One of the signs that `SIGNS_MEANING` explains."""
+        return SIGNS.get((self.direction, self.beyond), NO_SIGN)
+
+
+def first_names(names: Sequence[str], limit: int) -> str:
+    """The first few names, and how many more there are: ``7, 12, +107``."""
+    shown = ", ".join(names[:limit])
+    return f"{shown}, +{len(names) - limit:,}" if len(names) > limit else shown
 
 
 class Name(Struct, frozen=True, kw_only=True):
@@ -332,10 +385,36 @@ class Paragraph(Struct, frozen=True, kw_only=True):
     only: frozenset[Medium] = EVERYWHERE
 
 
-class Changes(Struct, frozen=True, kw_only=True):
-    """Cases that two runs answer differently, one by one."""
+class SideText(Struct, frozen=True, kw_only=True):
+    """One run's answer to a case."""
 
-    table: ChangeTable
+    state: str
+    """``right``, ``wrong``, ``unscored`` or, with repeats, ``2 of 3 right``."""
+    reason: str
+    """One line."""
+    query: str | None
+    """The query's text with its line breaks, cut where it is very long."""
+
+
+class ChangeRow(Struct, frozen=True, kw_only=True):
+    """A case that changed between right and wrong, or is wrong in another way."""
+
+    id: str
+    """``17``, or ``17 (was 16)`` where the baseline has another id for it."""
+    question: str
+    """One line."""
+    where: str
+    """Its database, difficulty and tags: ``concert_singer · hard``."""
+    baseline: SideText
+    candidate: SideText
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """Cases of one kind that two runs answer differently, one by one: the first of them, and the ids of the others."""
+
+    kind: ShownKind
+    rows: tuple[ChangeRow, ...]
+    more: tuple[str, ...]
     only: frozenset[Medium] = TEXT
 
 

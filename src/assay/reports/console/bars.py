@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from assay.reports.blocks.values import Figure
-from assay.reports.views.diff import DiffFigure, Direction
+from assay.reports.blocks.values import DiffFigure, Direction, Figure
 
 if TYPE_CHECKING:
     from rich.text import Text

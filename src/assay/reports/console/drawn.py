@@ -14,7 +14,9 @@ from msgspec.structs import replace
 from assay.reports.blocks.lines import ADJUSTED, Grid, Piece, grid
 from assay.reports.blocks.values import (
     Block,
+    ChangeRow,
     Changes,
+    DiffFigure,
     Facts,
     Mark,
     Matrix,
@@ -22,13 +24,15 @@ from assay.reports.blocks.values import (
     Number,
     Paragraph,
     Section,
+    ShownKind,
+    SideText,
     Table,
     Times,
+    first_names,
     sections_for,
 )
 from assay.reports.console.bars import COLOURS, GOOD_BAR, LEAST_BAR, column_of_bars
 from assay.reports.console.plain import MORE_IDS
-from assay.reports.views.diff import ChangeRow, ChangeTable, DiffFigure, ShownKind, SideText, first_names
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -87,7 +91,7 @@ def _block(block: Block, medium: Medium, width: int) -> Iterable[RenderableType]
         case Paragraph():
             yield from (Text(line, style="dim" if block.quiet else "") for line in block.lines)
         case Changes():
-            yield from _changes(block.table)
+            yield from _changes(block)
 
 
 def title(text: str, aside: str = "") -> Text:
@@ -314,7 +318,7 @@ def _matrix(matrix: Matrix, width: int) -> Iterable[Text]:
     yield Text(matrix.caption, style="dim")
 
 
-def _changes(table: ChangeTable) -> Iterable[RenderableType]:
+def _changes(table: Changes) -> Iterable[RenderableType]:
     from rich.text import Text
 
     style = KIND_STYLES[table.kind][1].removesuffix(" dim")

@@ -10,6 +10,7 @@ from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
+    DiffFigure,
     Figure,
     Mark,
     Name,
@@ -26,7 +27,6 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
 from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
-from assay.reports.views.diff import DiffFigure
 
 _WIDTH: Final = 11
 """How many columns the head of a table spans where its last column holds sentences."""

@@ -11,6 +11,7 @@ from assay.reports.blocks.values import (
     Cell,
     Column,
     Curve,
+    DiffFigure,
     Figure,
     Mark,
     Matrix,
@@ -24,7 +25,6 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.html.charts import curve, histograms
 from assay.reports.text.plain import seconds
-from assay.reports.views.diff import DiffFigure
 
 _Line = list[tuple[Column, Cell, str]]
 

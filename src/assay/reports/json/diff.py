@@ -17,26 +17,24 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from assay.model import Leaderboard, RunDiff
+from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.leaderboard import LeaderboardReport, is_apart
 from assay.reports.json.run import document
-from assay.reports.views.diff_build import view_of_diff
-from assay.reports.views.leaderboard_build import is_apart, view_of_leaderboard
 
 FORMAT_VERSION = 1
 
 
 def diff_json(diff: RunDiff) -> bytes:
     """The whole comparison, UTF-8, ending in a line break."""
-    view = view_of_diff(diff, cases=0)
-    metrics = [
-        {**asdict(one), "direction": row.figure.direction} for one, row in zip(diff.metrics, view.metrics, strict=True)
-    ]
+    report = DiffReport(diff)
+    metrics = [{**asdict(one), "direction": report.figures[one.metric].direction} for one in diff.metrics]
     return document(
         {
             "format": "assay-diff",
             "version": FORMAT_VERSION,
-            "title": view.title,
-            "answer": {"direction": view.direction, "sentence": view.sentence},
-            "counts": {one.kind: one.count for one in view.counts},
+            "title": report.title,
+            "answer": {"direction": report.direction, "sentence": report.sentence},
+            "counts": {kind: number for kind, _, number in report.counts},
             **asdict(diff),
             "metrics": metrics,
         }
@@ -45,13 +43,13 @@ def diff_json(diff: RunDiff) -> bytes:
 
 def leaderboard_json(board: Leaderboard) -> bytes:
     """The whole leaderboard, UTF-8, ending in a line break."""
-    view = view_of_leaderboard(board)
+    report = LeaderboardReport(board)
     return document(
         {
             "format": "assay-leaderboard",
             "version": FORMAT_VERSION,
-            "title": view.title,
-            "answer": {"sentence": view.lead},
+            "title": report.title,
+            "answer": {"sentence": report.lead},
             **asdict(board),
             "pairs": [{**asdict(pair), "apart": is_apart(pair, board)} for pair in board.pairs],
         }

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import RunDiff
-from assay.reports.blocks.diff import diff_sections
-from assay.reports.blocks.values import Changes, Section, sections_for
+from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.values import ChangeRow, Changes, Direction, Section, SideText, first_names, sections_for
 from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, sentence, within
 from assay.reports.markdown.sections import section_lines
-from assay.reports.views.diff import ChangeRow, ChangeTable, DiffView, Direction, SideText, first_names
-from assay.reports.views.diff_build import view_of_diff
 
 _CASES = 20
 _MORE_IDS = 40
@@ -23,9 +21,9 @@ _MARKS: dict[Direction, str] = {"better": "🟢", "worse": "🔴", "unclear": "�
 
 def diff_markdown(diff: RunDiff, cases: int | None = None) -> bytes:
     """The comparison, short enough for one comment; ``cases`` is how many of each kind are shown in full."""
-    view = view_of_diff(diff, cases=_CASES if cases is None else cases)
-    answer = "\n".join(_answer(view))
-    sections = sections_for(diff_sections(view), "comment")
+    report = DiffReport(diff, cases=_CASES if cases is None else cases)
+    answer = "\n".join(_answer(report))
+    sections = sections_for(report.sections, "comment")
     changes = [one for one in sections if _is_of_changes(one)]
     others = [_part(one, 0) for one in sections if not _is_of_changes(one)]
     room = LENGTH - 1000 - len(answer)
@@ -36,7 +34,7 @@ def diff_markdown(diff: RunDiff, cases: int | None = None) -> bytes:
     for place, one in enumerate(changes):
         told.append(_part(one, room // (len(changes) - place)))
         room -= len(told[-1]) + 1
-    gates = [part for part in kept if part is others[0]] if view.gates else []
+    gates = [part for part in kept if part is others[0]] if diff.gates else []
     return ("\n".join([answer, *gates, *told, *kept[len(gates) :]]) + "\n").encode()
 
 
@@ -48,19 +46,19 @@ def _part(one: Section, room: int) -> str:
     return "\n".join(section_lines(one, lambda table: _changes(table, room)))
 
 
-def _answer(view: DiffView) -> Iterable[str]:
-    yield f"## {code(view.candidate.label)} against {code(view.baseline.label)}"
+def _answer(report: DiffReport) -> Iterable[str]:
+    yield f"## {code(report.candidate)} against {code(report.baseline)}"
     yield ""
-    mark = _MARKS[view.direction] if view.firm or view.direction not in ("better", "worse") else "🟡"
-    yield f"{mark} **{sentence(view.lead)}**: {sentence(view.rest)}"
+    mark = _MARKS[report.direction] if report.firm or report.direction not in ("better", "worse") else "🟡"
+    yield f"{mark} **{sentence(report.lead)}**: {sentence(report.rest)}"
     yield ""
-    if view.counts:
-        yield " · ".join(f"**{one.count:,}** {one.name}" for one in view.counts)
+    if report.counts:
+        yield " · ".join(f"**{number:,}** {name}" for _, name, number in report.counts)
         yield ""
-    yield from noted(view.notes)
+    yield from noted(report.notes)
 
 
-def _changes(table: ChangeTable, room: int) -> list[str]:
+def _changes(table: Changes, room: int) -> list[str]:
     blocks: list[str] = []
     used = 1500 + _MORE_IDS * 10
     for row in table.rows:

@@ -9,12 +9,11 @@ from assay.reports.blocks import lines
 from assay.reports.blocks.lines import Piece
 from assay.reports.blocks.values import Block, Changes, Facts, Figure, Matrix, Paragraph, Section, Table, Times
 from assay.reports.markdown.blocks import cell_code, code, grid, section, sentence
-from assay.reports.views.diff import ChangeTable
 
 _BAR_CELLS = 20
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9 %()^-]*( / [a-z]+)?")
 
-DrawChanges = Callable[[ChangeTable], Iterable[str]]
+DrawChanges = Callable[[Changes], Iterable[str]]
 
 
 def section_lines(one: Section, changes: DrawChanges) -> Iterable[str]:
@@ -52,7 +51,7 @@ def _block(block: Block, changes: DrawChanges) -> Iterable[str]:
             bullet = "- " if len(block.lines) > 1 else ""
             yield from (f"{bullet}{sentence(line)}" for line in block.lines)
         case Changes():
-            yield from changes(block.table)
+            yield from changes(block)
 
 
 def _table(table: Table) -> Iterable[str]:
