@@ -16,6 +16,7 @@ from rich.console import Console
 from assay.errors import UsageError
 from assay.model import CaseSide, GroupDiff, Matching, RunDiff
 from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.values import Changes
 from assay.reports.console.diff import plain_diff, print_diff
 from assay.reports.diff_formats import DIFF_FORMATS, render_diff
 from assay.reports.text.differences import p_text, points, points_interval, some
@@ -128,9 +129,10 @@ def test_a_renamed_case_shows_both_ids_and_repeats_their_share() -> None:
     base = change("better")
     side = CaseSide(case_id="old", right=1, wrong=2, unscored=0, query=None, reason="2 rows are missing")
     renamed = replace(base, baseline=side, candidate=replace(side, case_id="new", right=2, wrong=1))
-    [table] = DiffReport(diff(renamed)).changes
-    assert table.rows[0].id == "new (was old)"
-    assert (table.rows[0].baseline.state, table.rows[0].candidate.state) == ("1 of 3 right", "2 of 3 right")
+    blocks = [block for section in DiffReport(diff(renamed)).sections for block in section.blocks]
+    [changes] = [block for block in blocks if isinstance(block, Changes)]
+    assert changes.rows[0].id == "new (was old)"
+    assert (changes.rows[0].baseline.state, changes.rows[0].candidate.state) == ("1 of 3 right", "2 of 3 right")
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 100, 160])
