@@ -9,11 +9,10 @@ Ada        |      120.50
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from unicodedata import east_asian_width
+from collections.abc import Iterable
 
 from assay.model import Execution
-from assay.reports.text.plain import CellText, cell_text, one_line, plural
+from assay.reports.text.plain import cell_text, grid_lines, one_line, plural
 
 _COLUMNS = 12
 _WIDTH = 32
@@ -33,25 +32,14 @@ def head_table(execution: Execution) -> str | None:
     rows = [[cell_text(cell, limit=_CELL_LENGTH) for cell in row[:shown]] for row in execution.head]
     names = [_narrow(one_line(name)) for name in execution.columns[:shown]]
     names += [""] * (shown - len(names))
-    return "\n".join((*_drawn(names, rows), *_left_out(execution, width - shown)))
-
-
-def _drawn(names: Sequence[str], rows: Sequence[Sequence[CellText]]) -> Iterable[str]:
     texts = [[_narrow(cell.whole) for cell in row] for row in rows]
-    widths = [max(map(_cells, column)) for column in zip(names, *texts, strict=True)]
-    numeric = [all(cell.kind in ("number", "null") for cell in column) for column in zip(*rows, strict=True)]
-    yield _line(names, widths, numeric)
-    yield "-+-".join("-" * width for width in widths)
-    for row in texts:
-        yield _line(row, widths, numeric)
-
-
-def _line(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    padded = (
-        " " * (width - _cells(text)) + text if to_the_right else text + " " * (width - _cells(text))
-        for text, width, to_the_right in zip(texts, widths, right, strict=True)
-    )
-    return " | ".join(padded).rstrip()
+    right = [
+        place
+        for place, column in enumerate(zip(*rows, strict=True))
+        if all(cell.kind in ("number", "null") for cell in column)
+    ]
+    lines = grid_lines([names, *texts], right=right, rule="-+-")
+    return "\n".join((*lines, *_left_out(execution, width - shown)))
 
 
 def _left_out(execution: Execution, columns: int) -> Iterable[str]:
@@ -63,8 +51,3 @@ def _left_out(execution: Execution, columns: int) -> Iterable[str]:
 
 def _narrow(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
-
-
-def _cells(text: str) -> int:
-    """How many places of a fixed-width line a text takes: wide letters take two."""
-    return len(text) if text.isascii() else sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

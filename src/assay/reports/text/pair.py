@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from textwrap import indent
 
 from assay.model import Evidence, Execution
@@ -10,7 +10,7 @@ from assay.ports import Executions
 from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.case import DifferenceView, QueryView, case_view, rows_and_time
 from assay.reports.text.parts import MARGIN, TextPart, gold_text, plain_text, predicted_text
-from assay.reports.text.plain import cell_text, one_line, plural
+from assay.reports.text.plain import cell_text, grid_lines, one_line, plural
 
 HEAD_ROWS = 5
 """Rows of each result that the text shows."""
@@ -88,15 +88,16 @@ def _head(execution: Execution) -> str:
     width = min(_COLUMNS, result.column_count)
     rows = [[cell_text(cell, limit=_CELL_WIDTH).whole for cell in row[:width]] for row in result.rows[:HEAD_ROWS]]
     names = [one_line(name, limit=_CELL_WIDTH) for name in result.columns[:width]]
-    lines = list(_grid(names, rows, [""] * len(rows)))
+    lines = [*grid_lines([names, *rows]), *([] if rows else ["(no rows)"])]
     lines += _left_out((execution.row_count or 0) - len(rows), result.column_count - width)
     return "\n".join(lines)
 
 
 def _difference(view: DifferenceView) -> str:
-    rows = [row.texts for row in view.rows]
-    signs = [_SIGNS[row.state] for row in view.rows]
-    lines = [*_grid(view.columns, rows, signs), *_left_out(view.rows_left_out, view.columns_left_out)]
+    signs = ["", *(_SIGNS[row.state] for row in view.rows)]
+    rows = grid_lines([view.columns, *(row.texts for row in view.rows)])
+    signed = (f"{sign:1} {row}".rstrip() for sign, row in zip(signs, rows, strict=True))
+    lines = [*signed, *_left_out(view.rows_left_out, view.columns_left_out)]
     title = f"difference (- only gold, + only the prediction): {view.summary}"
     return f"{title}\n{indent(chr(10).join(lines), MARGIN)}"
 
@@ -104,17 +105,3 @@ def _difference(view: DifferenceView) -> str:
 def _left_out(rows: int, columns: int) -> list[str]:
     told = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
     return [f"… and {' and '.join(told)}"] if told else []
-
-
-def _grid(header: Sequence[str], rows: Sequence[Sequence[str]], signs: Iterable[str]) -> Iterator[str]:
-    """Lines of aligned cells under a header, each behind its sign."""
-    table = [list(header), *map(list, rows)]
-    count = max(map(len, table), default=0)
-    widths = [max((len(row[place]) for row in table if place < len(row)), default=0) for place in range(count)]
-    signs = list(signs)
-    mark = max(map(len, signs), default=0)
-    for sign, row in zip(("", *signs), table, strict=True):
-        cells = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        yield f"{sign.ljust(mark)} {cells}".rstrip() if mark else cells.rstrip()
-    if not rows:
-        yield "(no rows)"

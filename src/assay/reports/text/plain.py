@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import zip_longest
 from typing import Literal
+from unicodedata import east_asian_width
 
 from msgspec import Struct
 
@@ -176,18 +178,34 @@ def source_name(path: str) -> str:
     return name.rsplit(".", 1)[0] or name
 
 
-def aligned(rows: Sequence[tuple[str, ...]], *, right: Sequence[int] = ()) -> list[str]:
-    """Rows in aligned columns, those in ``right`` to the right; the last column is not padded."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+def grid_lines(
+    rows: Sequence[Sequence[str]], *, right: Collection[int] = (), gap: str = " | ", rule: str = ""
+) -> list[str]:
+    """Rows as lines of aligned cells, those of the columns in ``right`` to the right; wide letters take two places.
 
-    def line(row: tuple[str, ...]) -> str:
-        cells = (
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        return "  " + "  ".join(cells)
+    ``rule`` joins the lines of dashes under the first row; without it there are none.
+    """
+    widths = [max(map(_places, column)) for column in zip_longest(*rows, fillvalue="")]
+    lines = []
+    for row in rows:
+        cells = []
+        for place, (text, width) in enumerate(zip(row, widths, strict=False)):
+            blanks = " " * (width - _places(text))
+            cells.append(blanks + text if place in right else text + blanks)
+        lines.append(gap.join(cells).rstrip())
+    if rule:
+        lines.insert(1, rule.join("-" * width for width in widths))
+    return lines
 
-    return [line(row) for row in rows]
+
+def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
+    """Rows in aligned and indented columns, those in ``right`` to the right."""
+    return [f"  {line}" for line in grid_lines(rows, right=right, gap="  ")]
+
+
+def _places(text: str) -> int:
+    """How many places of a fixed-width line a text takes."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _percent_digits(value: float) -> str:
