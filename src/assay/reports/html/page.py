@@ -73,5 +73,7 @@ def template(name: str) -> Template:
     environment = Environment(
         loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(FILTERS)
+    from assay.reports.html.charts import histograms
+
+    environment.filters.update(FILTERS, histograms=histograms)
     return environment.get_template(name)

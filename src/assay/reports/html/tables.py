@@ -10,7 +10,6 @@ from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
-    Curve,
     DiffFigure,
     Figure,
     Mark,
@@ -20,10 +19,8 @@ from assay.reports.blocks.values import (
     Row,
     Section,
     Table,
-    Times,
     counted,
 )
-from assay.reports.html.charts import curve, histograms
 from assay.reports.text.plain import seconds
 
 _Line = list[tuple[Column, Cell, str]]
@@ -105,20 +102,6 @@ def page_aside(section: Section) -> str:
     return section.aside
 
 
-def charts(block: Times) -> list[tuple[object, object]]:
-    """Each row of times with its histogram."""
-    from markupsafe import Markup
-
-    return [(row, Markup(chart)) for row, chart in histograms(block.rows)]  # the chart escapes its texts itself
-
-
-def drawn_curve(block: Curve) -> object:
-    """The points as a chart."""
-    from markupsafe import Markup
-
-    return Markup(curve(block))
-
-
 def scales(sections: Iterable[Section]) -> Mapping[str, float]:
     """The scale of differences, one for all rows: the largest end of an interval, above 0 and at most 1."""
     ends: dict[str, list[float]] = {"all": [0.01], "bounds": [0.01]}
@@ -148,8 +131,6 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "lines": lines,
     "missed_marks": missed_marks,
     "page_aside": page_aside,
-    "histograms": charts,
     "counted": counted,
     "seconds": seconds,
-    "curve": drawn_curve,
 }
