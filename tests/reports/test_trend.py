@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from assay.model import Fingerprint, HistoryPoint, Rate, Run
 from assay.reports.blocks.history import TrendPoint, TrendSeries, history_report
-from assay.reports.console.history import drawn_runs, plain_runs
+from assay.reports.console.history import plain_runs, print_runs
 from assay.reports.html.history import over_time, runs_html
 from assay.reports.html.run import HtmlReporter
 from assay.reports.html.trend import NARROW, WIDE, TrendSize, trend_svg, value_axis
 from assay.reports.json.history import runs_json
 from assay.runs.history import point_of
+from drawing import drawn_by
 
 SVG = "{http://www.w3.org/2000/svg}"
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -191,8 +192,8 @@ def test_plain_lines_say_everything(points: list[HistoryPoint]) -> None:
 
 @pytest.mark.parametrize("width", [30, 44, 60, 80, 100, 140, 200])
 def test_a_terminal_of_any_width_shows_name_and_headline(points: list[HistoryPoint], width: int) -> None:
-    report = history_report(points, folder="runs")
-    rows = [line.plain for line in drawn_runs(report, width)][4:10]
+    drawn = drawn_by(lambda console: print_runs(points, folder="runs", console=console), width=width)
+    rows = [line.rstrip() for line in drawn.splitlines() if re.search(r"%|unfinished$|damaged$", line.rstrip())][1:7]
     assert [row.split()[-1] for row in rows[-2:]] == ["unfinished", "damaged"]
     assert all(len(row) <= max(width, 38) for row in rows)
     assert all("%" in row for row in rows[:4])

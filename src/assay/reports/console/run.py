@@ -122,9 +122,8 @@ def _headline(report: RunReport, width: int) -> RenderableType:
     line.append(f" {figure.interval} · {report.tally}" if figure.interval else f" · {report.tally}")
     parts: list[RenderableType] = [line, bar(figure, max(10, min(width, WIDEST) - 6))]
     parts += [Text(report.outcomes_beside)] if report.outcomes_beside else []
-    parts += lines(
-        [_beside(name, figure) for name, figure in report.figures_beside], max(20, min(width, WIDEST) - 6), right=(1,)
-    )
+    if report.beside:
+        parts.append(lines(_beside(name, figure) for name, figure in report.figures_beside))
     parts += [Text(f"joined {report.joined}", style="dim")] if report.joined else []
     foot = f"{report.headline_metric}, {report.confidence} interval"
     return panel(parts, report.notes, head=report.title, foot=foot, width=width)
