@@ -6,7 +6,8 @@ links and send no notifications; fences are longer than any run of backticks wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 
 from assay.model import Evidence, Outcome, Run
 from assay.reports.blocks.run import RunReport
@@ -34,84 +35,60 @@ class MarkdownReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole report, short enough for one comment; what is left out is counted."""
-        wrong, broken = _Firsts("incorrect", _CASES), _Firsts("unscored", _CASES // 4)
-        parted = _Parted(_CASES)
-        for item in run.evidence:
-            wrong.take(item)
-            broken.take(item)
-            parted.take(item)
         report = RunReport(run)
-        detailed = [*broken.shown, *wrong.shown]
-        items_room = report.room(detailed, terms=_TERMS)
-        cases = [report.case(item, items_room) for item in detailed]
+        outcomes = Counter(case.outcome for case in run.summaries)
+        detailed = [*_first(run, "unscored", _CASES // 4), *_first(run, "incorrect", _CASES)]
+        shown = report.room(detailed, terms=_TERMS)
         numbers = _fitting(_numbers(report), LENGTH)
+        refuted = [
+            place
+            for strength in ("refuted", "conditional")
+            for place, case in enumerate(run.summaries)
+            if case.outcome == "correct" and case.strength == strength
+        ]
         room = LENGTH - len(numbers)
-        details = _details(cases, wrong.count + broken.count, room * 2 // 3 if parted.count else room)
-        witnesses = _witnesses(parted, room - len(details))
-        return (numbers + "\n" + details + witnesses).encode()
+        details = _details(
+            "Cases that are not correct",
+            (_case(report.case(item, shown)) for item in detailed),
+            total=outcomes["incorrect"] + outcomes["unscored"],
+            room=room * 2 // 3 if refuted else room,
+        )
+        witnesses = _details(
+            "Matches that another database parts from gold",
+            (_witness(run.evidence[place]) for place in refuted[:_CASES]),
+            total=len(refuted),
+            room=room - len(details),
+        )
+        return f"{numbers}\n{details}{witnesses}".encode()
 
 
-class _Firsts:
-    """The first cases with an outcome, and how many answers have it.
+def _first(run: Run, outcome: Outcome, most: int) -> list[Evidence]:
+    """The first cases with an outcome.
 
     Of several answers to a case the first is shown: another question tells a reader more than another answer.
     """
-
-    def __init__(self, outcome: Outcome, most: int) -> None:
-        self.count = 0
-        self._outcome, self._most = outcome, most
-        self._firsts: dict[str, Evidence] = {}
-
-    def take(self, item: Evidence) -> None:
-        """Look at one answer."""
-        if item.outcome == self._outcome:
-            self.count += 1
-            if len(self._firsts) < self._most:
-                self._firsts.setdefault(item.case.id, item)
-
-    @property
-    def shown(self) -> Iterable[Evidence]:
-        """One answer per case."""
-        return self._firsts.values()
+    places: dict[str, int] = {}
+    for place, case in enumerate(run.summaries):
+        if case.outcome == outcome:
+            places.setdefault(case.case_id, place)
+    return [run.evidence[place] for place in list(places.values())[:most]]
 
 
-class _Parted:
-    """The first matches that another database parts from gold, the refuted ones first, and how many there are."""
-
-    def __init__(self, most: int) -> None:
-        self.count = 0
-        self._most = most
-        self._firsts: dict[str, list[Evidence]] = {"refuted": [], "conditional": []}
-
-    def take(self, item: Evidence) -> None:
-        """Look at one answer."""
-        if item.outcome == "correct" and item.verdict.strength in self._firsts:
-            self.count += 1
-            kept = self._firsts[item.verdict.strength]
-            if len(kept) < self._most:
-                kept.append(item)
-
-    @property
-    def shown(self) -> list[Evidence]:
-        """Those that are shown."""
-        return [item for kept in self._firsts.values() for item in kept][: self._most]
-
-
-def _witnesses(parted: _Parted, room: int) -> str:
-    """The matches that another database parts from gold, with that database, as many as there is room for."""
+def _details(title: str, cases: Iterable[Iterable[str]], *, total: int, room: int) -> str:
+    """Cases one by one, as many as there is room for, and how many of the total are left out."""
     blocks: list[str] = []
-    used = 300
-    for item in parted.shown:
-        block = "\n".join(_witness(item))
-        if used + len(block) > room:
+    room -= 300
+    for case in cases:
+        block = "\n".join(case)
+        if len(block) > room:
             break
         blocks.append(block)
-        used += len(block) + 1
-    if not parted.count or not blocks:
+        room -= len(block) + 1
+    if not total:
         return ""
-    left_out = parted.count - len(blocks)
+    left_out = total - len(blocks)
     ending = f"\n{left_out:,} more are in the HTML and JSON reports.\n" if left_out else ""
-    return "\n### Matches that another database parts from gold\n" + "\n".join(blocks) + ending
+    return f"\n### {title}\n" + "\n".join(blocks) + ending
 
 
 def _witness(item: Evidence) -> Iterable[str]:
@@ -159,24 +136,6 @@ def _numbers(report: RunReport) -> Iterable[str]:
     yield f"> {code(report.headline_metric)}, with its {report.confidence} interval in brackets. {report.outcomes}."
     for section in sections_for(report.sections, "comment"):
         yield from section_lines(section, lambda _: ())
-
-
-def _details(cases: Sequence[CaseView], total: int, room: int) -> str:
-    """Cases one by one, as many as there is room for."""
-    blocks: list[str] = []
-    used = 300
-    for case in cases:
-        block = "\n".join(_case(case))
-        if used + len(block) > room:
-            break
-        blocks.append(block)
-        used += len(block) + 1
-    if not total:
-        return ""
-    left_out = total - len(blocks)
-    heading = "\n### Cases that are not correct\n"
-    ending = f"\n{left_out:,} more are in the HTML and JSON reports.\n" if left_out else ""
-    return heading + "\n".join(blocks) + ending
 
 
 def _case(case: CaseView) -> Iterable[str]:
