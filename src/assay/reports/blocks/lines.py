@@ -5,7 +5,7 @@ Plain lines, the terminal and Markdown differ only in how they set a role.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -33,9 +33,7 @@ Role: TypeAlias = Literal[
 ]
 _QUERY_LENGTH = 120
 ADJUSTED = "adjusted"
-_DIFFERENCES = ("from", "to", "points", "", "", "p", "adjusted p", "gained", "lost", "cases")
-_DIFFERENCES_IN_COMMENT = ("from", "to", "points", "interval", "p", "adjusted p", "gained / lost", "cases")
-_WORDS = {"better": "better", "worse": "worse", "unclear": "may be chance", "unknown": ""}
+_TextColumn: TypeAlias = "tuple[str, int, tuple[Piece, ...]]"
 
 
 class Piece(Struct, frozen=True, kw_only=True):
@@ -78,8 +76,8 @@ def grid(table: Table, medium: Medium, *, decisive: bool = False) -> Grid:
     for place, column in enumerate(kept.columns):
         cells = [row.cells[place] for row in shown]
         differences = [cell for cell in cells if isinstance(cell, DiffFigure)]
-        if differences and medium in ("narrow", "wide"):
-            for title, rank, pieces in _differences(differences, decisive=decisive):
+        if differences:
+            for title, rank, pieces in _differences(differences, medium, decisive=decisive):
                 heads.append((title, rank, 0))
                 columns.append(pieces)
             continue
@@ -106,9 +104,6 @@ def grid(table: Table, medium: Medium, *, decisive: bool = False) -> Grid:
 
 def _heads(column: Column, cells: Sequence[Cell], medium: Medium) -> list[str]:
     """The titles of the columns of text that one column becomes."""
-    if any(isinstance(cell, DiffFigure) for cell in cells):
-        # A Markdown reader also sees the sign; plain lines have a word for it.
-        return list(_DIFFERENCES_IN_COMMENT if medium == "comment" else _DIFFERENCES)
     if not any(isinstance(cell, Figure) for cell in cells):
         return [column.title]
     said = medium == "comment" and column.parts != "bounds"
@@ -124,9 +119,7 @@ def _has_bar(column: Column, medium: Medium) -> bool:
 def _pieces(cell: Cell, column: Column, medium: Medium, width: int, *, leads: bool) -> list[Piece]:
     if isinstance(cell, Figure):
         return list(_figure(cell, column, medium, leads=leads))
-    if isinstance(cell, DiffFigure):
-        return list(_difference_in_comment(cell) if medium == "comment" else _difference(cell))
-    if cell is None:
+    if cell is None or isinstance(cell, DiffFigure):  # differences have columns of their own
         return [Piece(text="", role="words")] * width
     return [_piece(cell, column, medium)]
 
@@ -167,39 +160,57 @@ def _figure(figure: Figure, column: Column, medium: Medium, *, leads: bool) -> I
         yield Piece(text=f"{figure.rate.unscored:,}" if medium == "comment" else unscored(figure.rate), role="aside")
 
 
-def _differences(figures: Sequence[DiffFigure], *, decisive: bool) -> Iterable[tuple[str, int, tuple[Piece, ...]]]:
-    """The terminal's columns for differences: titles, ranks and cells. The difference itself always stays."""
+def _differences(
+    figures: Sequence[DiffFigure], medium: Medium, *, decisive: bool
+) -> Iterable[tuple[str, int, tuple[Piece, ...]]]:
+    """The columns for differences: titles, ranks and cells. On a terminal the difference itself always stays."""
 
-    def of(role: Role, texts: Iterable[str]) -> tuple[Piece, ...]:
-        return tuple(Piece(text=text, role=role, figure=one) for text, one in zip(texts, figures, strict=True))
+    def column(title: str, role: Role, text: Callable[[DiffFigure], str], rank: int = 0) -> _TextColumn:
+        return title, rank, tuple(Piece(text=text(one), role=role) for one in figures)
 
-    values = [one.decisive_p_value if decisive else one.p_value for one in figures]
-    adjusted = [one.adjusted_p_value for one in figures]
-    yield "points", 0, of("signed", (f"{one.sign} {one.difference}" for one in figures))
-    yield "", 0, of("bar", [""] * len(figures))
-    yield "", 2, of("aside", (one.interval for one in figures))
-    yield "from → to", 5, of("words", (f"{one.baseline} → {one.candidate}" for one in figures))
-    if any(values):
-        yield ADJUSTED if decisive and values == adjusted else "p", 4, of("words", values)
-    if any(adjusted) and not decisive:
-        yield ADJUSTED, 6, of("aside", adjusted)
-    yield "+/-", 7, of("words", (f"{one.diff.gained:,}/{one.diff.lost:,}" for one in figures))
-    yield "cases", 8, of("aside", (one.tally for one in figures))
+    def with_figures(title: str, role: Role, text: Callable[[DiffFigure], str]) -> _TextColumn:
+        pieces = (
+            Piece(text=text(one), role=role, figure=one, leads=one.direction in ("better", "worse")) for one in figures
+        )
+        return title, 0, tuple(pieces)
+
+    if medium in ("narrow", "wide"):
+        values = [one.decisive_p_value if decisive else one.p_value for one in figures]
+        adjusted = [one.adjusted_p_value for one in figures]
+        yield with_figures("points", "signed", lambda one: f"{one.sign} {one.difference}")
+        yield with_figures("", "bar", lambda _: "")
+        yield column("", "aside", lambda one: one.interval, 2)
+        yield column("from → to", "words", lambda one: f"{one.baseline} → {one.candidate}", 5)
+        title = ADJUSTED if decisive and values == adjusted else "p"
+        yield column(title, "words", lambda one: one.decisive_p_value if decisive else one.p_value, 4)
+        yield column(ADJUSTED, "aside", lambda one: "" if decisive else one.adjusted_p_value, 6)
+        yield column("+/-", "words", lambda one: f"{one.diff.gained:,}/{one.diff.lost:,}", 7)
+        yield column("cases", "aside", lambda one: one.tally, 8)
+        return
+    comment = medium == "comment"
+    role: Role = "words" if comment else "number"
+    yield column("from", role, lambda one: one.baseline)
+    yield column("to", role, lambda one: one.candidate)
+    if comment:
+        yield with_figures("points", "value", lambda one: f"{one.sign} {one.difference}")
+    else:
+        yield column("points", role, lambda one: one.difference)
+    aside: Role = "aside" if comment else "words"
+    yield column("interval" if comment else "", aside, lambda one: one.interval)
+    if not comment:  # a Markdown reader also sees the sign
+        yield column("", "words", _in_words)
+    yield column("p", aside, lambda one: one.p_value)
+    yield column("adjusted p", aside, lambda one: one.adjusted_p_value)
+    if comment:
+        yield column("gained / lost", "words", lambda one: f"{one.diff.gained:,} / {one.diff.lost:,}")
+    else:
+        yield column("gained", "number", lambda one: f"{one.diff.gained:,}")
+        yield column("lost", "number", lambda one: f"{one.diff.lost:,}")
+    yield column("cases", "words", lambda one: one.tally)
 
 
-def _difference(one: DiffFigure) -> Iterable[Piece]:
+def _in_words(one: DiffFigure) -> str:
+    """The direction of a difference, for lines without signs."""
     firm = one.beyond or one.direction not in ("better", "worse")
-    word = _WORDS[one.direction] if firm else f"{_WORDS[one.direction]} on these cases"
-    yield from (Piece(text=text, role="number") for text in (one.baseline, one.candidate, one.difference))
-    yield from (Piece(text=text, role="words") for text in (one.interval, word, one.p_value, one.adjusted_p_value))
-    yield from (Piece(text=f"{count:,}", role="number") for count in (one.diff.gained, one.diff.lost))
-    yield Piece(text=one.tally, role="words")
-
-
-def _difference_in_comment(one: DiffFigure) -> Iterable[Piece]:
-    strong = one.direction in ("better", "worse")
-    yield from (Piece(text=text, role="words") for text in (one.baseline, one.candidate))
-    yield Piece(text=f"{one.sign} {one.difference}", role="value", leads=strong)
-    yield from (Piece(text=text, role="aside") for text in (one.interval, one.p_value, one.adjusted_p_value))
-    yield Piece(text=f"{one.diff.gained:,} / {one.diff.lost:,}", role="words")
-    yield Piece(text=one.tally, role="words")
+    said = {"better": "better", "worse": "worse", "unclear": "may be chance", "unknown": ""}[one.direction]
+    return said if firm else f"{said} on these cases"
