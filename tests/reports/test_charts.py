@@ -28,9 +28,8 @@ from assay.reports.blocks.run_sections import GROUP_ROWS
 from assay.reports.blocks.values import Figure, Matrix, Name, Table, sections_for
 from assay.reports.console.run import plain_summary
 from assay.reports.html.charts import histogram, histograms
-from assay.reports.html.front import parts, tiles
-from assay.reports.html.run import HtmlReporter
-from assay.reports.html.tables import page_rows
+from assay.reports.html.run import HtmlReporter, tiles
+from assay.reports.html.tables import page_rows, parts
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.runs.aggregate.repeats import repeat_totals

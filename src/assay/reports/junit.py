@@ -33,8 +33,8 @@ from assay.reports.blocks.survey import answer_name
 from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.case import CaseView, DifferenceView, QueryView, case_view, failures
 from assay.reports.cases.causes import repair, why
-from assay.reports.text.heads import head_table
 from assay.reports.text.plain import clipped, one_line, plural, visible, words
+from assay.reports.text.results import head_table
 from assay.reports.text.selections import details
 
 _ALL_BODIES = 16_000_000

@@ -17,7 +17,6 @@ from assay.reports.blocks.values import count as counted
 from assay.reports.cases import selection
 from assay.reports.cases.case import CaseView, case_view
 from assay.reports.cases.gold_findings import GoldFindings
-from assay.reports.text.joined import joined_text
 from assay.reports.text.plain import interval, number, one_line, percent, plural, source_name, visible
 from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 
@@ -197,7 +196,7 @@ class RunReport:
     def joined(self) -> str:
         """How answers from a file were matched to their questions, and which column was used for which field."""
         joining = self.run.provenance.joining
-        return "" if joining is None else visible(joined_text(joining))
+        return "" if joining is None else visible(run_notes.joined_text(joining))
 
     def figure(self, group: Group, metric: str) -> Figure:
         """A metric over a group of cases."""

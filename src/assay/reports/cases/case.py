@@ -14,8 +14,8 @@ from assay.reports.cases.alignment import AlignedColumn, merged, sample, summary
 from assay.reports.cases.causes import repair, why
 from assay.reports.cases.turns import TurnView
 from assay.reports.cases.witness import strength_name
-from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import CellText, clipped, number, one_line, plural, seconds, words
+from assay.reports.text.results import given_text, golds_text
 
 _QUERY_LENGTH = 6000
 _ORIGINAL_LENGTH = 50_000

@@ -20,8 +20,8 @@ from assay.reports.excel.case_sheet import (
 )
 from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
-from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import words
+from assay.reports.text.results import given_text, golds_text
 
 _LINES = 10
 """How many lines of text a row shows at most; the cell holds the whole text."""

@@ -11,10 +11,9 @@ from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import ShownKind, sections_for
 from assay.reports.cases.case import CaseView
 from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_detail, case_facets
-from assay.reports.html.front import parts
 from assay.reports.html.page import page
 from assay.reports.html.payload import Answered, Index, Metric, PairDetail, Side, State
-from assay.reports.html.tables import scales
+from assay.reports.html.tables import parts, scales
 from assay.reports.text.plain import distinct, one_line
 
 _SCRIPTS = ("page.js", "tabs.js", "columns.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")

@@ -1,9 +1,10 @@
-"""The filters with which templates read sections, blocks and cells."""
+"""How a page reads sections: the parts under its tabs, and the filters of its templates for blocks and cells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.reports.blocks.values import (
@@ -18,12 +19,44 @@ from assay.reports.blocks.values import (
     Remark,
     Row,
     Section,
+    Tab,
     Table,
     counted,
 )
 from assay.reports.text.plain import seconds
 
 _Line = list[tuple[Column, Cell, str]]
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """What stands under one tab: over the whole width, then as cards in columns, then over the whole width again."""
+
+    name: Tab
+    title: str
+    top: tuple[Section, ...]
+    cards: tuple[Section, ...]
+    bottom: tuple[Section, ...]
+
+
+def parts(sections: Sequence[Section], *, run: str = "Run", metrics: str = "Metrics") -> tuple[Part, ...]:
+    """The parts of a page, the overview first; a part in which nothing stands is left out, but for the overview.
+
+    ``run`` and ``metrics`` are the titles of those tabs.
+    """
+    titles: dict[Tab, str] = {"overview": "Overview", "metrics": metrics, "causes": "Causes", "run": run}
+
+    def part(name: Tab) -> Part:
+        own = [one for one in sections if one.tab == name]
+        return Part(
+            name=name,
+            title=titles[name],
+            top=tuple(one for one in own if one.place == "top"),
+            cards=tuple(sorted((one for one in own if one.place == "columns"), key=lambda one: one.rank)),
+            bottom=tuple(one for one in own if one.place == "bottom"),
+        )
+
+    made = map(part, titles)
+    return tuple(one for one in made if one.name == "overview" or one.top or one.cards or one.bottom)
 
 
 def kind(value: object) -> str:

@@ -17,8 +17,8 @@ from assay.reports.cases.witness import sentence, witness_text
 from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain
 from assay.reports.markdown.sections import section_lines
 from assay.reports.markdown.selections import selection_turn
-from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, one_line, plural
+from assay.reports.text.results import given_text, golds_text
 
 _CASES = 20
 _TERMS = 10

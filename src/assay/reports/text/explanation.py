@@ -8,10 +8,10 @@ from textwrap import indent
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
 from assay.reports.cases.causes import schema_use_line
-from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.parts import MARGIN, QueryText, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import clipped, one_line
 from assay.reports.text.refutation import refutation_text, witness_sql
+from assay.reports.text.results import given_text, golds_text
 
 _LENGTH = 500
 _TEXT_LENGTH = 4_000

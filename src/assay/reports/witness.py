@@ -1,9 +1,15 @@
-"""A witness as a test for pytest: it fails for as long as the queries differ there."""
+"""The result of the search for a counterexample as text, as JSON and as a test for pytest."""
 
 from __future__ import annotations
 
 from assay.model.witness import Refutation
+from assay.reports.json.refutation import refutation_fields
+from assay.reports.json.run import document
+from assay.reports.text.refutation import refutation_text
 
+__all__ = ["refutation_json", "refutation_text", "witness_test"]
+
+FORMAT_VERSION = 1
 _MAKE = {
     "sqlite": """    connection = sqlite3.connect(path)
     connection.executescript(WITNESS)
@@ -65,3 +71,20 @@ def _docstring(reason: str) -> str:
     if "\\" in literal or '"' in literal:
         return literal
     return f'"""{literal[1:-1]}"""'
+
+
+def refutation_json(outcome: Refutation, first_sql: str, second_sql: str) -> bytes:
+    """The result of the search as one JSON document, UTF-8, ending in a line break.
+
+    Top level: ``format`` (``assay-refutation``), ``version``, and the fields of `assay.model.witness.Refutation`. In
+    ``witness``, ``first`` and ``second`` are results (``columns`` and ``rows``), ``statements`` the SQL that makes it.
+    """
+    return document(
+        {
+            "format": "assay-refutation",
+            "version": FORMAT_VERSION,
+            "first_sql": first_sql,
+            "second_sql": second_sql,
+            **refutation_fields(outcome),
+        }
+    )

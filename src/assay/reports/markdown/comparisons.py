@@ -1,4 +1,4 @@
-"""A comparison of two runs as Markdown, made for a pull-request comment.
+"""A comparison of two runs, or a leaderboard, as Markdown, made for a pull-request comment.
 
 All text from outside is in code spans and code blocks, as in `assay.reports.markdown.run`.
 The answer comes first and in full; long lists are folded; what does not fit is left out and counted.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.model import RunDiff
+from assay.model import Leaderboard, RunDiff
 from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.leaderboard import LeaderboardReport
 from assay.reports.blocks.values import ChangeRow, Changes, Direction, Section, SideText, first_names, sections_for
 from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, sentence, within
 from assay.reports.markdown.sections import section_lines
@@ -89,3 +90,20 @@ def _told(role: str, side: SideText) -> Iterable[str]:
     yield ""
     if side.query is not None:
         yield from fenced("sql", side.query)
+
+
+def leaderboard_markdown(board: Leaderboard) -> bytes:
+    """The leaderboard, short enough for one comment."""
+    report = LeaderboardReport(board)
+    answer = "\n".join(_board_answer(report))
+    sections = sections_for(report.sections, "comment")
+    parts = ["\n".join(section_lines(one, lambda _: ())) for one in sections]
+    return ("\n".join([answer, *within(parts, LENGTH - 1000 - len(answer))]) + "\n").encode()
+
+
+def _board_answer(report: LeaderboardReport) -> Iterable[str]:
+    yield f"## {sentence(report.title)}"
+    yield ""
+    yield f"**{sentence(report.lead)}** {sentence(report.cases)}"
+    yield ""
+    yield from noted(report.notes)
