@@ -26,7 +26,7 @@ def judged(predicted_columns: tuple[str, ...], rows: list[tuple[object, ...]]) -
 
 
 def difference(item: Evidence) -> DifferenceView:
-    found = case_view(item, CaseLink(id="1", anchor="1")).difference
+    found = case_view(item, CaseLink(id="1", anchor="1")).sample
     assert found is not None
     return found
 

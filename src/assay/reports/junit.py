@@ -166,8 +166,8 @@ def _body(item: Evidence, room: int) -> Iterable[str]:
     opening.append(f"Question: {clipped(shown.question, limit=room // 4)}")
     opening += causes
     closing = ["\n".join(f"Near miss: {miss}" for miss in shown.near_misses)] if shown.near_misses else []
-    if shown.difference is not None:
-        closing.append(clipped(_difference(shown.difference), limit=room // 3))
+    if shown.sample is not None:
+        closing.append(clipped(_difference(shown.sample), limit=room // 3))
     heads = _heads(item, shown)
     # Long queries are cut before any row is.
     fixed = sum(len(part) + _NOTE for part in (*opening, *closing, *(heading + head for heading, _, head in heads)))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from assay.model import Case, Evidence, Execution, Failure, Outcome, Prediction, Score
 from assay.model.comparison import RowState
 from assay.reports.blocks.values import CaseLink
-from assay.reports.cases.alignment import AlignedColumn, merged, sample, summary
+from assay.reports.cases.alignment import AlignedColumn, Alignment, merged, sample, summary
 from assay.reports.cases.causes import repair, why
 from assay.reports.cases.turns import TurnView
-from assay.reports.cases.witness import strength_name
+from assay.reports.cases.witness import WitnessView
+from assay.reports.text.meanings import FLAGS
 from assay.reports.text.plain import CellText, clipped, number, one_line, plural, seconds, words
 from assay.reports.text.results import given_text, golds_text
 
@@ -60,8 +62,8 @@ class DifferenceView(Struct, frozen=True, kw_only=True):
     columns_left_out: int = 0
 
 
-class ScoreView(Struct, frozen=True, kw_only=True):
-    """One metric's value for one case; where there is no value, ``text`` is ``n/a`` and ``detail`` says why."""
+class ScoreView(Struct, frozen=True, array_like=True):
+    """One metric's value for one case; if there is no value, ``text`` is ``n/a`` and ``detail`` says why."""
 
     metric: str
     value: float | None
@@ -69,46 +71,63 @@ class ScoreView(Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class CaseView(Struct, frozen=True, kw_only=True):
-    """One case with all that is known of it."""
+Meant: TypeAlias = tuple[str, str]
+"""A name in words, and what it means."""
+
+
+class CaseView(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename={"near_misses": "near"}
+):
+    """One case with all that is known of it: what every format shows, and what a page holds of it as JSON."""
 
     id: str
     anchor: str
-    question: str
-    context: str | None
-    database: str | None
-    difficulty: str | None
-    tags: tuple[str, ...]
     outcome: Outcome
-    reason: str
-    flags: tuple[str, ...]
-    near_misses: tuple[str, ...]
-    cause: str | None
-    """The name of the primary cause."""
-    golds: tuple[QueryView, ...]
-    predicted: QueryView | None
-    """None where selections were judged instead of queries."""
-    raw: str | None
-    scores: tuple[ScoreView, ...]
-    failures: tuple[str, ...]
-    difference: DifferenceView | None
+    question: str = ""
+    context: str | None = None
     name: str | None = None
+    database: str | None = None
+    difficulty: str | None = None
+    tags: tuple[str, ...] = ()
     answer: str = ""
     """Which of several answers to its question: ``answer 2 of 3``."""
-    turns: tuple[TurnView, ...] = ()
-    """For SDMX: the questions of the conversation."""
+    label: str = ""
+    """On the page of two runs, the run's."""
+    reason: str = ""
+    flags: tuple[Meant, ...] = ()
+    near_misses: tuple[str, ...] = ()
+    cause: str | None = None
+    """The name of the primary cause."""
     why: tuple[str, ...] = ()
     """Every cause with its evidence."""
     repair: tuple[str, ...] = ()
     """The smallest change that makes the answer right, a line for each clause."""
+    alike: tuple[str, ...] = ()
+    """Clauses in which both queries say the same, however they spell it: nothing in them is marked."""
+    golds: tuple[QueryView, ...] = ()
+    predicted: QueryView | None = None
+    """None if selections were scored instead of queries."""
+    turns: tuple[TurnView, ...] = ()
+    """For SDMX: the questions of the conversation."""
+    raw: str | None = None
+    scores: tuple[ScoreView, ...] = ()
+    failures: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     """What is doubtful about the case's gold, the severest first."""
     rules: tuple[str, ...] = ()
     """The rules that say so."""
-    strength: str = ""
-    """How sure a match is, in words; empty where nobody looked."""
-    alike: tuple[str, ...] = ()
-    """Clauses in which both queries say the same, however they spell it."""
+    sample: DifferenceView | None = None
+    """Some rows of the difference, for formats of text."""
+    difference: Alignment | None = None
+    """For a page, as what follows: the two results side by side."""
+    strength: Meant | None = None
+    explanation: str | None = None
+    tables: tuple[str, ...] = ()
+    """Those that the system said it used."""
+    facts: tuple[Meant, ...] = ()
+    """Time, tokens and cost of the answer and the queries."""
+    beyond: WitnessView | None = None
+    """The result of the search for a counterexample."""
 
 
 def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseView:
@@ -126,7 +145,7 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         tags=tuple(one_line(tag, limit=60) for tag in case.tags),
         outcome=verdict.outcome,
         reason=message(verdict.reason),
-        flags=tuple(words(flag) for flag in sorted(verdict.flags)),
+        flags=flags(item),
         near_misses=near_misses(item),
         cause=short_name(item.cause),
         golds=_golds(item),
@@ -134,11 +153,10 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         raw=clipped(raw, limit=_QUERY_LENGTH) if raw and raw != item.prediction.query else None,
         scores=tuple(map(score_view, item.scores)),
         failures=_failures(item),
-        difference=_difference(item, sampled=sampled),
+        sample=_sample(item) if sampled else None,
         why=why(item),
         repair=repair(item),
         alike=item.diagnosis.alike if item.diagnosis is not None else (),
-        strength=strength_name(item),
     )
 
 
@@ -225,16 +243,9 @@ def _query(label: str, query: str | None, execution: Execution | None, failure: 
 def score_view(score: Score) -> ScoreView:
     """One metric's value, or why there is none."""
     detail = score.failure.message if score.value is None and score.failure else score.detail
-    return ScoreView(
-        metric=one_line(score.metric, limit=80),
-        value=score.value,
-        text="n/a"
-        if score.value is None
-        else number(score.value)
-        if score.value in (0.0, 1.0)
-        else f"{score.value:.3f}",
-        detail=message(detail or ""),
-    )
+    value = score.value
+    text = "n/a" if value is None else number(value) if value in (0.0, 1.0) else f"{value:.3f}"
+    return ScoreView(one_line(score.metric, limit=80), value, text, message(detail or ""))
 
 
 def _failures(item: Evidence) -> tuple[str, ...]:
@@ -246,12 +257,15 @@ def _failures(item: Evidence) -> tuple[str, ...]:
     return (f"{failure.blame}: {message(failure.message)}",) if failure and failure.message not in told else ()
 
 
-def _difference(item: Evidence, *, sampled: bool) -> DifferenceView | None:
+def flags(item: Evidence) -> tuple[Meant, ...]:
+    """The flags of a case with their meanings."""
+    return tuple((words(flag), FLAGS.get(flag, "")) for flag in sorted(item.verdict.flags))
+
+
+def _sample(item: Evidence) -> DifferenceView | None:
     comparison = item.comparison
     if comparison is None:
         return None
-    if not sampled:
-        return DifferenceView(summary=summary(comparison))
     rows = sample(comparison.aligned, _ROWS)
     columns, cells = merged(item, comparison, rows) if rows else ((), [])
     counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows

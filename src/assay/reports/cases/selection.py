@@ -24,7 +24,7 @@ from assay.model import (
     TurnScore,
 )
 from assay.reports.blocks.values import CaseLink
-from assay.reports.cases.case import CaseView, message, score_view, short_name
+from assay.reports.cases.case import CaseView, flags, message, score_view, short_name
 from assay.reports.cases.causes import repair, why
 from assay.reports.cases.turns import DimensionView, TermList, TermState, TermView, TimeView, TurnView
 from assay.reports.text import meanings
@@ -142,20 +142,14 @@ def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
         name=short_name(case.name),
         question=clipped(case.question, limit=_TEXT_LENGTH),
         context=clipped(case.context, limit=_TEXT_LENGTH) if case.context else None,
-        database=None,
         difficulty=short_name(case.difficulty),
         tags=tuple(one_line(tag, limit=60) for tag in case.tags),
         outcome=verdict.outcome,
         reason=message(verdict.reason),
-        flags=tuple(words(flag) for flag in sorted(verdict.flags)),
-        near_misses=(),
+        flags=flags(item),
         cause=short_name(item.cause),
-        golds=(),
-        predicted=None,
-        raw=None,
         scores=tuple(map(score_view, item.scores)),
         failures=tuple(text for text in rest if text not in told),
-        difference=None,
         turns=turns,
         why=why(item),
         repair=repair(item),

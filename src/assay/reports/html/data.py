@@ -13,9 +13,10 @@ import json
 from array import array
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from assay.model import CaseSummary, CauseGroup, CauseGroupKind, Count, Evidence
 from assay.reports.blocks.reliability import ASKED, DID
@@ -25,8 +26,8 @@ from assay.reports.cases.alignment import alignment
 from assay.reports.cases.case import CaseView
 from assay.reports.cases.selection import failure_name
 from assay.reports.cases.witness import strength_said, witness_view
-from assay.reports.html.payload import Detail, Facet, Index, Metric, PairDetail, State
-from assay.reports.text.meanings import FLAGS, STEADINESS, label_of
+from assay.reports.html.payload import Facet, Index, Metric, PairDetail, State
+from assay.reports.text.meanings import STEADINESS, label_of
 from assay.reports.text.plain import clipped, one_line, seconds, words
 from assay.runs.aggregate.totals import failures_of
 
@@ -44,9 +45,9 @@ class Packed:
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
-        self._begun: list[Detail | PairDetail] = []
+        self._begun: list[CaseView | PairDetail] = []
 
-    def add(self, detail: Detail | PairDetail) -> None:
+    def add(self, detail: CaseView | PairDetail) -> None:
         """The details of the next case."""
         self._begun.append(detail)
         if len(self._begun) == CHUNK:
@@ -199,7 +200,7 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
         FacetColumn("use", f"Schema use{now}", lambda summary, _: _used(summary)),
         FacetColumn("failure", f"Failure{now}", _failure_names),
         FacetColumn("near", f"Near miss{now}", lambda _, case: (miss.partition(":")[0] for miss in case.near_misses)),
-        FacetColumn("flag", f"Flag{now}", lambda _, case: case.flags),
+        FacetColumn("flag", f"Flag{now}", lambda _, case: (name for name, _ in case.flags)),
         FacetColumn("tag", "Tag", lambda _, case: case.tags),
     ]
 
@@ -221,7 +222,7 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     for facet, (label, counts) in held.items():
         yield _of_cases(report, facet, label, [(label_of(one.name), one) for one in counts])
     if numbers.witnesses is not None:
-        yield FacetColumn("strength", "Strength of a match", lambda _, case: _one(case.strength))
+        yield FacetColumn("strength", "Strength of a match", lambda summary, _: _strength(summary))
     if numbers.reliability is not None:
         yield FacetColumn("decision", "Decision", lambda summary, _: (DID[summary.given],))
         yield FacetColumn("asks", "Question", lambda summary, _: (ASKED[summary.expects],))
@@ -259,6 +260,12 @@ def _failure_names(summary: CaseSummary, case: CaseView) -> Iterable[str]:
         yield f"{blame}: {kind}"
 
 
+def _strength(summary: CaseSummary) -> tuple[str, ...]:
+    """The strength of a match, if a counterexample was searched for."""
+    looked = summary.outcome == "correct" and summary.search is not None
+    return (words(summary.strength),) if looked else ()
+
+
 def _steadiness(outcomes: Collection[str]) -> str:
     """How steady the answers to a question are, by their outcomes."""
     right, wrong, flaky, unscored = STEADINESS
@@ -277,43 +284,19 @@ def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
             yield only_by(second, first)
 
 
-def case_detail(item: Evidence, case: CaseView) -> Detail:
-    """All that the page shows of one opened case."""
+def for_page(item: Evidence, case: CaseView) -> CaseView:
+    """A case with what only a page shows of it."""
     prediction = item.prediction
-    return Detail(
-        question=case.question,
-        context=case.context,
-        name=case.name,
-        database=case.database,
-        difficulty=case.difficulty,
-        tags=case.tags,
-        outcome=case.outcome,
-        reason=case.reason,
+    return replace(
+        case,
+        near_misses=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
         strength=strength_said(item),
-        cause=case.cause,
-        flags=tuple(_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)),
-        why=case.why,
-        repair=case.repair,
-        alike=case.alike,
-        near=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
-        golds=case.golds,
-        predicted=case.predicted,
-        raw=case.raw or None,
         explanation=clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
         tables=tuple(one_line(name, limit=80) for name in prediction.tables_used[:50]),
-        scores=tuple((score.metric, score.text, score.detail) for score in case.scores),
-        failures=case.failures,
-        findings=case.findings,
         facts=tuple(_facts(item)),
         difference=alignment(item),
-        turns=case.turns,
         beyond=witness_view(item),
     )
-
-
-def _meant(name: str, meanings: Mapping[str, str]) -> tuple[str, str]:
-    """A name in words, with its meaning where that is known."""
-    return words(name), meanings.get(name, "")
 
 
 def _unsaid(miss: str, reason: str) -> str:

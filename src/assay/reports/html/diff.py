@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from assay.model import CaseChange, CaseSummary, Evidence, Run, RunDiff
 from assay.reports.blocks.diff import KINDS, DiffReport, kind_of
@@ -10,9 +13,9 @@ from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import ShownKind, sections_for
 from assay.reports.cases.case import CaseView
-from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_detail, case_facets
+from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_facets, for_page
 from assay.reports.html.page import page
-from assay.reports.html.payload import Answered, Index, Metric, PairDetail, Side, State
+from assay.reports.html.payload import Index, Metric, PairDetail, State
 from assay.reports.html.tables import parts, scales
 from assay.reports.text.plain import distinct, one_line
 
@@ -160,8 +163,15 @@ def _detail(report: DiffReport, before: _Shown, after: _Shown) -> PairDetail:
     )
 
 
-def _side(shown: _Shown, label: str) -> Side:
+def _side(shown: _Shown, label: str) -> CaseView:
     """One run's answer to the case; the question is shown once for both sides."""
     _, item, case = shown
-    detail = case_detail(item, case)
-    return Side(label=label, **{name: getattr(detail, name) for name in Answered.__struct_fields__})
+    return replace(for_page(item, case), label=label, **_ONCE)
+
+
+_ONCE: Mapping[str, Any] = {
+    **dict.fromkeys(("question", "answer"), ""),
+    **dict.fromkeys(("context", "name", "database", "difficulty", "raw", "explanation", "beyond")),
+    **dict.fromkeys(("tags", "tables", "failures", "findings", "rules", "facts"), ()),
+}
+"""What a page of two runs shows once for a case, or not at all."""

@@ -45,7 +45,7 @@ class HtmlReporter:
     def counted_pieces(self, run: Run, drawn: Callable[[int], None]) -> Iterator[bytes]:
         """As `pieces`; ``drawn`` is called with how many cases are drawn, each time a chunk of them is."""
         # The packed data needs msgspec, which is loaded only when a page is asked for.
-        from assay.reports.html.data import CHUNK, Packed, RunIndex, case_detail
+        from assay.reports.html.data import CHUNK, Packed, RunIndex, for_page
 
         report = RunReport(run)
         room = report.room()
@@ -55,7 +55,7 @@ class HtmlReporter:
                 drawn(number)
             case = report.case(item, room, sampled=False)
             index.add(summary, case)
-            packed.add(case_detail(item, case))
+            packed.add(for_page(item, case))
         trend = None
         styles = STYLES
         if run.history:

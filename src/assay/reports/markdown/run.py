@@ -161,8 +161,8 @@ def _case(case: CaseView) -> Iterable[str]:
     if case.near_misses:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""
-    if case.difference and case.difference.rows:
-        yield from _difference(case.difference)
+    if case.sample and case.sample.rows:
+        yield from _difference(case.sample)
     yield "</details>"
 
 

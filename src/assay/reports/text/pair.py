@@ -45,7 +45,7 @@ def _parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
     if view.near_misses:
         yield "\n".join(f"near miss: {miss}" for miss in view.near_misses)
     if view.flags:
-        yield f"flags: {', '.join(view.flags)}"
+        yield f"flags: {', '.join(name for name, _ in view.flags)}"
     if view.question.strip():
         yield f"question: {one_line(view.question)}"
     for place, query in enumerate(view.golds):
@@ -60,8 +60,8 @@ def _parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
     for side, execution in (("gold", gold), ("the prediction", executions.predicted)):
         if execution is not None and execution.result is not None:
             yield f"{side} returns {_counted(execution)}:\n{indent(_head(execution), MARGIN)}"
-    if view.difference is not None and view.difference.rows:
-        yield _difference(view.difference)
+    if view.sample is not None and view.sample.rows:
+        yield _difference(view.sample)
 
 
 def _title(query: QueryView) -> str:
