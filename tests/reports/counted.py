@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.values import Link, Name, Number, Remark, Row, Table
+from assay.reports.blocks.values import Description, Link, Name, Number, Row, Table
 
 
 class Counted:
@@ -13,7 +13,7 @@ class Counted:
         name, count, _, self.cases, remark = row.cells
         assert isinstance(name, Name)
         assert isinstance(count, Number)
-        assert isinstance(remark, Remark)
+        assert isinstance(remark, Description)
         self.name, self.blame, self.label = name.text, name.blame, name.whole
         self.count, self.example = count.value, remark.example
         self.link: Link = count.link

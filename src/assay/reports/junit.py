@@ -26,10 +26,10 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from assay.model import Evidence, Execution, Run
+from assay.reports.blocks.collector import answer_name
 from assay.reports.blocks.gates import gate_name, missed, state_of
 from assay.reports.blocks.repeats import shown_rates
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.survey import answer_name
 from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.case import CaseView, DifferenceView, QueryView, case_view, failures
 from assay.reports.cases.causes import repair, why

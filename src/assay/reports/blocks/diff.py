@@ -20,14 +20,14 @@ from assay.reports.blocks.values import (
     ChangeRow,
     Changes,
     Column,
+    Description,
     DiffFigure,
     Direction,
     Facts,
+    IdList,
     Medium,
     Name,
-    Names,
     Paragraph,
-    Remark,
     Row,
     Section,
     ShownKind,
@@ -181,7 +181,7 @@ def _metrics(report: DiffReport) -> Iterable[Section]:
         meaning = one_line(info.said, limit=300)
         if info.label:
             labelled[metric_name(name)] = meaning
-        cells = (Name(text=metric_name(name), strong=leads), figure, Remark(meaning=meaning))
+        cells = (Name(text=metric_name(name), strong=leads), figure, Description(meaning=meaning))
         lines.append(Row(cells=cells, strong=leads))
     blocks: list[Block] = []
     if lines:
@@ -291,7 +291,8 @@ def _matching(diff: RunDiff) -> Iterable[Section]:
     found = [(title, meaning, names) for title, meaning, names in every if names]
     if found:
         lines = (
-            (title, count(len(names)), Names(names=names), Remark(meaning=meaning)) for title, meaning, names in found
+            (title, count(len(names)), IdList(names=names), Description(meaning=meaning))
+            for title, meaning, names in found
         )
         titles = columns("", Column(title="cases", strong=True), "which", "meaning")
         yield Section(

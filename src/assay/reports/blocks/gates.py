@@ -10,11 +10,11 @@ from assay.reports.blocks.values import (
     CaseLink,
     Cell,
     Column,
-    Mark,
+    Description,
     Medium,
     Name,
-    Remark,
     Section,
+    Status,
     Table,
     columns,
     named_ids,
@@ -33,7 +33,7 @@ def gates_section(results: Sequence[GateResult], links: Mapping[str, CaseLink] |
     def line(result: GateResult) -> tuple[Cell, ...]:
         wanted, found = one_line(result.wanted), one_line(result.found)
         said = "\n".join(filter(None, (f"wanted {wanted}", f"found {found}", missed(result, links))))
-        state = Mark(text=state_of(result), good=result.passed)
+        state = Status(text=state_of(result), good=result.passed)
         by = one_line(result.missed_by or "")
         return (
             Name(text=gate_name(result), strong=True),
@@ -42,7 +42,7 @@ def gates_section(results: Sequence[GateResult], links: Mapping[str, CaseLink] |
             found,
             by,
             _cases(result, links),
-            Remark(meaning=said),
+            Description(meaning=said),
         )
 
     titles = (Column(title=title, only=_BESIDE) for title in ("wanted", "found", "missed by", "which"))

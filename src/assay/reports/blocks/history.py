@@ -10,7 +10,19 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from assay.model import HistoryPoint, MetricInfo
-from assay.reports.blocks.values import LINES, Cell, Column, Mark, Medium, Name, Remark, Row, Section, Table, columns
+from assay.reports.blocks.values import (
+    LINES,
+    Cell,
+    Column,
+    Description,
+    Medium,
+    Name,
+    Row,
+    Section,
+    Status,
+    Table,
+    columns,
+)
 from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds, source_name
 from assay.runs.history import QuestionSet, question_set, run_name, started_at
 from assay.runs.metric_infos import info_of
@@ -140,14 +152,14 @@ def _row(point: HistoryPoint, folder: str, labels: Mapping[QuestionSet, str]) ->
     text, bounds = _headline(point)
     headline: Cell = text
     if not finished:
-        headline = Mark(text=text, good=None if point.status == "running" else False)
+        headline = Status(text=text, good=None if point.status == "running" else False)
     unscored = rate.unscored if rate is not None else point.unscored
     return Row(
         cells=(
             started[5:],
             started,
             Name(text=name, strong=True),
-            Remark(meaning=beside),
+            Description(meaning=beside),
             started,
             beside,
             ", ".join(one_line(tag, limit=40) for tag in (settings.tags if settings else ())),

@@ -15,10 +15,10 @@ from assay.reports.blocks.values import (
     Column,
     Facts,
     Figure,
+    IdList,
     Matrix,
     Medium,
     Name,
-    Names,
     Number,
     Paragraph,
     Section,
@@ -325,7 +325,7 @@ def _alone(report: LeaderboardReport, detail: BoardDetail) -> Section:
     )
 
     def named(ids: tuple[str, ...]) -> tuple[Cell, Cell]:
-        return count(len(ids)), Names(names=tuple(one_line(one, limit=80) for one in ids))
+        return count(len(ids)), IdList(names=tuple(one_line(one, limit=80) for one in ids))
 
     lines = zip(report.labels, detail.alone_right, detail.alone_wrong, strict=True)
     table = Table(

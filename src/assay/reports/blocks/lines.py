@@ -14,15 +14,15 @@ from assay.reports.blocks.values import (
     CaseLink,
     Cell,
     Column,
+    Description,
     DiffFigure,
     Figure,
-    Mark,
+    IdList,
     Medium,
     Name,
-    Names,
     Number,
     Query,
-    Remark,
+    Status,
     Table,
     named_ids,
 )
@@ -125,19 +125,21 @@ def _pieces(cell: Cell, column: Column, medium: Medium, width: int, *, leads: bo
 
 
 def _piece(
-    cell: Name | Names | Mark | Number | Remark | Query | tuple[CaseLink, ...] | str, column: Column, medium: Medium
+    cell: Name | IdList | Status | Number | Description | Query | tuple[CaseLink, ...] | str,
+    column: Column,
+    medium: Medium,
 ) -> Piece:
     match cell:
         case Name():
             blame = f"{cell.blame}: " if cell.blame else ""
             return Piece(text=cell.whole, role="name", strong=cell.strong, blame=blame)
-        case Mark():
+        case Status():
             return Piece(text=cell.text, role="mark", good=cell.good)
-        case Names():
+        case IdList():
             return Piece(text=cell.text(medium), role="ids")
         case Number():
             return Piece(text=cell.text, role="number", strong=column.strong)
-        case Remark():
+        case Description():
             text = cell.short if medium in ("narrow", "wide") else cell.short.replace("\n", "; ")
             return Piece(text=text, role="quoted" if cell.example else "remark")
         case Query():

@@ -26,13 +26,13 @@ from assay.reports.blocks.values import (
     Cell,
     Column,
     Curve,
+    Description,
     Figure,
+    IdList,
     Medium,
     Name,
-    Names,
     Number,
     Paragraph,
-    Remark,
     Row,
     Section,
     Table,
@@ -116,7 +116,7 @@ def _lines(report: RunReport, totals: ReliabilityTotals) -> Iterable[Row]:
         meaning = "declined ones among the questions without an answer"
         rates.append(("unanswerable found", totals.found_unanswerable, meaning))
     for name, rate, meaning in rates:
-        cells = (Name(text=name), report.verdict_figure(rate), Remark(meaning=meaning))
+        cells = (Name(text=name), report.verdict_figure(rate), Description(meaning=meaning))
         yield Row(cells=cells, style="percent")
     leading = totals.leading(report.run.settings.penalties)
     for score in totals.scores:
@@ -124,7 +124,9 @@ def _lines(report: RunReport, totals: ReliabilityTotals) -> Iterable[Row]:
         meaning = f"reliability: what is right counts 1, what is held back 0, a wrong answer costs {cost}"
         title = Name(text=score.name, strong=score is leading)
         yield Row(
-            cells=(title, _score_figure(score.rate), Remark(meaning=meaning)), strong=score is leading, style="number"
+            cells=(title, _score_figure(score.rate), Description(meaning=meaning)),
+            strong=score is leading,
+            style="number",
         )
 
 
@@ -257,7 +259,7 @@ def conversations(report: RunReport, totals: ConversationTotals) -> Section:
     failed = tuple(one_line(name, limit=40) for name in totals.failed)
     named = Table(
         columns=columns("wrong in some turn"),
-        rows=rows([(Names(names=failed),)]) if failed else (),
+        rows=rows([(IdList(names=failed),)]) if failed else (),
         look="counts",
         wraps=True,
         only=TEXT_AND_PAGE if failed else frozenset(),

@@ -9,9 +9,9 @@ from assay.model import PassRate, RepeatTotals
 from assay.reports.blocks.values import (
     EVERYWHERE,
     Column,
+    Description,
     Name,
     Number,
-    Remark,
     Row,
     Section,
     Table,
@@ -84,6 +84,6 @@ def steadiness(report: RunReport, totals: RepeatTotals) -> Iterable[Row]:
                     count(number, link=(("steady", name),)),
                     Number(value=share, text="", style="percent"),
                     report.linked(totals.flaky) if name == "flaky" else (),
-                    Remark(meaning=meaning),
+                    Description(meaning=meaning),
                 )
             )

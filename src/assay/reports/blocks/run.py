@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from assay.model import Count, Disagreement, Evidence, Group, MetricInfo, Rate, Run
 from assay.reports.blocks import run_notes, run_sections
-from assay.reports.blocks.survey import Survey
+from assay.reports.blocks.collector import Collector
 from assay.reports.blocks.unscored import with_reason
-from assay.reports.blocks.values import CaseLink, Figure, Link, Name, Number, Remark, Row, Section
+from assay.reports.blocks.values import CaseLink, Description, Figure, Link, Name, Number, Row, Section
 from assay.reports.blocks.values import count as counted
 from assay.reports.cases import selection
 from assay.reports.cases.case import CaseView, case_view
@@ -39,10 +39,10 @@ class MetricRow(Struct, frozen=True, kw_only=True):
 class RunReport:
     """A run with the text of its numbers, from which every format draws, so that no two reports can disagree.
 
-    The numbers are the run's aggregates; nothing is computed here. What the aggregates do not hold, such as links to
-    cases and the slowest queries, one pass over the summaries collects (`Survey`). ``sections`` are the blocks of the
-    report, the most important first. All text is safe to show (`assay.reports.text.plain.visible`), but not escaped
-    for any format.
+    The numbers are the run's aggregates; nothing is computed here. What the aggregates do not hold, for example links
+    to cases and the slowest queries, one pass over the summaries collects (`Collector`). ``sections`` are the blocks
+    of the report, the most important first. All text is safe to show (`assay.reports.text.plain.visible`), but not
+    escaped for any format.
 
     ``beside`` is called with each evidence of the run: a format that needs something else of all cases takes it in the
     same pass.
@@ -52,8 +52,8 @@ class RunReport:
         self.run = run
         self.numbers = run.aggregates
         self.of_selections = run.settings.selection is not None
-        self.survey = Survey(run, beside)
-        self.links = self.survey.links
+        self.collected = Collector(run, beside)
+        self.links = self.collected.links
         self.findings = GoldFindings(run)
         self.asked = run.settings.repeats if self.numbers.repeats is not None else 1
         """How many times each question was asked."""
@@ -61,9 +61,9 @@ class RunReport:
         self.infos = {name: info_of(name, run.settings) for name in names}
         self.leading = leading_metric(names)
         """The name of the headline metric, as it came."""
-        self.graded = self.survey.values.graded(self.infos)
-        self.shares = self.survey.values.shares(self.infos)
-        self.headline = with_reason(self.figure(self.numbers.overall, self.leading), self.survey.unscored)
+        self.graded = self.collected.values.graded(self.infos)
+        self.shares = self.collected.values.shares(self.infos)
+        self.headline = with_reason(self.figure(self.numbers.overall, self.leading), self.collected.unscored)
         self.confidence = f"{self.headline.rate.confidence * 100:g} %"
 
     @cached_property
@@ -114,7 +114,7 @@ class RunReport:
                 figure=figure,
                 headline=metric == self.leading,
                 graded=metric in self.graded,
-                share=info.is_share and metric not in self.survey.values.beyond_one,
+                share=info.is_share and metric not in self.collected.values.beyond_one,
             )
             for (metric, info), figure in zip(self.infos.items(), self.figures(self.numbers.overall), strict=True)
         )
@@ -161,7 +161,7 @@ class RunReport:
     @property
     def caution(self) -> str:
         """A caution shown in the headline itself: without it the number would mislead."""
-        return "every answer is gold's text to the letter" if self.survey.copies.all else ""
+        return "every answer is gold's text to the letter" if self.collected.copies.all else ""
 
     @property
     def tally(self) -> str:
@@ -209,7 +209,7 @@ class RunReport:
             tally = f"{number(rate.numerator)} of {rate.n:,}"
         share = metric in self.shares or metric not in self.infos
         text, bounds = percent(rate.value, share=share), interval(rate, share=share)
-        if self.survey.unscored.nothing:  # a rate over failures to ask would look like a system that is always wrong
+        if self.collected.unscored.nothing:  # a rate over failures to ask would look like a system that is always wrong
             text, bounds, tally = percent(None), "", "no scored case"
         return Figure(rate=rate, text=text, interval=bounds, tally=tally, share=share)
 
@@ -256,7 +256,7 @@ class RunReport:
             counted(count.count, link=link),
             Number(value=share, text="" if of is None else percent(share), style="percent"),
             self.linked(count.case_ids),
-            Remark(meaning=meaning, example=example),
+            Description(meaning=meaning, example=example),
         )
         return Row(cells=cells)
 
@@ -271,12 +271,14 @@ class RunReport:
 
     def room(self, shown: Iterable[Evidence] | None = None, *, terms: int | None = None) -> selection.Room:
         """How much of each case is shown if these are shown together; None: all."""
-        lengths = self.survey.lengths if shown is None else selection.TermLengths(shown if self.of_selections else ())
+        lengths = (
+            self.collected.lengths if shown is None else selection.TermLengths(shown if self.of_selections else ())
+        )
         return lengths.room(terms=terms)
 
     def case(self, item: Evidence, room: selection.Room, *, sampled: bool = True) -> CaseView:
         """One case with all that is known of it; ``sampled``: with rows of the difference, which take long."""
-        link = self.survey.link_of(item.case.id, item.prediction.repeat)
+        link = self.collected.link_of(item.case.id, item.prediction.repeat)
         if self.of_selections:
             return selection.case_view(item, link, room)
         view = case_view(item, link, sampled=sampled)

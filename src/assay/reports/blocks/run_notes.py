@@ -26,10 +26,10 @@ def notes(report: RunReport) -> Iterable[str]:
         yield repeats.said(numbers.repeats, numbers.cases)
     noun, asking = ("answer", "asking") if report.asked > 1 else ("case", "case")
     gold = "target" if report.of_selections else "gold"
-    yield from unscored_notes(report.survey.unscored, noun=noun, gold=gold)
+    yield from unscored_notes(report.collected.unscored, noun=noun, gold=gold)
     yield from _selections(report)
     if none := numbers.unanswered:
-        wrong = report.survey.wrong_unanswered
+        wrong = report.collected.wrong_unanswered
         # An unanswered case whose gold is also broken is in no rate.
         which = " and" if wrong == none else f", of which {wrong:,}"
         said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
@@ -37,14 +37,14 @@ def notes(report: RunReport) -> Iterable[str]:
     yield from _flagged(report)
     without = "" if numbers.sound is None else _over_the_others(report, numbers.sound, bounded=True)
     yield from report.findings.notes(without)
-    yield from report.survey.slow_golds.notes()
+    yield from report.collected.slow_golds.notes()
     yield from _joining(report.run.provenance.joining)
     yield from _provenance(report)
 
 
 def _lenient(report: RunReport) -> Iterable[str]:
     """How many cases declare a leniency of their own, and how many are right only by a leniency."""
-    declaring, needing = len(report.survey.declaring), report.flagged("lenient")
+    declaring, needing = len(report.collected.declaring), report.flagged("lenient")
     if declaring:
         verb = "declares a leniency of its own" if declaring == 1 else "declare a leniency of their own"
         yield f"{plural(declaring, 'case')} {verb}."
@@ -68,10 +68,10 @@ def _flagged(report: RunReport) -> Iterable[str]:
         said = "both results are empty or computed over no rows, which says little"
         yield f"In {plural(vacuous, 'case')} {said}.{rest}"
     if report.numbers.determined is not None:
-        all_tie = len(report.survey.all_tie)
+        all_tie = len(report.collected.all_tie)
         wide = f", and in {all_tie:,} all its rows tie, where a match says almost nothing" if all_tie else ""
         rest = _over_the_others(report, report.numbers.determined)
-        cases = plural(len(report.survey.ambiguous), "case")
+        cases = plural(len(report.collected.ambiguous), "case")
         yield f"In {cases} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
 
 
@@ -90,7 +90,7 @@ def _selections(report: RunReport) -> Iterable[str]:
     settings, totals = report.run.settings.selection, report.numbers.selection
     if settings is None or totals is None:
         return
-    found = report.survey.terms
+    found = report.collected.terms
     turn = "turn" if totals.by_turn else "case"
     if settings.match_on == "id":
         yield "Terms were compared by their codes alone, as asked for: names did not count."

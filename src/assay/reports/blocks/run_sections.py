@@ -22,6 +22,7 @@ from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
+    Description,
     Facts,
     Link,
     Matrix,
@@ -30,7 +31,6 @@ from assay.reports.blocks.values import (
     Number,
     Paragraph,
     Query,
-    Remark,
     Row,
     Section,
     Tab,
@@ -127,7 +127,7 @@ def _dimensions(totals: SelectionTotals) -> Iterable[Section]:
     )
 
     def cells(name: str, turns: int, far: int, counts: TermCounts, *means: float | None) -> tuple[Cell, ...]:
-        where = (None if turns else Remark(meaning="in no target"), count(turns), count(far) if far else None)
+        where = (None if turns else Description(meaning="in no target"), count(turns), count(far) if far else None)
         rates = map(_rate, (counts.recall, counts.precision, counts.f1))
         sorted_terms = map(count, (counts.true_positives, counts.false_positives, counts.false_negatives))
         return Name(text=name), *where, *rates, *sorted_terms, *(map(_rate, means) if means else (None, None))
@@ -211,7 +211,7 @@ def _metrics(report: RunReport) -> Section:
     for one in report.metrics:
         name = Name(text=one.metric, strong=one.headline, link=(("metric", one.metric), ("sort", "metric")))
         style: Literal["percent", "number"] = "percent" if one.share else "number"
-        cells = (name, one.figure, Remark(meaning=one.meaning))
+        cells = (name, one.figure, Description(meaning=one.meaning))
         lines.append(Row(cells=cells, strong=one.headline, style=style))
     meaning = Column(title="meaning", only=frozenset({"wide", "page", "book"}))
     table = Table(columns=columns("metric", "value", meaning), rows=tuple(lines), look="figures", headed=False)
@@ -286,7 +286,7 @@ def _failures(report: RunReport) -> list[Row]:
     made = []
     for one in report.numbers.failures:
         blame, name = report.failure(one)
-        meaning, example = said.get(one.name.partition(": ")[2], ""), report.survey.messages.of(one.name) or ""
+        meaning, example = said.get(one.name.partition(": ")[2], ""), report.collected.messages.of(one.name) or ""
         link = (("failure", f"{blame}: {name}"),)
         row = report.counted(one, name, meaning, link=link, blame=blame, example=example)
         made.append((_BLAME_ORDER.get(blame, 9), row))
@@ -435,7 +435,7 @@ def _usage(usage: UsageTotals, answers: int) -> Iterable[tuple[Cell, ...]]:
 
     def line(name: str, total: str, each: str, saying: int) -> tuple[Cell, ...]:
         said = f"{saying:,} of {plural(answers, 'answer')}" if saying else ""
-        return name, total, each if saying else "", Remark(meaning=f"said by {said}" if said else ""), said
+        return name, total, each if saying else "", Description(meaning=f"said by {said}" if said else ""), said
 
     counts = (
         ("tokens in", usage.input, usage.answers_with_input),
@@ -451,8 +451,8 @@ def _usage(usage: UsageTotals, answers: int) -> Iterable[tuple[Cell, ...]]:
 
 
 def _slowest(report: RunReport) -> Iterable[tuple[Cell, ...]]:
-    for case, side, execution in report.survey.slowest.found(report.run):
+    for case, side, execution in report.collected.slowest.found(report.run):
         time = Number(value=execution.wall_time_s, text=seconds(execution.wall_time_s), style="fine_seconds")
-        status = Remark(meaning=rows_and_time(execution, timed=False))
-        link = report.survey.link_of(case.case_id, case.repeat)
+        status = Description(meaning=rows_and_time(execution, timed=False))
+        link = report.collected.link_of(case.case_id, case.repeat)
         yield time, side, status, (link,), Query(text=one_line(clipped(execution.query, limit=2000), limit=300))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.model import WitnessTotals
 from assay.reports.blocks.counts import count_table, meaning_column
-from assay.reports.blocks.values import Remark, Row, Section, Table, columns
+from assay.reports.blocks.values import Description, Row, Section, Table, columns
 from assay.reports.text.meanings import STRENGTHS
 from assay.reports.text.plain import interval, percent, plural, words
 
@@ -49,7 +49,7 @@ def section(report: RunReport, totals: WitnessTotals) -> Section:
         columns=columns("accuracy", "value", meaning_column()),
         rows=tuple(
             Row(
-                cells=(name, report.verdict_figure(rate), Remark(meaning=meaning)),
+                cells=(name, report.verdict_figure(rate), Description(meaning=meaning)),
                 strong=rate is totals.after,
                 style="percent",
             )

@@ -70,7 +70,7 @@ class UnscoredCounts:
         self._ids: set[str] = set()
         self._several: set[str] = set()
 
-    def take(self, case: CaseSummary) -> None:
+    def add(self, case: CaseSummary) -> None:
         """Count one answer."""
         failure, unscored = case.failure, case.outcome == "unscored"
         self.unscored += unscored
@@ -78,11 +78,11 @@ class UnscoredCounts:
         if failure is None:
             self.scored = self.scored or not unscored
         else:
-            self._take_failure(case.case_id, failure, unscored=unscored)
+            self._add_failure(case.case_id, failure, unscored=unscored)
         if any(map(_broken, case.golds)):
             self._several.add(case.case_id)
 
-    def _take_failure(self, case_id: str, failure: Failure, *, unscored: bool) -> None:
+    def _add_failure(self, case_id: str, failure: Failure, *, unscored: bool) -> None:
         if is_final(failure):
             self.scored = self.scored or not (unscored or has_no_answer(failure))
             if failure.kind == "rejected":

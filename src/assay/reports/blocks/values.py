@@ -136,7 +136,7 @@ class Number(Struct, frozen=True, kw_only=True):
     link: Link = ()
 
 
-class Remark(Struct, frozen=True, kw_only=True):
+class Description(Struct, frozen=True, kw_only=True):
     """What a row's name means; ``example`` comes from outside and says more about these cases."""
 
     meaning: str
@@ -154,7 +154,7 @@ class Query(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class Status(Struct, frozen=True, kw_only=True):
     """A state in a word: good, bad, or neither."""
 
     text: str
@@ -166,7 +166,7 @@ class Mark(Struct, frozen=True, kw_only=True):
         return {True: "✓", False: "✗", None: "–"}[self.good]
 
 
-class Names(Struct, frozen=True, kw_only=True):
+class IdList(Struct, frozen=True, kw_only=True):
     """Names of cases that may be absent from the report: a long list, which wraps."""
 
     names: tuple[str, ...]
@@ -182,7 +182,7 @@ def count(number: int, *, link: Link = ()) -> Number:
 
 
 Cell: TypeAlias = (
-    Name | Names | Mark | Number | Figure | DiffFigure | Remark | Query | tuple[CaseLink, ...] | str | None
+    Name | IdList | Status | Number | Figure | DiffFigure | Description | Query | tuple[CaseLink, ...] | str | None
 )
 """A str is our own text; None is blank."""
 

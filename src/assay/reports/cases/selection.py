@@ -63,9 +63,9 @@ class TermLengths:
         self._right: Counter[int] = Counter()
         self._wrong: Counter[int] = Counter()
         for item in evidence:
-            self.take(item)
+            self.add(item)
 
-    def take(self, item: Evidence) -> None:
+    def add(self, item: Evidence) -> None:
         """Count one answer's lists."""
         self._cases += 1
         for turn in item.turns:
@@ -107,7 +107,7 @@ class TermNotes:
         self.stale: dict[str, None] = {}
         """The cases whose target has what the structures lack."""
 
-    def take(self, item: Evidence) -> None:
+    def add(self, item: Evidence) -> None:
         """Look at one answer's terms."""
         scores = [turn.score for turn in item.turns if turn.score is not None]
         if item.case.id in self._case_ids:

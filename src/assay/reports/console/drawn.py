@@ -18,7 +18,6 @@ from assay.reports.blocks.values import (
     Changes,
     DiffFigure,
     Facts,
-    Mark,
     Matrix,
     Medium,
     Number,
@@ -26,6 +25,7 @@ from assay.reports.blocks.values import (
     Section,
     ShownKind,
     SideText,
+    Status,
     Table,
     Times,
     first_names,
@@ -285,7 +285,7 @@ def _drawn(piece: Piece) -> Text:
     from rich.text import Text
 
     if piece.role == "mark":
-        sign = Mark(text=piece.text, good=piece.good).sign
+        sign = Status(text=piece.text, good=piece.good).sign
         return Text(f"{sign} {piece.text}", style={True: "bold green", False: "bold red", None: "yellow"}[piece.good])
     if piece.role == "signed" and isinstance(piece.figure, DiffFigure):
         return Text(piece.text, style=f"bold {COLOURS[piece.figure.direction]}")

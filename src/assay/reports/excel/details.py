@@ -43,7 +43,7 @@ class DetailsSeen:
         self.timings: dict[str, None] = {}
         """The systems' own names of times, in the order in which they come."""
 
-    def take(self, item: Evidence) -> None:
+    def add(self, item: Evidence) -> None:
         """One case."""
         case, prediction = item.case, item.prediction
         self.ids.add(case.id)

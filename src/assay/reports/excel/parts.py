@@ -26,7 +26,7 @@ class _PartReporter:
     def render(self, run: Run) -> bytes:
         """The whole workbook. Columns that the run has no values for are left out."""
         seen = DetailsSeen()
-        report = RunReport(run, beside=seen.take)
+        report = RunReport(run, beside=seen.add)
         metrics = WorkbookMetrics.of(report)
         return workbook_of(
             run,

@@ -38,10 +38,10 @@ class XlsxReporter:
         """The whole workbook."""
         if run.settings.selection is not None:
             overview = OverviewSeen()
-            report = RunReport(run, beside=overview.take)
+            report = RunReport(run, beside=overview.add)
             return workbook_of(run, report.title, lambda book: write_selection_workbook(book, run, report, overview))
         details = DetailsSeen()
-        report = RunReport(run, beside=details.take)
+        report = RunReport(run, beside=details.add)
         return workbook_of(run, report.title, lambda book: _write_workbook(book, run, report, details))
 
 

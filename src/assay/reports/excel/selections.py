@@ -40,7 +40,7 @@ class OverviewSeen:
         self.ids, self.names = Longest(), Longest()
         self._empty = _where_any()
 
-    def take(self, item: Evidence) -> None:
+    def add(self, item: Evidence) -> None:
         """One case."""
         self.ids.add(item.case.id)
         self.names.add(item.case.name)

@@ -10,16 +10,16 @@ from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
+    Description,
     DiffFigure,
     Figure,
-    Mark,
+    IdList,
     Name,
-    Names,
     Number,
     Query,
-    Remark,
     Row,
     Section,
+    Status,
     Table,
     Times,
     named_ids,
@@ -77,7 +77,7 @@ def _write_table(page: Page, row: int, given: Table) -> int:
         page.text(row, 0, table.title, "section")
         row += 1
     heads = [head for place, column in enumerate(table.columns) for head in _heads(column, _first(shown, place))]
-    ends = isinstance(_first(shown, len(table.columns) - 1), Remark)
+    ends = isinstance(_first(shown, len(table.columns) - 1), Description)
     titles = [*heads, *[""] * (_WIDTH - len(heads))] if ends else heads
     page.head(row, titles, numbers=_numbers(table, shown))
     row += 1
@@ -139,7 +139,7 @@ def _heads(column: Column, like: Cell) -> list[str]:
         return [title, "Low", "High", *(["n", "Unscored"] if column.parts == "all" else [])]
     if isinstance(like, Number) and like.style == "fine_seconds":
         return [f"{title} (s)"]
-    return [f"  {title}" if isinstance(like, Remark) else title]
+    return [f"  {title}" if isinstance(like, Description) else title]
 
 
 def _numbers(table: Table, rows: Sequence[Row]) -> set[int]:
@@ -170,18 +170,18 @@ def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
     match cell:
         case Number():
             page.number(row, at, cell.value, cell.style)
-        case Remark():
+        case Description():
             example = f"such as: {cell.example}" if cell.example else ""
             page.text(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
         case Name():
             page.text(row, at, cell.whole, "text" if at else "name")
-        case Mark():
+        case Status():
             page.text(row, at, cell.text, "text")
         case str():
             page.text(row, at, cell, "text" if at else "name")
         case Query():
             page.text(row, at, cell.text, "text")
-        case Names():
+        case IdList():
             page.text(row, at, cell.text("book"), "text")
         case DiffFigure():
             page.number(row, at, cell.diff.difference, "percent")

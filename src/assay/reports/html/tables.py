@@ -11,14 +11,14 @@ from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
+    Description,
     DiffFigure,
     Figure,
-    Mark,
     Matrix,
     Name,
-    Remark,
     Row,
     Section,
+    Status,
     Tab,
     Table,
     counted,
@@ -96,9 +96,9 @@ def stacked(row: Row, table: Table) -> list[_Line]:
     ]
 
 
-def remark(line: _Line) -> Remark | None:
+def remark(line: _Line) -> Description | None:
     """What the row's name means."""
-    return next((cell for _, cell, _ in line if isinstance(cell, Remark)), None)
+    return next((cell for _, cell, _ in line if isinstance(cell, Description)), None)
 
 
 def page_rows(table: Table) -> tuple[Sequence[Row], Sequence[Row]]:
@@ -120,7 +120,7 @@ def lines(matrix: Matrix) -> Iterable[tuple[str, Sequence[Cell]]]:
 def missed_marks(blocks: Sequence[Block]) -> bool | None:
     """Whether any state is bad; None where none is marked."""
     cells = [cell for block in blocks if isinstance(block, Table) for row in block.rows for cell in row.cells]
-    found = [cell.good for cell in cells if isinstance(cell, Mark)]
+    found = [cell.good for cell in cells if isinstance(cell, Status)]
     return False in found if found else None
 
 

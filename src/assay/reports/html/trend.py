@@ -49,7 +49,7 @@ WIDE = TrendSize(name="wide", width=1000, height=320)
 NARROW = TrendSize(name="narrow", width=380, height=280)
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class PlacedPoint(Struct, frozen=True, kw_only=True):
     """A point where it lies, between the ends of its interval."""
 
     point: TrendPoint
@@ -85,7 +85,7 @@ def trend_svg(series: Sequence[TrendSeries], size: TrendSize, *, title: str) -> 
     gap, xs = _places(series, size)
     lines = [
         [
-            Mark(
+            PlacedPoint(
                 point=point,
                 x=x,
                 y=y(point.value),
@@ -179,7 +179,7 @@ def _places(series: Sequence[TrendSeries], size: TrendSize) -> tuple[float, list
     return min(after - before for before, after in pairwise(xs)), found
 
 
-def _dates(lines: Sequence[Sequence[Mark]], size: TrendSize) -> list[tuple[float, float, str]]:
+def _dates(lines: Sequence[Sequence[PlacedPoint]], size: TrendSize) -> list[tuple[float, float, str]]:
     """The first run of each day, or of each minute if all runs are of one day; as many as fit.
 
     Each with the place of its tick, the middle of its text and the text.
@@ -200,7 +200,7 @@ def _dates(lines: Sequence[Sequence[Mark]], size: TrendSize) -> list[tuple[float
     return sorted(kept)
 
 
-def _labels(lines: Sequence[Sequence[Mark]], size: TrendSize) -> list[Label]:
+def _labels(lines: Sequence[Sequence[PlacedPoint]], size: TrendSize) -> list[Label]:
     """The values of the report's own run and of the last point of each line, moved up or down past one another."""
     marks = [
         (mark, number == 0)

@@ -19,7 +19,7 @@ _NEAR = 0.5
 _NAMED = 5
 
 
-class Survey:
+class Collector:
     """Everything that a view needs of all cases besides the run's aggregates.
 
     Only a run over selections has its evidence decoded for it, since terms are in no summary. ``beside`` is called with
@@ -48,17 +48,17 @@ class Survey:
         self.all_tie = {case.case_id for case in cases if "ambiguous_gold" in case.flags and case.all_tie}
         """Those of them in which all of gold's rows tie."""
         parts = (self.unscored, self.copies, self.values, self.messages, self.slow_golds)
-        takers: list[Callable[[CaseSummary], None]] = [part.take for part in parts]
+        adders: list[Callable[[CaseSummary], None]] = [part.add for part in parts]
         for place, case in enumerate(cases):
-            for take in takers:
-                take(case)
-            self.slowest.take(place, case)
+            for add in adders:
+                add(case)
+            self.slowest.add(place, case)
         of_selections = run.settings.selection is not None
         for item in run.evidence if of_selections or beside is not None else ():
             if of_selections:
-                self.terms.take(item)
-                self.lengths.take(item)
-                self.messages.take_turns(item)
+                self.terms.add(item)
+                self.lengths.add(item)
+                self.messages.add_turns(item)
             if beside is not None:
                 beside(item)
         self._link(run)
@@ -87,7 +87,7 @@ class ScoreValues:
         """Metrics with values below 0 or above 1."""
         self._farthest: dict[str, float] = {}
 
-    def take(self, case: CaseSummary) -> None:
+    def add(self, case: CaseSummary) -> None:
         """Look at one answer's scores."""
         for score in case.scores:
             value = score.value
@@ -118,7 +118,7 @@ class Slowest:
         self._count = 0
         self._least = -1.0
 
-    def take(self, place: int, case: CaseSummary) -> None:
+    def add(self, place: int, case: CaseSummary) -> None:
         """Look at the executions of one answer, which has that place in the run."""
         for index, execution in enumerate(case.executions):
             time_s = execution.wall_time_s
@@ -158,21 +158,21 @@ class FirstMessages:
                 self._wanted[case_id].append(count.name)
         self._found: dict[str, str] = {}
 
-    def take(self, case: CaseSummary) -> None:
+    def add(self, case: CaseSummary) -> None:
         """Look at one answer's failures."""
         if case.case_id in self._wanted:
             executed = (execution.failure for execution in case.executions)
-            self._take(case.case_id, (case.failure, case.answer_failure, *executed))
+            self._add(case.case_id, (case.failure, case.answer_failure, *executed))
 
-    def take_turns(self, item: Evidence) -> None:
+    def add_turns(self, item: Evidence) -> None:
         """Look at the failures of the questions of one conversation over selections."""
         if item.case.id in self._wanted:
-            self._take(
+            self._add(
                 item.case.id,
                 [*(turn.failure for turn in item.turns), *(turn.failure for turn in item.prediction.turns)],
             )
 
-    def _take(self, case_id: str, failures: Iterable[Failure | None]) -> None:
+    def _add(self, case_id: str, failures: Iterable[Failure | None]) -> None:
         for failure in failures:
             if failure is None:
                 continue
@@ -191,7 +191,7 @@ class GoldCopies:
     def __init__(self) -> None:
         self._answered = self._other = False
 
-    def take(self, case: CaseSummary) -> None:
+    def add(self, case: CaseSummary) -> None:
         """Look at one answer."""
         if not self._other and case.repeats_gold is not None:
             self._answered = True
@@ -211,7 +211,7 @@ class SlowGolds:
         self._near: dict[str, float] = {}
         self._out: dict[str, None] = {}
 
-    def take(self, case: CaseSummary) -> None:
+    def add(self, case: CaseSummary) -> None:
         """Look at the golds of one answer."""
         for gold in case.golds:
             if gold.status == "timeout":
