@@ -19,9 +19,10 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.model import CaseSummary, CauseGroup, CauseGroupKind, Count, Evidence
+from assay.reports.blocks.counts import cause_groups
 from assay.reports.blocks.reliability import ASKED, DID
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.run_sections import cause_groups, only_by
+from assay.reports.blocks.run_sections import only_by
 from assay.reports.cases.alignment import alignment
 from assay.reports.cases.case import CaseView
 from assay.reports.cases.selection import failure_name
