@@ -28,6 +28,7 @@ from assay.reports.blocks.run_sections import GROUP_ROWS
 from assay.reports.blocks.values import Figure, Matrix, Name, Table, sections_for
 from assay.reports.console.run import plain_summary
 from assay.reports.html.charts import histogram, histograms
+from assay.reports.html.page import template
 from assay.reports.html.run import HtmlReporter, tiles
 from assay.reports.html.tables import page_rows, parts
 from assay.reports.json.run import JsonReporter
@@ -42,8 +43,8 @@ def rows_of(**times: list[float]) -> tuple[TimeSpread, ...]:
     return tuple(filter(None, spreads))
 
 
-def drawn(chart: str) -> ElementTree.Element:
-    return ElementTree.fromstring(chart)  # our own
+def drawn(chart: dict[str, object]) -> ElementTree.Element:
+    return ElementTree.fromstring(str(template("charts.html").module.histogram(**chart)))  # type: ignore[attr-defined]
 
 
 def links_of(page: str) -> list[str]:

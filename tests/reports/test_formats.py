@@ -22,7 +22,8 @@ if str(Path(__file__).parent) not in sys.path:
 from counted import counted
 
 from assay.model import Evidence, Run
-from assay.reports.blocks.run import RunReport, differing
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_numbers import differing
 from assay.reports.blocks.values import Matrix, Number, Table
 from assay.reports.console.run import plain_summary
 from assay.reports.excel.run import XlsxReporter

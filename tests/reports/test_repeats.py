@@ -13,7 +13,8 @@ from counted import counted
 
 from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
 from assay.reports.blocks.repeats import shown_rates
-from assay.reports.blocks.run import RunReport, differing
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_numbers import differing
 from assay.reports.console.run import plain_summary
 from assay.reports.markdown.run import MarkdownReporter
 from assay.runs.aggregate.totals import aggregate

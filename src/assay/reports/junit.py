@@ -31,7 +31,8 @@ from assay.reports.blocks.gates import gate_name, missed, state_of
 from assay.reports.blocks.repeats import shown_rates
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import CaseLink
-from assay.reports.cases.case import CaseView, DifferenceView, QueryView, case_view, failures
+from assay.reports.cases.alignment import Alignment
+from assay.reports.cases.case import CaseView, QueryView, case_view, failures
 from assay.reports.cases.causes import repair, why
 from assay.reports.text.plain import clipped, one_line, plural, visible, words
 from assay.reports.text.results import head_table
@@ -166,8 +167,8 @@ def _body(item: Evidence, room: int) -> Iterable[str]:
     opening.append(f"Question: {clipped(shown.question, limit=room // 4)}")
     opening += causes
     closing = ["\n".join(f"Near miss: {miss}" for miss in shown.near_misses)] if shown.near_misses else []
-    if shown.sample is not None:
-        closing.append(clipped(_difference(shown.sample), limit=room // 3))
+    if shown.difference is not None:
+        closing.append(clipped(_difference(shown.difference), limit=room // 3))
     heads = _heads(item, shown)
     # Long queries are cut before any row is.
     fixed = sum(len(part) + _NOTE for part in (*opening, *closing, *(heading + head for heading, _, head in heads)))
@@ -223,14 +224,13 @@ def _query(heading: str, query: str | None, head: str, longest: int) -> Iterable
         yield head
 
 
-def _difference(difference: DifferenceView) -> str:
-    signs = {"matched": " ", "missing": "-", "extra": "+"}
+def _difference(difference: Alignment) -> str:
     lines = [f"Difference (- gold only, + predicted only): {difference.summary}"]
-    if any(difference.columns):
-        lines.append("  " + " | ".join(difference.columns))
-    lines += (f"{signs[row.state]} {' | '.join(row.texts)}" for row in difference.rows)
-    if difference.rows_left_out:
-        lines.append(f"  … {plural(difference.rows_left_out, 'more row')}")
+    if any(headings := difference.headings):
+        lines.append("  " + " | ".join(headings))
+    lines += (f"{sign} {' | '.join(texts)}" for sign, texts in difference.lines())
+    if difference.left:
+        lines.append(f"  … {plural(difference.left, 'more row')}")
     return "\n".join(lines)
 
 

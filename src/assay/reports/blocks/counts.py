@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from assay.model import CauseGroup, CauseGroupKind, Count
 from assay.reports.blocks import repeats
+from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
     EVERYWHERE,
     Bar,
@@ -28,9 +29,6 @@ from assay.reports.blocks.values import (
 from assay.reports.cases.causes import advice_of
 from assay.reports.text import meanings
 from assay.reports.text.plain import interval, one_line, percent, words
-
-if TYPE_CHECKING:
-    from assay.reports.blocks.run import RunReport
 
 _BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "assay": 3, "judge": 3}
 _GROUP_KINDS: Mapping[CauseGroupKind, str] = {
@@ -83,7 +81,7 @@ def count_table(
     )
 
 
-def sections(report: RunReport) -> Iterable[Section]:
+def sections(report: RunNumbers) -> Iterable[Section]:
     """The tables of counts, in the order that a reader needs; empty tables are left out."""
     numbers, totals = report.numbers, report.numbers.selection
 
@@ -126,7 +124,7 @@ def sections(report: RunReport) -> Iterable[Section]:
 
 
 def _named(
-    report: RunReport, facet: str, counts: Sequence[Count], said: Mapping[str, str], *, of: int | None = None
+    report: RunNumbers, facet: str, counts: Sequence[Count], said: Mapping[str, str], *, of: int | None = None
 ) -> list[Row]:
     """A row for each name of the vocabulary, with its meaning, linked to its cases."""
     named = [(meanings.label_of(one.name), one) for one in counts]
@@ -137,7 +135,7 @@ def _key(title: str) -> str:
     return re.sub(r"[^a-z]+", "-", title.lower()).strip("-")
 
 
-def _failures(report: RunReport) -> list[Row]:
+def _failures(report: RunNumbers) -> list[Row]:
     """Failures of gold, setup, engine and judge first: readers would not look for them."""
     said = meanings.SELECTION_FAILURES if report.of_selections else meanings.FAILURES
     made = []
@@ -150,7 +148,7 @@ def _failures(report: RunReport) -> list[Row]:
     return [row for _, row in sorted(made, key=lambda entry: entry[0])]
 
 
-def _forgiven(report: RunReport) -> list[Row]:
+def _forgiven(report: RunNumbers) -> list[Row]:
     """Per kind of near miss, its cases with the accuracy if this kind were forgiven."""
     made = []
     for one in report.numbers.forgiven:
@@ -161,7 +159,7 @@ def _forgiven(report: RunReport) -> list[Row]:
     return made
 
 
-def fix_first(report: RunReport) -> Section:
+def fix_first(report: RunNumbers) -> Section:
     """What to mend first, before all else: on the page as bars beside all answers of that cause."""
     every = {one.name: one.count for one in report.numbers.causes}
     bars, made = [], []
@@ -177,7 +175,7 @@ def fix_first(report: RunReport) -> Section:
     return Section(key=_key(title), title=title, blocks=(drawn, table), tab="overview", rank=-1)
 
 
-def cause_sections(report: RunReport) -> Iterable[Section]:
+def cause_sections(report: RunNumbers) -> Iterable[Section]:
     """The causes by difficulty, database, table, column and feature of SQL: the largest groups of each."""
     tables = []
     for kind, groups in cause_groups(report).items():
@@ -209,7 +207,7 @@ def cause_sections(report: RunReport) -> Iterable[Section]:
 _GROUPED: Final[Mapping[Medium, int]] = {"comment": 8, "page": 8, "narrow": 4, "wide": 4, "book": 25}
 
 
-def cause_groups(report: RunReport) -> dict[CauseGroupKind, list[CauseGroup]]:
+def cause_groups(report: RunNumbers) -> dict[CauseGroupKind, list[CauseGroup]]:
     """The groups of wrong answers by kind. A kind with a single group is left out: it repeats the whole."""
     found: dict[CauseGroupKind, list[CauseGroup]] = {}
     for group in report.numbers.cause_groups:

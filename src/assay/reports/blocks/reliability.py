@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from assay.model import (
     CalibrationBin,
@@ -19,6 +19,7 @@ from assay.model import (
     RiskPoint,
 )
 from assay.reports.blocks.counts import count_table, meaning_column
+from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
     EVERYWHERE,
     TEXT_AND_PAGE,
@@ -41,9 +42,6 @@ from assay.reports.blocks.values import (
     rows,
 )
 from assay.reports.text.plain import interval, one_line, percent, plural
-
-if TYPE_CHECKING:
-    from assay.reports.blocks.run import RunReport
 
 _SHOWN: Final = 10
 """Points of the curve that a table of text shows."""
@@ -85,7 +83,7 @@ def said(totals: ReliabilityTotals, penalties: tuple[float, ...]) -> Iterable[st
         )
 
 
-def sections(report: RunReport, totals: ReliabilityTotals) -> Iterable[Section]:
+def sections(report: RunNumbers, totals: ReliabilityTotals) -> Iterable[Section]:
     """Answering and declining, and confidence if any is stated."""
     figures = Table(
         columns=columns("of answering", "value", meaning_column()),
@@ -105,7 +103,7 @@ def sections(report: RunReport, totals: ReliabilityTotals) -> Iterable[Section]:
         yield _confidence(totals.scores, totals.confidence)
 
 
-def _lines(report: RunReport, totals: ReliabilityTotals) -> Iterable[Row]:
+def _lines(report: RunNumbers, totals: ReliabilityTotals) -> Iterable[Row]:
     rates = [
         ("coverage", totals.coverage, "questions that were answered with a query"),
         ("accuracy when answered", totals.accuracy, "right ones among these answers"),
@@ -137,7 +135,7 @@ def _score_figure(rate: Rate) -> Figure:
     return Figure(rate=rate, text=text, interval=bounds, tally=tally, share=False)
 
 
-def _decision(report: RunReport, one: DecisionCount) -> Row:
+def _decision(report: RunNumbers, one: DecisionCount) -> Row:
     name = f"{ASKED[one.expects]}: {DID[one.given]}"
     if one.given == one.expects == "answer":
         name += " right" if one.right else " wrong"
@@ -240,7 +238,7 @@ def _some(points: tuple[RiskPoint, ...]) -> tuple[RiskPoint, ...]:
     return tuple(points[place] for place in places)
 
 
-def conversations(report: RunReport, totals: ConversationTotals) -> Section:
+def conversations(report: RunNumbers, totals: ConversationTotals) -> Section:
     """Whole conversations, and their turns by place."""
     first = dict(totals.first_wrong)
     figure = report.verdict_figure

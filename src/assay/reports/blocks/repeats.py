@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from assay.model import PassRate, RepeatTotals
+from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
     EVERYWHERE,
     Column,
@@ -21,9 +21,6 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.text.meanings import STEADINESS
 from assay.reports.text.plain import interval, percent, plural
-
-if TYPE_CHECKING:
-    from assay.reports.blocks.run import RunReport
 
 _ALL_UP_TO = 10
 _OF_MANY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -48,7 +45,7 @@ def said(totals: RepeatTotals, cases: int) -> str:
     return f"{text}; {', '.join(f'{name} {percent(rate.value)} {interval(rate)}'.rstrip() for name, rate in rates)}."
 
 
-def section(report: RunReport, totals: RepeatTotals) -> Section:
+def section(report: RunNumbers, totals: RepeatTotals) -> Section:
     """pass@k and pass^k."""
     table = Table(
         columns=columns(
@@ -72,7 +69,7 @@ def section(report: RunReport, totals: RepeatTotals) -> Section:
     )
 
 
-def steadiness(report: RunReport, totals: RepeatTotals) -> Iterable[Row]:
+def steadiness(report: RunNumbers, totals: RepeatTotals) -> Iterable[Row]:
     """Counts of questions by how steady their answers are; the flaky questions are named."""
     counts = (totals.stable_right, totals.stable_wrong, len(totals.flaky), totals.unscored)
     for (name, meaning), number in zip(STEADINESS.items(), counts, strict=True):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from assay.model import ColumnUse, Group, Joining, Limits, UsageTotals
+from assay.model import ColumnUse, Group, Joining, Limits, Run, UsageTotals
 from assay.reports.blocks import reliability, repeats, strengths
+from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.unscored import unscored_notes
-from assay.reports.text.plain import one_line, plural, seconds
-
-if TYPE_CHECKING:
-    from assay.reports.blocks.run import RunReport
+from assay.reports.text.plain import one_line, plural, seconds, visible
 
 
-def notes(report: RunReport) -> Iterable[str]:
+def notes(report: RunNumbers) -> Iterable[str]:
     """Every note, each a sentence or two, the most important first."""
     numbers = report.numbers
     yield from _lenient(report)
@@ -42,7 +39,7 @@ def notes(report: RunReport) -> Iterable[str]:
     yield from _provenance(report)
 
 
-def _lenient(report: RunReport) -> Iterable[str]:
+def _lenient(report: RunNumbers) -> Iterable[str]:
     """How many cases declare a leniency of their own, and how many are right only by a leniency."""
     declaring, needing = len(report.collected.declaring), report.flagged("lenient")
     if declaring:
@@ -53,7 +50,7 @@ def _lenient(report: RunReport) -> Iterable[str]:
         yield f"{plural(needing, 'case')} {_is(needing)} right only by leniency: strictly, {they} would be wrong."
 
 
-def _flagged(report: RunReport) -> Iterable[str]:
+def _flagged(report: RunNumbers) -> Iterable[str]:
     """What the flags of cases say about all of them, with the accuracy over the others."""
     if extracted := report.flagged("extracted"):
         contain = "contains" if extracted == 1 else "contain"
@@ -75,7 +72,7 @@ def _flagged(report: RunReport) -> Iterable[str]:
         yield f"In {cases} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
 
 
-def _over_the_others(report: RunReport, others: Group, *, bounded: bool = False) -> str:
+def _over_the_others(report: RunNumbers, others: Group, *, bounded: bool = False) -> str:
     """The headline over some of the cases, as a sentence, ``bounded`` with its interval; empty if none counts."""
     without, info = report.figure(others, report.leading), report.headline_info
     if not without.rate.n:
@@ -85,7 +82,7 @@ def _over_the_others(report: RunReport, others: Group, *, bounded: bool = False)
     return f" Over the others, {what} is {without.text}{bounds} ({without.tally})."
 
 
-def _selections(report: RunReport) -> Iterable[str]:
+def _selections(report: RunNumbers) -> Iterable[str]:
     """How the terms of selections were matched."""
     settings, totals = report.run.settings.selection, report.numbers.selection
     if settings is None or totals is None:
@@ -146,7 +143,7 @@ def _joining(joining: Joining | None) -> Iterable[str]:
         yield f"Not read, of the workbook: {plural(len(joining.left_out), 'sheet')} ({names})."
 
 
-def _provenance(report: RunReport) -> Iterable[str]:
+def _provenance(report: RunNumbers) -> Iterable[str]:
     """What was skipped, what fits no case, and which protections this system lacks."""
     made = report.run.provenance
     if made.blank_rows:
@@ -161,13 +158,23 @@ def _provenance(report: RunReport) -> Iterable[str]:
         )
 
 
-def facts(report: RunReport) -> Iterable[tuple[str, str]]:
-    """The run's settings, system and data; a value may be empty."""
+def facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
+    """The run's settings, system and data: names and values, as far as there is a value."""
+    return ((name, visible(value)) for name, value in _facts(report) if value)
+
+
+def joined(run: Run) -> str:
+    """How answers from a file were matched to their questions, and which column was used for which field."""
+    joining = run.provenance.joining
+    return "" if joining is None else visible(_joined(joining))
+
+
+def _facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
     settings, made = report.run.settings, report.run.provenance
     engines = ", ".join(f"{engine.name} {engine.digest}" for engine in made.engine_versions)
     yield "Cases", settings.cases
     yield "Predictions", settings.predictions
-    yield "Joined", report.joined
+    yield "Joined", joined(report.run)
     if settings.selection is not None:
         selection = settings.selection
         matched = "code alone" if selection.match_on == "id" else "code and name"
@@ -233,7 +240,7 @@ _BY = {
 }
 
 
-def joined_text(joining: Joining) -> str:
+def _joined(joining: Joining) -> str:
     """One line: the matching key, and which column was used for which field on either side."""
     said = _BY[joining.by]
     if joining.stated:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from assay.model import Disagreement, Group, SelectionTotals, TermCounts, UsageTotals
-from assay.reports.blocks import counts, reliability, repeats, strengths
+from assay.reports.blocks import counts, reliability, repeats, run_notes, strengths
 from assay.reports.blocks.gates import gates_section
+from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
     EVERYWHERE,
     LINES,
@@ -36,16 +37,13 @@ from assay.reports.blocks.values import (
 from assay.reports.cases.case import rows_and_time
 from assay.reports.text.plain import clipped, one_line, percent, plural, seconds
 
-if TYPE_CHECKING:
-    from assay.reports.blocks.run import RunReport
-
 GROUP_ROWS = {"database": 20, "tag": 12}
 """How many groups of these kinds the page shows before it folds the others away."""
 _GROUPS_IN_LINES, _GROUPS_IN_COMMENT = 8, 25
 _NO_ROOM: Final[frozenset[Medium]] = frozenset({"plain", "narrow", "comment"})
 
 
-def sections(report: RunReport) -> Iterable[Section]:
+def sections(report: RunNumbers) -> Iterable[Section]:
     """Every section between the headline and the cases of a run's report, the most important first."""
     numbers = report.numbers
     if report.run.gates:
@@ -84,7 +82,7 @@ def sections(report: RunReport) -> Iterable[Section]:
         blocks = (Table(columns=titles, rows=slowest, look="slow"),)
         title = "Slowest queries"
         yield Section(key="slowest", title=title, blocks=blocks, only=TEXT_AND_PAGE, tab="run", place="bottom")
-    made = (Facts(rows=report.facts),)
+    made = (Facts(rows=tuple(run_notes.facts(report))),)
     media = frozenset[Medium]({"comment", "page"})
     yield Section(key="made", title="How this run was made", blocks=made, only=media, tab="run", place="top")
 
@@ -138,7 +136,7 @@ def _rate(value: float | None) -> Number:
     return Number(value=value, text=percent(value), style="percent")
 
 
-def _groups(report: RunReport, kind: str, groups: Sequence[Group], *, rank: int, tab: Tab = "overview") -> Section:
+def _groups(report: RunNumbers, kind: str, groups: Sequence[Group], *, rank: int, tab: Tab = "overview") -> Section:
     """The headline by group, for selections with the metrics beside it; a workbook has their other metrics, too."""
     beside = report.beside
     others = [name for name in report.infos if beside and name != report.leading and name not in dict(beside).values()]
@@ -189,7 +187,7 @@ def _groups(report: RunReport, kind: str, groups: Sequence[Group], *, rank: int,
     return Section(key=f"by-{kind}", title=title, blocks=(made,), tab=tab, place=place, rank=rank)
 
 
-def _metrics(report: RunReport) -> Section:
+def _metrics(report: RunNumbers) -> Section:
     lines = []
     for one in report.metrics:
         name = Name(text=one.metric, strong=one.headline, link=(("metric", one.metric), ("sort", "metric")))
@@ -209,7 +207,7 @@ def explained(meanings: Mapping[str, str], only: frozenset[Medium] = _NO_ROOM) -
         yield Paragraph(lines=tuple(f"{name}: {meaning}" for name, meaning in meanings.items()), only=only)
 
 
-def _disagreements(report: RunReport) -> Section:
+def _disagreements(report: RunNumbers) -> Section:
     """Cases that only one of two metrics accepts: the headline's pairs, or all if it has none."""
     pairs = report.disagreements
     alone = {(pair.first, pair.second): pair.only_first for pair in pairs}
@@ -247,7 +245,7 @@ def only_by(says: str, denies: str) -> str:
     return f"{says}, not {denies}"
 
 
-def _pairs(report: RunReport) -> Table:
+def _pairs(report: RunNumbers) -> Table:
     """Every pair of metrics in full, for workbook sheets."""
 
     def line(pair: Disagreement) -> tuple[Cell, ...]:
@@ -260,7 +258,7 @@ def _pairs(report: RunReport) -> Table:
     return Table(columns=titles, rows=rows(map(line, report.disagreements)), only=frozenset({"book"}))
 
 
-def _costs(report: RunReport) -> Iterable[Section]:
+def _costs(report: RunNumbers) -> Iterable[Section]:
     times, usage = report.numbers.times, report.numbers.usage
     blocks: list[Block] = [Times(rows=times)] if times else []
     lines = [] if usage is None else [*_usage(usage, len(report.run.evidence))]
@@ -299,7 +297,7 @@ def _usage(usage: UsageTotals, answers: int) -> Iterable[tuple[Cell, ...]]:
         yield line("cost", f"{cost:,.4f} USD", f"{cost / (saying or 1):,.6f} USD", saying)
 
 
-def _slowest(report: RunReport) -> Iterable[tuple[Cell, ...]]:
+def _slowest(report: RunNumbers) -> Iterable[tuple[Cell, ...]]:
     for case, side, execution in report.collected.slowest.found(report.run):
         time = Number(value=execution.wall_time_s, text=seconds(execution.wall_time_s), style="fine_seconds")
         status = Description(meaning=rows_and_time(execution, timed=False))

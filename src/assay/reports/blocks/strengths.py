@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from assay.model import WitnessTotals
 from assay.reports.blocks.counts import count_table, meaning_column
+from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import Description, Row, Section, Table, columns
 from assay.reports.text.meanings import STRENGTHS
 from assay.reports.text.plain import interval, percent, plural, words
-
-if TYPE_CHECKING:
-    from assay.reports.blocks.run import RunReport
 
 
 def said(totals: WitnessTotals) -> str:
@@ -38,7 +34,7 @@ def said(totals: WitnessTotals) -> str:
     return text
 
 
-def section(report: RunReport, totals: WitnessTotals) -> Section:
+def section(report: RunNumbers, totals: WitnessTotals) -> Section:
     """Accuracy as claimed and as it stands after witnesses, and the matches by strength."""
     lines = (
         ("as claimed", totals.claimed, "the same results on the run's own databases"),

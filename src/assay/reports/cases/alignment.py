@@ -7,7 +7,7 @@ cells differ. This helps the reader and changes no number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
@@ -64,18 +64,46 @@ class Alignment(
     columns: tuple[AlignedColumn, ...] = ()
     rows: tuple[AlignedRowView, ...] = ()
 
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Gold's names; a column of only one side has the sign of that side's rows: ``- name``, ``+ name``."""
+        return tuple(
+            one_line(f"{'+ ' if column.gold is None else '- ' if column.predicted is None else ''}{name}", limit=40)
+            for column in self.columns
+            for name in [column.predicted if column.gold is None else column.gold]
+        )
 
-def alignment(item: Evidence) -> Alignment | None:
-    """The two results of a case; None if they were not compared."""
+    def lines(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The rows as text, each with its sign: a row of gold only has ``-``, one of the prediction only ``+``."""
+        for row in self.rows:
+            if row.state == "matched":
+                yield (
+                    " ",
+                    _texts(
+                        theirs if ours is None else ours for ours, theirs in zip(row.gold, row.predicted, strict=True)
+                    ),
+                )
+            if row.state in ("near", "missing"):
+                yield "-", _texts(row.gold)
+            if row.state in ("near", "extra"):
+                yield "+", _texts(row.predicted)
+
+
+def _texts(cells: Iterable[CellText | None]) -> tuple[str, ...]:
+    return tuple("" if cell is None else cell.whole for cell in cells)
+
+
+def alignment(item: Evidence, *, most: Mapping[RowState, int] = _ROWS, columns: int = _COLUMNS) -> Alignment | None:
+    """The two results of a case, at most so many rows of each state and columns; None if they were not compared."""
     comparison = item.comparison
     if comparison is None:
         return None
     counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
     if not comparison.aligned:
-        return Alignment(summary=summary(comparison), left=counted)
-    names, lines = _spread_rows(item, comparison, sample(comparison.aligned, _ROWS))
+        return Alignment(summary=_summary(comparison), left=counted)
+    names, lines = _spread_rows(item, comparison, _sample(comparison.aligned, most))
     width = len(names)
-    shown = min(width, _COLUMNS)
+    shown = min(width, columns)
     both = tuple(
         place for place, column in enumerate(names) if column.gold is not None and column.predicted is not None
     )
@@ -92,7 +120,7 @@ def alignment(item: Evidence) -> Alignment | None:
         _shown(line.state, line.gold, line.predicted, shown) for line in (*missing, *extra) if id(line) not in taken
     ]
     return Alignment(
-        summary=summary(comparison),
+        summary=_summary(comparison),
         left=max(0, counted - len(rows) - len(near)),
         left_columns=width - shown,
         columns=names[:shown],
@@ -100,23 +128,7 @@ def alignment(item: Evidence) -> Alignment | None:
     )
 
 
-def merged(
-    item: Evidence, comparison: Comparison, rows: Sequence[AlignedRow]
-) -> tuple[tuple[AlignedColumn, ...], list[tuple[CellText | None, ...]]]:
-    """All columns of both sides, and each row on one line: gold's cell, else the predicted one, None for neither."""
-    names, lines = _spread_rows(item, comparison, rows)
-    return names, [
-        tuple(
-            None if cell is _ABSENT else cell_text(cell)
-            for cell in (
-                theirs if ours is _ABSENT else ours for ours, theirs in zip(line.gold, line.predicted, strict=True)
-            )
-        )
-        for line in lines
-    ]
-
-
-def sample(aligned: Sequence[AlignedRow], room: Mapping[RowState, int]) -> list[AlignedRow]:
+def _sample(aligned: Sequence[AlignedRow], room: Mapping[RowState, int]) -> list[AlignedRow]:
     """As many rows of each state as there is room for, in the comparison's order."""
     left = dict(room)
     kept = []
@@ -251,7 +263,7 @@ def _shown(
     return AlignedRowView(state, texts(gold), texts(predicted), differs)
 
 
-def summary(comparison: Comparison) -> str:
+def _summary(comparison: Comparison) -> str:
     """How many rows the two results have, share and lack."""
     parts = [
         f"gold {plural(comparison.gold_row_count, 'row')}, predicted {plural(comparison.predicted_row_count, 'row')}"

@@ -11,12 +11,12 @@ from msgspec import Struct
 from assay.model import Case, Evidence, Execution, Failure, Outcome, Prediction, Score
 from assay.model.comparison import RowState
 from assay.reports.blocks.values import CaseLink
-from assay.reports.cases.alignment import AlignedColumn, Alignment, merged, sample, summary
+from assay.reports.cases.alignment import Alignment, alignment
 from assay.reports.cases.causes import repair, why
 from assay.reports.cases.turns import TurnView
 from assay.reports.cases.witness import WitnessView
 from assay.reports.text.meanings import FLAGS
-from assay.reports.text.plain import CellText, clipped, number, one_line, plural, seconds, words
+from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
 from assay.reports.text.results import given_text, golds_text
 
 _QUERY_LENGTH = 6000
@@ -36,30 +36,6 @@ class QueryView(Struct, frozen=True, kw_only=True):
     failed: bool
     original: str | None = None
     """The given text for the clipboard, where it differs from the shown one and is not too long."""
-
-
-class RowView(Struct, frozen=True, kw_only=True):
-    """One line of the difference: a row of both (``matched``), of gold only, or of the prediction only."""
-
-    state: RowState
-    cells: tuple[CellText | None, ...]
-    """None where the side that has the row has no such column."""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return tuple("" if cell is None else cell.whole for cell in self.cells)
-
-
-class DifferenceView(Struct, frozen=True, kw_only=True):
-    """A sample of the aligned rows. Columns are gold's, ``- name`` where the prediction has none for it; a column
-    that only the prediction has follows as ``+ name``.
-    """
-
-    summary: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[RowView, ...] = ()
-    rows_left_out: int = 0
-    columns_left_out: int = 0
 
 
 class ScoreView(Struct, frozen=True, array_like=True):
@@ -116,11 +92,10 @@ class CaseView(
     """What is doubtful about the case's gold, the severest first."""
     rules: tuple[str, ...] = ()
     """The rules that say so."""
-    sample: DifferenceView | None = None
-    """Some rows of the difference, for formats of text."""
     difference: Alignment | None = None
-    """For a page, as what follows: the two results side by side."""
+    """The two results side by side."""
     strength: Meant | None = None
+    """For a page, as what follows."""
     explanation: str | None = None
     tables: tuple[str, ...] = ()
     """Those that the system said it used."""
@@ -130,8 +105,8 @@ class CaseView(
     """The result of the search for a counterexample."""
 
 
-def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseView:
-    """All that is known of one case; ``sampled``: with rows of the difference, which take as long as all the rest."""
+def case_view(item: Evidence, link: CaseLink, *, page: bool = False) -> CaseView:
+    """All that is known of one case; ``page``: with as many rows of the results as a page shows."""
     case, verdict = item.case, item.verdict
     raw = item.prediction.raw
     return CaseView(
@@ -153,7 +128,7 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         raw=clipped(raw, limit=_QUERY_LENGTH) if raw and raw != item.prediction.query else None,
         scores=tuple(map(score_view, item.scores)),
         failures=_failures(item),
-        sample=_sample(item) if sampled else None,
+        difference=alignment(item) if page else alignment(item, most=_ROWS, columns=_COLUMNS),
         why=why(item),
         repair=repair(item),
         alike=item.diagnosis.alike if item.diagnosis is not None else (),
@@ -260,26 +235,3 @@ def _failures(item: Evidence) -> tuple[str, ...]:
 def flags(item: Evidence) -> tuple[Meant, ...]:
     """The flags of a case with their meanings."""
     return tuple((words(flag), FLAGS.get(flag, "")) for flag in sorted(item.verdict.flags))
-
-
-def _sample(item: Evidence) -> DifferenceView | None:
-    comparison = item.comparison
-    if comparison is None:
-        return None
-    rows = sample(comparison.aligned, _ROWS)
-    columns, cells = merged(item, comparison, rows) if rows else ((), [])
-    counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
-    return DifferenceView(
-        summary=summary(comparison),
-        columns=tuple(map(_heading, columns[:_COLUMNS])),
-        rows=tuple(RowView(state=row.state, cells=line[:_COLUMNS]) for row, line in zip(rows, cells, strict=True)),
-        rows_left_out=max(0, counted - len(rows)),
-        columns_left_out=max(0, len(columns) - _COLUMNS),
-    )
-
-
-def _heading(column: AlignedColumn) -> str:
-    """Gold's name; a column of only one side has the sign of that side's rows."""
-    name = column.predicted if column.gold is None else column.gold
-    sign = "+ " if column.gold is None else "- " if column.predicted is None else ""
-    return one_line(f"{sign}{name}", limit=40)

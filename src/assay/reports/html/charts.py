@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from assay.model import TimeSpread
 from assay.reports.blocks.values import counted
-from assay.reports.html.page import template
 from assay.reports.text.plain import seconds
 
 _WIDTH, _HEIGHT = 360.0, 168.0
@@ -23,16 +22,22 @@ _FEWEST_BINS = 6
 _GAP = 3.0
 
 
-def histograms(rows: Sequence[TimeSpread]) -> list[tuple[TimeSpread, str]]:
-    """Each row with its chart. Gold's and the system's queries share a scale, so that they compare at a glance."""
+def histograms(rows: Sequence[TimeSpread]) -> list[tuple[TimeSpread, dict[str, object]]]:
+    """Each row with what its chart is drawn of.
+
+    Gold's and the system's queries share a scale, so that they compare at a glance.
+    """
     queries = [row for row in rows if row.name != "answer"]
     return [(row, histogram(row, queries if row in queries else [row])) for row in rows]
 
 
-def histogram(row: TimeSpread, beside: Sequence[TimeSpread]) -> str:
-    """One row's chart, on a scale that covers all rows of ``beside``, this one included. Empty without bins."""
+def histogram(row: TimeSpread, beside: Sequence[TimeSpread]) -> dict[str, object]:
+    """What the macro ``histogram`` draws of one row, on a scale that covers all rows of ``beside``, this one included.
+
+    Empty without bins.
+    """
     if not row.bins:
-        return ""
+        return {}
     edges = _edges(beside)
     counts = {one.low_s: one.count for one in row.bins}
     most = max(counts.values())
@@ -55,21 +60,20 @@ def histogram(row: TimeSpread, beside: Sequence[TimeSpread]) -> str:
         for kind, name, time_s in times
         for x, text in [(_x(time_s, edges, step), f"{name} {seconds(time_s)}")]
     ]
-    svg: str = template("charts.html").module.histogram(  # type: ignore[attr-defined]
-        words=(
+    return {
+        "words": (
             f"Histogram of the time of {counted(row)}: median {seconds(row.median_s)}, 90 % within "
             f"{seconds(row.p90_s)}, longest {seconds(row.max_s)}, mean {seconds(row.mean_s)}."
         ),
-        columns=columns,
-        ticks=list(_ticks(edges, step)),
-        marks=marks,
-        left=_LEFT,
-        right=_RIGHT,
-        base=_BASE,
-        width=_WIDTH,
-        height=_HEIGHT,
-    )
-    return svg
+        "columns": columns,
+        "ticks": list(_ticks(edges, step)),
+        "marks": marks,
+        "left": _LEFT,
+        "right": _RIGHT,
+        "base": _BASE,
+        "width": _WIDTH,
+        "height": _HEIGHT,
+    }
 
 
 def _edges(spreads: Sequence[TimeSpread]) -> list[float]:

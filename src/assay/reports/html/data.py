@@ -23,7 +23,6 @@ from assay.reports.blocks.counts import cause_groups
 from assay.reports.blocks.reliability import ASKED, DID
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.run_sections import only_by
-from assay.reports.cases.alignment import alignment
 from assay.reports.cases.case import CaseView
 from assay.reports.cases.selection import failure_name
 from assay.reports.cases.witness import strength_said, witness_view
@@ -295,7 +294,6 @@ def for_page(item: Evidence, case: CaseView) -> CaseView:
         explanation=clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
         tables=tuple(one_line(name, limit=80) for name in prediction.tables_used[:50]),
         facts=tuple(_facts(item)),
-        difference=alignment(item),
         beyond=witness_view(item),
     )
 

@@ -84,8 +84,7 @@ def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[_Shown]:
     report = RunReport(run)
     room = report.room(map(run.evidence.__getitem__, places) if report.of_selections else ())
     return (
-        (run.summaries[place], (item := run.evidence[place]), report.case(item, room, sampled=False))
-        for place in places
+        (run.summaries[place], (item := run.evidence[place]), report.case(item, room, page=True)) for place in places
     )
 
 

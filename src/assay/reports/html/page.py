@@ -73,7 +73,5 @@ def template(name: str) -> Template:
     environment = Environment(
         loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    from assay.reports.html.charts import histograms
-
-    environment.filters.update(FILTERS, histograms=histograms)
+    environment.filters.update(FILTERS)
     return environment.get_template(name)

@@ -53,7 +53,7 @@ class HtmlReporter:
         for number, (summary, item) in enumerate(zip(run.summaries, run.evidence, strict=True)):
             if number % CHUNK == 0:
                 drawn(number)
-            case = report.case(item, room, sampled=False)
+            case = report.case(item, room, page=True)
             index.add(summary, case)
             packed.add(for_page(item, case))
         trend = None

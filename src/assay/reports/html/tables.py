@@ -23,6 +23,7 @@ from assay.reports.blocks.values import (
     Table,
     counted,
 )
+from assay.reports.html.charts import histograms
 from assay.reports.text.plain import seconds
 
 _Line = list[tuple[Column, Cell, str]]
@@ -165,5 +166,6 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "missed_marks": missed_marks,
     "page_aside": page_aside,
     "counted": counted,
+    "histograms": histograms,
     "seconds": seconds,
 }

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from assay.model import Evidence, Outcome, Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import sections_for
-from assay.reports.cases.case import CaseView, DifferenceView, QueryView
+from assay.reports.cases.alignment import Alignment
+from assay.reports.cases.case import CaseView, QueryView
 from assay.reports.cases.witness import sentence, witness_text
 from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain
 from assay.reports.markdown.sections import section_lines
@@ -24,7 +25,6 @@ _CASES = 20
 _TERMS = 10
 """How many terms per list of a selection."""
 _QUESTION, _QUERY, _WITNESS = 1000, 2000, 3000
-_SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
 
 
 class MarkdownReporter:
@@ -161,8 +161,8 @@ def _case(case: CaseView) -> Iterable[str]:
     if case.near_misses:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""
-    if case.sample and case.sample.rows:
-        yield from _difference(case.sample)
+    if case.difference and case.difference.rows:
+        yield from _difference(case.difference)
     yield "</details>"
 
 
@@ -177,13 +177,13 @@ def _query(query: QueryView) -> Iterable[str]:
         yield from fenced("sql", query.query)
 
 
-def _difference(difference: DifferenceView) -> Iterable[str]:
+def _difference(difference: Alignment) -> Iterable[str]:
     lines = [
-        "  " + " | ".join(difference.columns),
-        *(f"{_SIGNS[row.state]} {' | '.join(row.texts)}" for row in difference.rows),
+        "  " + " | ".join(difference.headings),
+        *(f"{sign} {' | '.join(texts)}" for sign, texts in difference.lines()),
     ]
-    if difference.rows_left_out:
-        lines.append(f"  … {plural(difference.rows_left_out, 'more row')}")
+    if difference.left:
+        lines.append(f"  … {plural(difference.left, 'more row')}")
     yield f"{difference.summary}; `-` only gold has, `+` only the prediction:"
     yield ""
     yield from fenced("diff", "\n".join(lines))

@@ -8,7 +8,8 @@ from textwrap import indent
 from assay.model import Evidence, Execution
 from assay.ports import Executions
 from assay.reports.blocks.values import CaseLink
-from assay.reports.cases.case import DifferenceView, QueryView, case_view, rows_and_time
+from assay.reports.cases.alignment import Alignment
+from assay.reports.cases.case import QueryView, case_view, rows_and_time
 from assay.reports.text.parts import MARGIN, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import cell_text, grid_lines, one_line, plural
 
@@ -16,7 +17,6 @@ HEAD_ROWS = 5
 """Rows of each result that the text shows."""
 _CELL_WIDTH = 40
 _COLUMNS = 12
-_SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
 
 
 def pair_text(item: Evidence, executions: Executions) -> str:
@@ -60,8 +60,8 @@ def _parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
     for side, execution in (("gold", gold), ("the prediction", executions.predicted)):
         if execution is not None and execution.result is not None:
             yield f"{side} returns {_counted(execution)}:\n{indent(_head(execution), MARGIN)}"
-    if view.sample is not None and view.sample.rows:
-        yield _difference(view.sample)
+    if view.difference is not None and view.difference.rows:
+        yield _difference(view.difference)
 
 
 def _title(query: QueryView) -> str:
@@ -93,11 +93,10 @@ def _head(execution: Execution) -> str:
     return "\n".join(lines)
 
 
-def _difference(view: DifferenceView) -> str:
-    signs = ["", *(_SIGNS[row.state] for row in view.rows)]
-    rows = grid_lines([view.columns, *(row.texts for row in view.rows)])
-    signed = (f"{sign:1} {row}".rstrip() for sign, row in zip(signs, rows, strict=True))
-    lines = [*signed, *_left_out(view.rows_left_out, view.columns_left_out)]
+def _difference(view: Alignment) -> str:
+    signs, rows = zip((" ", view.headings), *view.lines(), strict=True)
+    signed = (f"{sign} {row}".rstrip() for sign, row in zip(signs, grid_lines(rows), strict=True))
+    lines = [*signed, *_left_out(view.left, view.left_columns)]
     title = f"difference (- only gold, + only the prediction): {view.summary}"
     return f"{title}\n{indent(chr(10).join(lines), MARGIN)}"
 
