@@ -14,7 +14,15 @@ from assay.model import Evidence, Run, TurnAnswer
 from assay.reports.blocks.run import RunReport
 from assay.reports.cases.case import failures
 from assay.reports.cases.causes import repair, why
-from assay.reports.excel.case_sheet import CaseColumn, Longest, metric_column, repeat_column, text_column, write_cases
+from assay.reports.excel.case_sheet import (
+    CaseColumn,
+    FilledColumns,
+    Longest,
+    metric_column,
+    repeat_column,
+    text_column,
+    write_cases,
+)
 from assay.reports.excel.columns import case_style
 from assay.reports.excel.page import CELL_LIMIT, Page
 from assay.reports.excel.settings import write_settings
@@ -38,19 +46,13 @@ class OverviewSeen:
 
     def __init__(self) -> None:
         self.ids, self.names = Longest(), Longest()
-        self._empty = _where_any()
+        self.optional = FilledColumns(_optional())
 
     def add(self, item: Evidence) -> None:
         """One case."""
         self.ids.add(item.case.id)
         self.names.add(item.case.name)
-        if self._empty:
-            self._empty = [column for column in self._empty if not _fills(column, item)]
-
-    def filled(self) -> list[CaseColumn]:
-        """Those of the columns that some runs leave empty in which some case has a value."""
-        empty = {column.title for column in self._empty}
-        return [column for column in _where_any() if column.title not in empty]
+        self.optional.add(item)
 
 
 def write_selection_workbook(workbook: Workbook, run: Run, report: RunReport, seen: OverviewSeen) -> None:
@@ -103,27 +105,21 @@ def _columns(run: Run, seen: OverviewSeen) -> list[CaseColumn]:
         *(metric_column(words(name), name, case_style(info_of(name, run.settings)), width=12) for name in others),
         text_column("reason", 44, lambda item: item.verdict.reason),
         text_column("not scored", 36, _not_scored),
-        *seen.filled(),
+        *seen.optional.filled(),
     ]
 
 
-def _where_any() -> list[CaseColumn]:
-    """Columns that some runs leave empty: each is written only where some case has a value."""
+def _optional() -> list[CaseColumn]:
+    """Columns that some runs leave empty."""
     return [
         text_column("cause", 20, lambda item: item.cause),
         text_column("why", 48, lambda item: "\n".join((*why(item), *repair(item))) or None),
         text_column("failure", 36, lambda item: "\n".join(_failures(item))),
         text_column("answer", 48, _answer),
-        text_column("terms compared by", 14, _compared_by),
+        text_column("terms compared by", 14, _compared_by, usual="id and name"),
         CaseColumn(title="latency (s)", style="fine_seconds", width=11, value=_latency),
         text_column("comments", 24, lambda item: item.case.comments),
     ]
-
-
-def _fills(column: CaseColumn, item: Evidence) -> bool:
-    nothing = "id and name" if column.title == "terms compared by" else ""
-    value = column.value(item)
-    return value is not None and value not in (nothing, "")
 
 
 def _details(item: Evidence) -> str:
