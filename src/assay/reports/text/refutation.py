@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 
 from assay.diagnosis import CAUSES
 from assay.model import Result, Row
 from assay.model.witness import Refutation, Witness
+from assay.reports.text.parts import MARGIN
 from assay.reports.text.plain import cell_text, grid_lines, one_line, visible
 
 _TITLES = {
@@ -34,6 +36,13 @@ _QUERIES = "the first query", "the second query"
 def refutation_text(outcome: Refutation, *, gold: bool = False) -> str:
     """The whole outcome. ``gold``: the first query is gold's, the second the prediction."""
     return "\n".join(_lines(outcome, ("gold", "the prediction") if gold else _QUERIES)) + "\n"
+
+
+def refutation_parts(outcome: Refutation) -> Iterator[str]:
+    """The whole outcome for gold and a prediction, and the SQL that makes its database, each under a heading."""
+    yield f"\non other databases:\n{indent(refutation_text(outcome, gold=True).rstrip(), MARGIN)}"
+    if outcome.witness is not None:
+        yield f"\nSQL that makes this database:\n{indent(witness_sql(outcome.witness).rstrip(), MARGIN)}"
 
 
 def remarks(outcome: Refutation) -> Iterator[str]:
