@@ -83,8 +83,8 @@ assay.cli.streams assay.cli.view.server assay.engines.sqlite assay.linting assay
 assay.metrics.denodo
 assay.metrics.llmsql assay.metrics.match assay.metrics.spider assay.metrics.spider2 assay.metrics.ves assay.registry
 assay.reports.console.diff assay.reports.console.run assay.reports.diff_formats assay.reports.html.data
-assay.reports.html.run assay.reports.json.diff assay.reports.json.run assay.reports.markdown.diff
-assay.reports.markdown.run assay.reports.views.diff_build assay.reports.views.run_build assay.reports.witness
+assay.reports.html.run assay.reports.json.comparisons assay.reports.json.run assay.reports.markdown.comparisons
+assay.reports.markdown.run assay.reports.blocks.diff assay.reports.blocks.run assay.reports.witness
 assay.runs.compare assay.runs.gates assay.witness.proof assay.witness.refuter
 httpx jinja2 lxml.etree numpy rich.console ruamel.yaml typer._adapters xlsxwriter
 """

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import assay
 from assay.model.lint import LintOptions
-from assay.reports.views.run_build import view_of
+from assay.reports.blocks.run import RunReport
 
 _SCRIPT = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, country TEXT);
@@ -56,7 +56,7 @@ def test_a_run_gives_its_accuracy_with_and_without_the_doubtful_cases(evaluate: 
     assert rate is not None
     assert (rate.numerator, rate.n) == (1.0, 2)
     [note] = [
-        note for note in view_of(linted.record).notes if note.startswith("In 2 cases the gold itself is doubtful")
+        note for note in RunReport(linted.record).notes if note.startswith("In 2 cases the gold itself is doubtful")
     ]
     assert "(1 of 2)" in note
 
@@ -80,7 +80,8 @@ def test_every_format_tells_the_findings_of_a_case(evaluate: Callable[..., assay
         sheets = b"".join(book.read(name) for name in book.namelist() if name.startswith("xl/worksheets/"))
     assert b"Doubts about gold" in sheets
     assert b"never occurs" in sheets
-    [case] = [case for case in view_of(run.record).cases if case.id == "typo"]
+    report = RunReport(run.record)
+    [case] = [report.case(item, report.room()) for item in run.record.evidence if item.case.id == "typo"]
     assert set(case.rules) == {"unknown-literal", "empty-result"}
     assert case.findings[0].startswith("unknown-literal (error): 'japan' never occurs")
 

@@ -15,7 +15,7 @@ from python_calamine import CalamineWorkbook
 import commands
 from assay import Gates, diff, leaderboard, load_run
 from assay.model import MetricInfo
-from assay.reports.views.run_build import view_of
+from assay.reports.blocks.run import RunReport
 
 pytestmark = [pytest.mark.xdist_group("plugins"), pytest.mark.slow]
 
@@ -199,7 +199,7 @@ def test_every_format_says_it_and_draws_it_alike_where_the_package_is_gone(folde
 
 def test_a_value_of_no_share_reads_as_the_number_it_is(folder: Path) -> None:
     run = load_run(folder / "new").record
-    row = next(one for one in view_of(run).metrics if one.metric == "row_gap")
+    row = next(one for one in RunReport(run).metrics if one.metric == "row_gap")
     assert (row.figure.text, row.share, row.graded) == ("3.50", False, True)
     assert "350" not in _assay("report", "new", folder=folder).stdout
     led = _assay(*_job("new.jsonl", "gap", "row_gap"), "--to", "md=gap.md", "--to", "html=gap.html", folder=folder)
@@ -279,7 +279,7 @@ def test_what_a_metric_gives_beyond_its_word_costs_that_case_alone(folder: Path)
 def test_what_a_metric_leads_is_titled_by_its_label(folder: Path) -> None:
     done = _assay(*_job("new.jsonl", "led", "near_rows"), folder=folder)
     assert done.returncode == 0, done.stderr
-    view = view_of(load_run(folder / "led").record)
+    view = RunReport(load_run(folder / "led").record)
     assert (view.headline_metric, view.headline_name) == ("near_rows", "Rows <within> one")
 
 

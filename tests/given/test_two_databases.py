@@ -15,7 +15,7 @@ import assay
 from assay.errors import DatabaseError, UsageError
 from assay.model import Case, DatabaseUrl, Execution, Limits, Prediction
 from assay.platform import spool as kept
-from assay.reports.views.gold_times import SlowGolds
+from assay.reports.blocks.collector import SlowGolds
 from assay.runs.plan import Locate, plan_work
 from assay.runs.work_lists import Works
 
@@ -144,10 +144,10 @@ def test_golds_near_their_limit_are_noted() -> None:
         )
 
     slow = SlowGolds(Limits(timeout_s=1.0, gold_timeout_s=40.0))
-    slow.take(item("quick", Execution(query="", status="rows", wall_time_s=19.0)))
-    slow.take(item("near", Execution(query="", status="rows", wall_time_s=39.0)))
-    slow.take(item("kept", Execution(query="", status="rows", earlier_time_s=21.0)))
-    slow.take(item("out", Execution(query="", status="timeout", wall_time_s=40.0)))
+    slow.add(item("quick", Execution(query="", status="rows", wall_time_s=19.0)))
+    slow.add(item("near", Execution(query="", status="rows", wall_time_s=39.0)))
+    slow.add(item("kept", Execution(query="", status="rows", earlier_time_s=21.0)))
+    slow.add(item("out", Execution(query="", status="timeout", wall_time_s=40.0)))
     out, near = slow.notes()
     assert "gold ran out of its 40.0 s (out): --gold-timeout" in out
     assert "2 cases gold took half of its 40.0 s or more, at most 39.0 s (near, kept)" in near

@@ -14,12 +14,12 @@ from markdown_it import MarkdownIt
 from python_calamine import CalamineWorkbook
 
 from assay.model import Rate, Run
+from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import plain_summary
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.html.run import HtmlReporter
 from assay.reports.junit import JunitReporter
 from assay.reports.markdown.run import MarkdownReporter
-from assay.reports.views.run_build import view_of
 from drawing import draw_summary
 
 WIDTHS = (60, 80, 100, 140)
@@ -60,7 +60,7 @@ def _begins(row: tuple[str, ...], name: str, *, cut: bool) -> bool:
 
 def console(run: Run) -> ReadBack:
     """The plain lines."""
-    return of_lines(plain_summary(view_of(run, detailed=())), group_rows=8)
+    return of_lines(plain_summary(RunReport(run)), group_rows=8)
 
 
 def terminal(width: int) -> Callable[[Run], ReadBack]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from assay.comparison.compare import compare
 from assay.model import Case, Comparison, Evidence, Execution, Prediction, Result, Verdict
-from assay.reports.views.alignment import alignment
-from assay.reports.views.case import case_view
-from assay.reports.views.figures import CaseLink
-from assay.reports.views.run import DifferenceView
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.alignment import Alignment, alignment
+from assay.reports.cases.case import case_view
 
 GOLD = (("id", "city", "total"), [(1, "Bonn", 10), (2, "Kiel", 20), (3, "Ulm", 30)])
 
@@ -26,7 +25,7 @@ def judged(predicted_columns: tuple[str, ...], rows: list[tuple[object, ...]]) -
     ), comparison
 
 
-def difference(item: Evidence) -> DifferenceView:
+def difference(item: Evidence) -> Alignment:
     found = case_view(item, CaseLink(id="1", anchor="1")).difference
     assert found is not None
     return found
@@ -37,8 +36,8 @@ def test_matched_rows_show_the_values_of_columns_that_gold_has_not() -> None:
         ("total", "id", "mayor", "city"), [(10, 1, "A", "Bonn"), (20, 2, "B", "Kiel"), (30, 3, None, "Ulm")]
     )
     told = difference(item)
-    assert told.columns == ("id", "city", "total", "+ mayor")
-    assert [row.texts for row in told.rows] == [
+    assert told.headings == ("id", "city", "total", "+ mayor")
+    assert [texts for _, texts in told.lines()] == [
         ("1", "Bonn", "10", "A"),
         ("2", "Kiel", "20", "B"),
         ("3", "Ulm", "30", "NULL"),
@@ -64,12 +63,12 @@ def test_a_column_of_gold_without_counterpart_leaves_a_hole_and_moves_no_cell() 
     item, comparison = judged(("city", "id"), [("Bonn", 1), ("Kiel", 2), ("Mainz", 9)])
     assert comparison.column_mapping == (1, 0, None)
     told = difference(item)
-    assert told.columns == ("id", "city", "- total")
-    assert [(row.state, row.texts) for row in told.rows] == [
-        ("matched", ("1", "Bonn", "10")),
-        ("matched", ("2", "Kiel", "20")),
-        ("missing", ("3", "Ulm", "30")),
-        ("extra", ("9", "Mainz", "")),
+    assert told.headings == ("id", "city", "- total")
+    assert list(told.lines()) == [
+        (" ", ("1", "Bonn", "10")),
+        (" ", ("2", "Kiel", "20")),
+        ("-", ("3", "Ulm", "30")),
+        ("+", ("9", "Mainz", "")),
     ]
 
 
@@ -77,5 +76,5 @@ def test_predicted_cells_behind_a_hole_stand_under_their_own_columns() -> None:
     item, comparison = judged(("id", "total", "mayor"), [(1, 10, "A"), (2, 20, "B"), (9, 90, "C")])
     assert comparison.column_mapping == (0, None, 1)
     told = difference(item)
-    assert told.columns == ("id", "- city", "total", "+ mayor")
-    assert told.rows[-1].texts == ("9", "", "90", "C")
+    assert told.headings == ("id", "- city", "total", "+ mayor")
+    assert list(told.lines())[-1][1] == ("9", "", "90", "C")

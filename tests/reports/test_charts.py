@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import sys
 from base64 import b64decode
 from collections.abc import Callable
 from html import unescape
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 from xml.etree import ElementTree
@@ -15,31 +17,34 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
-from assay.model import Evidence, GateResult, Run, TokenUsage
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from counted import counted
+
+from assay.model import Evidence, GateResult, Run, TimeSpread, TokenUsage
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_sections import GROUP_ROWS
+from assay.reports.blocks.values import Figure, Matrix, Name, Table, sections_for
 from assay.reports.console.run import plain_summary
 from assay.reports.html.charts import histogram, histograms
-from assay.reports.html.front import parts, tiles
-from assay.reports.html.run import HtmlReporter
-from assay.reports.html.tables import page_rows
+from assay.reports.html.page import template
+from assay.reports.html.run import HtmlReporter, tiles
+from assay.reports.html.tables import page_rows, parts
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
-from assay.reports.sections.run import GROUP_ROWS, run_sections
-from assay.reports.sections.values import Matrix, Name, Table, sections_for
-from assay.reports.views.figures import Figure
-from assay.reports.views.run_build import view_of
-from assay.reports.views.times import TimeRow, time_rows
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import spread_of
 from assay.runs.summarize import summaries_of
 
 
-def rows_of(run: Run, **times: list[float]) -> tuple[TimeRow, ...]:
+def rows_of(**times: list[float]) -> tuple[TimeSpread, ...]:
     spreads = (spread_of(name.replace("_", " "), seconds) for name, seconds in times.items())
-    return time_rows(replace(run.aggregates, times=tuple(filter(None, spreads))))
+    return tuple(filter(None, spreads))
 
 
-def drawn(chart: str) -> ElementTree.Element:
-    return ElementTree.fromstring(chart)  # our own
+def drawn(chart: dict[str, object]) -> ElementTree.Element:
+    return ElementTree.fromstring(str(template("charts.html").module.histogram(**chart)))  # type: ignore[attr-defined]
 
 
 def links_of(page: str) -> list[str]:
@@ -88,7 +93,7 @@ def test_every_link_of_the_first_screen_names_something_that_the_table_of_cases_
 
 
 def test_every_count_is_as_many_cases_as_its_link_shows(large_run: Run) -> None:
-    view = view_of(large_run)
+    view = RunReport(large_run)
     index = index_of(HtmlReporter().render(large_run).decode())
     facets = {facet["name"]: facet for facet in index["facets"]}
 
@@ -96,14 +101,15 @@ def test_every_count_is_as_many_cases_as_its_link_shows(large_run: Run) -> None:
         place = facets[facet]["values"].index(value)
         return sum(place in found for found in facets[facet]["of"])
 
-    for _, rows in view.count_tables:
-        for row in rows:
-            assert row.facet is not None
-            assert shown(*row.facet) == row.count
-    for table in view.groups:
-        for group in table.rows:
-            assert group.value is None or shown(table.kind, group.value) == group.cases
-    (matrix,) = (block for one in run_sections(view) for block in one.blocks if isinstance(block, Matrix))
+    rows = counted(view)
+    assert rows
+    for row in rows:
+        (facet,) = row.link
+        assert shown(*facet) == row.count
+    for kind, groups in view.groups:
+        for group in groups:
+            assert group.name is None or shown(kind, group.name) == group.cases
+    (matrix,) = (block for one in view.sections for block in one.blocks if isinstance(block, Matrix))
     for says, cells in zip(matrix.names, matrix.cells, strict=True):
         for denies, cell in zip(matrix.names, cells, strict=True):
             assert not (cell and cell.value) or shown("only", f"{says}, not {denies}") == cell.value
@@ -139,7 +145,7 @@ def test_the_steadiness_of_repeated_answers_leads_to_them(
 
 
 def test_gold_failures_and_what_is_unanswered_stand_beside_the_headline(small_run: Run) -> None:
-    found = {tile.label: (tile.count, tile.link) for tile in tiles(view_of(small_run))}
+    found = {tile.label: (tile.count, tile.link) for tile in tiles(RunReport(small_run))}
     assert found == {
         "correct": (2, ("show", "correct")),
         "incorrect": (3, ("show", "incorrect")),
@@ -150,12 +156,12 @@ def test_gold_failures_and_what_is_unanswered_stand_beside_the_headline(small_ru
 
 
 def test_a_run_without_trouble_has_no_tile_for_broken_gold(build_run: Callable[..., Run], right_case: Evidence) -> None:
-    found = [(tile.label, tile.count, tile.link) for tile in tiles(view_of(build_run([right_case])))]
+    found = [(tile.label, tile.count, tile.link) for tile in tiles(RunReport(build_run([right_case])))]
     assert found[1:] == [("incorrect", 0, None), ("unscored", 0, None), ("unanswered", 0, None)]
 
 
 def test_each_section_stands_under_one_tab_and_the_overview_is_first(large_run: Run) -> None:
-    sections = sections_for(run_sections(view_of(large_run)), "page")
+    sections = sections_for(RunReport(large_run).sections, "page")
     found = {part.name: [one.key for one in (*part.top, *part.cards, *part.bottom)] for part in parts(sections)}
     assert list(found) == ["overview", "metrics", "causes", "run"]
     assert sorted(key for keys in found.values() for key in keys) == sorted(one.key for one in sections)
@@ -175,8 +181,8 @@ def test_of_many_databases_those_with_most_cases_are_shown_lowest_first(
             template = right_case if answer < number % 5 else wrong_case
             case = replace(template.case, id=f"{number}-{answer}", database=f"db{number}")
             evidence.append(replace(template, case=case))
-    view = view_of(build_run(evidence))
-    (section,) = [section for section in run_sections(view) if section.key == "by-database"]
+    view = RunReport(build_run(evidence))
+    (section,) = [section for section in view.sections if section.key == "by-database"]
     (table,) = section.blocks
     assert isinstance(table, Table)
     shown, folded = page_rows(table)
@@ -187,7 +193,7 @@ def test_of_many_databases_those_with_most_cases_are_shown_lowest_first(
 
 
 def test_a_histogram_has_a_column_for_each_bin_and_says_itself_in_words(small_run: Run) -> None:
-    (row,) = rows_of(small_run, gold_query=[0.001, 0.0012, 0.003, 0.04])
+    (row,) = rows_of(gold_query=[0.001, 0.0012, 0.003, 0.04])
     chart = histogram(row, [row])
     root = drawn(chart)
     assert root.get("role") == "img"
@@ -206,7 +212,7 @@ def test_a_histogram_has_a_column_for_each_bin_and_says_itself_in_words(small_ru
     [[0.0], [1e-9], [1e9], [0.0, 1e9], [1.0] * 5, [0.5, 0.5001], [2e-5], [float(f"1e{n}") for n in range(-6, 9)]],
 )
 def test_a_histogram_lies_within_its_drawing_whatever_the_times(small_run: Run, times: list[float]) -> None:
-    (row,) = rows_of(small_run, answer=times)
+    (row,) = rows_of(answer=times)
     root = drawn(histogram(row, [row]))
     columns = list(root.iter("rect"))
     assert sum(int((title.text or "").rpartition(": ")[2]) for title in root.iter("title")) == len(times)
@@ -220,7 +226,7 @@ def test_a_histogram_lies_within_its_drawing_whatever_the_times(small_run: Run, 
 
 
 def test_gold_and_predicted_queries_share_a_scale_and_answers_have_their_own(small_run: Run) -> None:
-    rows = rows_of(small_run, answer=[2.0, 3.0], gold_query=[0.001], predicted_query=[0.001, 0.9])
+    rows = rows_of(answer=[2.0, 3.0], gold_query=[0.001], predicted_query=[0.001, 0.9])
     charts = [drawn(chart) for _, chart in histograms(rows)]
     ticks = [[text.text for text in chart.iter("text") if text.get("class") == "tick"] for chart in charts]
     assert ticks[1] == ticks[2] != ticks[0]
@@ -244,7 +250,7 @@ def test_all_formats_say_the_same_times_and_cost(build_run: Callable[..., Run], 
     page = re.sub(r"<[^>]+>", " ", HtmlReporter().render(run).decode())
     for text in (
         " ".join(page.split()),
-        plain_summary(view_of(run, detailed=())),
+        plain_summary(RunReport(run)),
         MarkdownReporter().render(run).decode(),
     ):
         for said in ("3.0 s", "4.6 s", "5.0 s", "1,000", "250", "4 of 5 answers", "0.0300 USD", "0.010000 USD"):

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from assay import Run as RunInHand
-from assay.model import Run
+from assay.model import Count, Run
+from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import drawn as drawn_parts
 from assay.reports.console.run import next_steps, plain_summary, print_summary
-from assay.reports.views.figures import CaseLink, CountRow
-from assay.reports.views.run_build import view_of
 from drawing import draw_summary
 
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
@@ -30,9 +29,11 @@ def test_no_line_is_wider_than_the_terminal(name: str, width: int, request: pyte
 
 def test_at_80_columns_no_figure_is_cut(large_run: Run) -> None:
     lines = draw_summary(large_run, width=80).splitlines()
-    view = view_of(large_run, detailed=())
+    view = RunReport(large_run)
     figures = [(row.metric, row.figure) for row in view.metrics]
-    figures += [(row.name, row.headline) for table in view.groups for row in table.rows]
+    figures += [
+        (view.group_name(group), view.figure(group, view.leading)) for _, groups in view.groups for group in groups
+    ]
     for name, figure in figures:
         assert any(all(part in line for part in (name, figure.text, figure.interval, figure.tally)) for line in lines)
 
@@ -56,7 +57,7 @@ def test_elsewhere_than_on_a_terminal_lines_are_plain(small_run: Run) -> None:
     out = io.StringIO()
     print_summary(small_run, console=Console(file=out, width=40), run_path="runs/my run")
     text = out.getvalue()
-    assert text == plain_summary(view_of(small_run, detailed=()), run_path="runs/my run")
+    assert text == plain_summary(RunReport(small_run), run_path="runs/my run")
     assert "assay view 'runs/my run'" in text
     assert not re.search("[\x1b╭│━]", text)
 
@@ -71,7 +72,7 @@ def test_an_output_that_is_not_utf8_gets_no_traceback(small_run: Run) -> None:
 
 @pytest.mark.parametrize("drawn", [True, False])
 def test_hostile_text_cannot_speak_to_the_terminal(hostile_run: Run, drawn: bool) -> None:
-    text = draw_summary(hostile_run, width=120) if drawn else plain_summary(view_of(hostile_run, detailed=()))
+    text = draw_summary(hostile_run, width=120) if drawn else plain_summary(RunReport(hostile_run))
     text = re.sub("\x1b\\[[0-9;]*m", "", text)
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
     text.encode()
@@ -86,11 +87,11 @@ def test_disagreements_failures_and_next_steps_are_named(small_run: Run) -> None
 
 
 def test_the_summary_of_a_run_is_its_plain_text(small_run: Run) -> None:
-    assert RunInHand(small_run).summary() == plain_summary(view_of(small_run, detailed=()))
+    assert RunInHand(small_run).summary() == plain_summary(RunReport(small_run))
 
 
 def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run) -> None:
-    view = view_of(small_run, detailed=())
+    view = RunReport(small_run)
     text = plain_summary(view, run_path="runs/a", written={"html": "a.html"})
     assert text.endswith("in a browser: a.html\nfor a pull request: assay report runs/a --md report.md\n")
     assert "assay report" not in plain_summary(view), "a run that is stored nowhere cannot be drawn later"
@@ -98,7 +99,7 @@ def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run)
 
 
 def test_the_next_useful_command_stands_at_the_end(small_run: Run) -> None:
-    view = view_of(small_run, detailed=())
+    view = RunReport(small_run)
     steps = next_steps(view, "runs/my run", earlier="runs/-a")
     [explain, compare, show, share] = [shlex.split(command) for _, command in steps]
     wrong = {item.case.id for item in small_run.evidence if item.outcome == "incorrect"}
@@ -110,21 +111,23 @@ def test_the_next_useful_command_stands_at_the_end(small_run: Run) -> None:
 
 
 def test_where_all_is_right_nothing_is_to_be_explained(small_run: Run) -> None:
-    view = replace(view_of(small_run, detailed=()), fix_first=(), causes=(), near_misses=(), failures=())
+    nothing = replace(small_run.aggregates, fix_first=(), causes=(), near_misses=(), failures=())
+    view = RunReport(replace(small_run, aggregates=nothing))
     assert [command.split()[1] for _, command in next_steps(view, "runs/a")] == ["view", "report"]
 
 
 @pytest.mark.parametrize("name", ["a b", "it's", "-x", "--help", "$(touch x)", "é"])
 def test_a_case_is_named_as_a_shell_takes_it(small_run: Run, name: str) -> None:
-    view = view_of(small_run, detailed=())
-    row = CountRow(name="c", meaning="", count=1, share=1.0, cases=(CaseLink(id=name, anchor=name),))
-    words = shlex.split(next_steps(replace(view, fix_first=(row,)), "runs/a")[0][1])
+    summaries = (replace(small_run.summaries[0], case_id=name), *small_run.summaries[1:])
+    first = replace(small_run.aggregates, fix_first=(Count(name="c", count=1, case_ids=(name,)),))
+    report = RunReport(replace(small_run, summaries=summaries, aggregates=first))
+    words = shlex.split(next_steps(report, "runs/a")[0][1])
     assert words == ["assay", "explain", "runs/a", *(["--"] if name.startswith("-") else []), name]
 
 
 @pytest.mark.parametrize("drawn", [True, False])
 def test_the_summary_leads_with_what_matters(small_run: Run, drawn: bool) -> None:
-    text = draw_summary(small_run, width=100) if drawn else plain_summary(view_of(small_run, detailed=()))
+    text = draw_summary(small_run, width=100) if drawn else plain_summary(RunReport(small_run))
     order = [
         "40.0 %",
         "Accuracy by difficulty",
@@ -141,10 +144,10 @@ def test_the_summary_leads_with_what_matters(small_run: Run, drawn: bool) -> Non
 
 @pytest.mark.parametrize("drawn", [True, False])
 def test_many_groups_are_shortened_to_those_with_most_cases(large_run: Run, drawn: bool) -> None:
-    view = view_of(large_run, detailed=())
-    table = view.groups[-1]
-    rows = tuple(replace(table.rows[0], name=f"group {number}", cases=number) for number in range(1, 31))
-    many = replace(view, groups=(replace(table, kind="tag", title="tag", rows=rows),))
+    seen = large_run.aggregates.by_tag[0]
+    tags = tuple(replace(seen, name=f"group {number}", cases=number) for number in range(1, 31))
+    numbers = replace(large_run.aggregates, by_difficulty=(), by_database=(), by_tag=tags)
+    many = RunReport(replace(large_run, aggregates=numbers))
     if drawn:
         console = Console(file=io.StringIO(), width=100)
         console.print(*drawn_parts(many, (), 100), sep="\n")
@@ -156,8 +159,8 @@ def test_many_groups_are_shortened_to_those_with_most_cases(large_run: Run, draw
 
 
 def test_plain_text_names_the_cases_of_the_pairs_with_the_headline_only(small_run: Run) -> None:
-    view = view_of(small_run, detailed=())
-    assert any(not row.leading for row in view.disagreements)
+    view = RunReport(small_run)
+    assert not all(map(view.leads, view.disagreements))
     text = plain_summary(view)
     pairs = re.findall(r"^  (\w+)  +(\w+)  +\d+  \w", text[text.index("accepted only by") :], re.M)
     assert pairs

@@ -15,10 +15,11 @@ from rich.console import Console
 
 from assay.errors import UsageError
 from assay.model import CaseSide, GroupDiff, Matching, RunDiff
+from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.values import Changes
 from assay.reports.console.diff import plain_diff, print_diff
 from assay.reports.diff_formats import DIFF_FORMATS, render_diff
-from assay.reports.views.diff_build import view_of_diff
-from assay.reports.views.diff_text import p_text, points, points_interval, some
+from assay.reports.text.differences import p_text, points, points_interval, some
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -37,19 +38,19 @@ def drawn(record: RunDiff, width: int = 100, *, cases: int | None = None) -> str
 
 
 def test_a_better_run_is_called_better_with_difference_interval_and_significance() -> None:
-    assert view_of_diff(diff()).sentence == (
+    assert DiffReport(diff()).sentence == (
         "Better: match rose by 2.3 points [+0.8, +3.9], from 71.2 % to 73.5 % over 1,034 cases; p = 0.003"
     )
 
 
 def test_a_worse_run_is_called_worse_by_how_much_it_fell() -> None:
-    assert view_of_diff(diff(metrics=(WORSE,))).sentence == (
+    assert DiffReport(diff(metrics=(WORSE,))).sentence == (
         "Worse: match fell by 2.3 points [-3.9, -0.8], from 73.5 % to 71.2 % over 1,034 cases; p = 0.003"
     )
 
 
 def test_without_significance_it_says_what_would_have_been_seen_and_what_it_would_take() -> None:
-    view = view_of_diff(diff(metrics=(UNCLEAR,)))
+    view = DiffReport(diff(metrics=(UNCLEAR,)))
     assert view.direction == "unclear"
     assert view.sentence == (
         "No difference that these 120 cases can show: match rose by 1.7 points [-4.2, +7.5], from 60.0 % to 61.7 %; "
@@ -59,16 +60,16 @@ def test_without_significance_it_says_what_would_have_been_seen_and_what_it_woul
 
 
 def test_a_difference_that_other_databases_may_not_show_is_claimed_for_these_cases_only() -> None:
-    view = view_of_diff(diff(metrics=(metric(low=-0.006, high=0.052, clusters=20),)))
+    view = DiffReport(diff(metrics=(metric(low=-0.006, high=0.052, clusters=20),)))
     assert view.lead == "Better on these cases, perhaps not on others"
     assert not view.firm
-    assert "allowing for the cases of each of 20 databases being alike" in " ".join(view.methods)
-    assert view.metrics[0].figure.sign == "△"
+    assert "allowing for the cases of each of 20 databases being alike" in plain_diff(view.diff)
+    assert next(iter(view.figures.values())).sign == "△"
 
 
 def test_two_equal_runs_differ_in_nothing() -> None:
     same = metric(baseline=0.7, candidate=0.7, difference=0.0, low=-0.004, high=0.004, gained=0, lost=0, p_value=1.0)
-    view = view_of_diff(diff(metrics=(replace(same, detectable=0.009, cases_needed=None),)))
+    view = DiffReport(diff(metrics=(replace(same, detectable=0.009, cases_needed=None),)))
     assert view.direction == "unclear"
     assert "match is 70.0 % in both, and no case changed, a difference of 0 points [-0.4, +0.4]" in view.rest
     assert "would be needed" not in view.rest
@@ -87,7 +88,7 @@ def test_two_equal_runs_differ_in_nothing() -> None:
 )
 def test_nothing_to_compare_is_said_and_drawn(fields: dict[str, object], why: str) -> None:
     record = diff(**fields)
-    assert view_of_diff(record).sentence == f"Nothing to compare: {why}"
+    assert DiffReport(record).sentence == f"Nothing to compare: {why}"
     assert "Nothing to compare" in drawn(record)
     for name in set(DIFF_FORMATS) - {"html"}:  # which needs the runs themselves
         assert why.encode() in render_diff(record, name)
@@ -96,17 +97,17 @@ def test_nothing_to_compare_is_said_and_drawn(fields: dict[str, object], why: st
 
 
 def test_the_headline_is_judged_by_its_own_p_and_the_others_by_the_adjusted_one() -> None:
-    view = view_of_diff(
+    view = DiffReport(
         diff(
             metrics=(metric(p_value=0.03, adjusted_p_value=0.2), metric("bird_ex", p_value=0.03, adjusted_p_value=0.2))
         )
     )
-    assert [row.figure.direction for row in view.metrics] == ["better", "unclear"]
+    assert [figure.direction for figure in view.figures.values()] == ["better", "unclear"]
 
 
 def test_interval_and_test_that_disagree_are_noted() -> None:
-    close = view_of_diff(diff(metrics=(metric(low=-0.001),)))
-    strict = view_of_diff(diff(metrics=(metric(p_value=0.06),)))
+    close = DiffReport(diff(metrics=(metric(low=-0.001),)))
+    strict = DiffReport(diff(metrics=(metric(p_value=0.06),)))
     assert "close call" in close.notes[-1]
     assert "stricter" in strict.notes[-1]
 
@@ -128,9 +129,10 @@ def test_a_renamed_case_shows_both_ids_and_repeats_their_share() -> None:
     base = change("better")
     side = CaseSide(case_id="old", right=1, wrong=2, unscored=0, query=None, reason="2 rows are missing")
     renamed = replace(base, baseline=side, candidate=replace(side, case_id="new", right=2, wrong=1))
-    [table] = view_of_diff(diff(renamed)).changes
-    assert table.rows[0].id == "new (was old)"
-    assert (table.rows[0].baseline.state, table.rows[0].candidate.state) == ("1 of 3 right", "2 of 3 right")
+    blocks = [block for section in DiffReport(diff(renamed)).sections for block in section.blocks]
+    [changes] = [block for block in blocks if isinstance(block, Changes)]
+    assert changes.rows[0].id == "new (was old)"
+    assert (changes.rows[0].baseline.state, changes.rows[0].candidate.state) == ("1 of 3 right", "2 of 3 right")
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 100, 160])

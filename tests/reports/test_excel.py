@@ -20,10 +20,10 @@ from python_calamine import CalamineWorkbook
 
 import commands
 from assay.model import Evidence, Prediction, Run, Score, TokenUsage
+from assay.reports.blocks.run import RunReport
 from assay.reports.excel.page import CELL_LIMIT, cell_text, lines_of
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.text.plain import percent
-from assay.reports.views.run_build import view_of
 
 GUIDE = [
     "Question ID",
@@ -160,17 +160,17 @@ def test_any_run_makes_a_whole_workbook_and_the_same_twice(name: str, request: p
 def test_the_summary_holds_the_aggregates_exactly(name: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(name)
     table = summary(run)
-    view = view_of(run, detailed=())
+    view = RunReport(run)
     correct = "results_match" if name == "denodo_run" else "match"
     titles = {correct: "Percent Correct Queries", "percent_subset": "Percent Subset"}
     titles |= {"percent_overlap": "Percent Overlap", "same_row_count": "Have Same Row Count"}
     titles |= {"bird_soft_f1": "Bird Standard F1", "ves": "VES Score"}
-    groups = [group for table in view.groups if table.kind == "difficulty" for group in table.rows]
-    assert list(table) == [*(group.name for group in groups), "Overall"]
-    for label, group in zip(table, [*groups, view.overall], strict=True):
+    groups = run.aggregates.by_difficulty
+    assert list(table) == [*map(view.group_name, groups), "Overall"]
+    for label, group in zip(table, [*groups, run.aggregates.overall], strict=True):
         row = table[label]
         assert row["Number of Samples"] == group.cases
-        for metric, figure in zip(view.metrics, group.figures, strict=True):
+        for metric, figure in zip(view.metrics, view.figures(group), strict=True):
             title = titles.get(metric.metric, metric.metric)
             expected = "" if figure.rate.value is None else figure.rate.value
             # XlsxWriter writes 16 digits, of which Excel keeps 15.
@@ -408,7 +408,7 @@ def test_the_details_have_a_frozen_header_filters_and_a_coloured_verdict(denodo_
 
 def test_the_settings_name_versions_counts_and_the_headlines_interval(denodo_run: Run) -> None:
     found = {str(row[0]): row[1] for row in sheets(denodo_run)["Settings"]}
-    rate = view_of(denodo_run, detailed=()).headline.rate
+    rate = RunReport(denodo_run).headline.rate
     interval = (found["Low end of the 95 % interval"], found["High end of the 95 % interval"])
     assert (found["Value"], *interval) == pytest.approx((rate.value, rate.low, rate.high), rel=1e-14)
     assert (found["sqlite"], found["Unanswered"], found["Correct"]) == ("3.46.1", 0, denodo_run.aggregates.correct)

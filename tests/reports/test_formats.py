@@ -9,22 +9,28 @@ import subprocess
 import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from python_calamine import CalamineWorkbook
 
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from counted import counted
+
 from assay.model import Evidence, Run
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_numbers import differing
+from assay.reports.blocks.values import Matrix, Number, Table
 from assay.reports.console.run import plain_summary
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
-from assay.reports.sections.run import run_sections
-from assay.reports.sections.values import Matrix
 from assay.reports.text.plain import interval, percent
-from assay.reports.views.run_build import view_of
 from drawing import draw_summary
 
 REPORTERS = [JsonReporter(), MarkdownReporter(), HtmlReporter()]
@@ -78,9 +84,11 @@ def workbook_rows(run: Run, sheet: str) -> list[list[object]]:
 
 def shown_figures(run: Run) -> list[tuple[str, ...]]:
     """Name, value, interval and tally of every metric and group."""
-    view = view_of(run, detailed=())
+    view = RunReport(run)
     figures = [(row.metric, row.figure) for row in view.metrics]
-    figures += [(row.name, row.headline) for table in view.groups for row in table.rows]
+    figures += [
+        (view.group_name(group), view.figure(group, view.leading)) for _, groups in view.groups for group in groups
+    ]
     return [(name, figure.text, figure.interval, figure.tally) for name, figure in figures]
 
 
@@ -92,7 +100,7 @@ def test_every_format_shows_every_figure(name: str, request: pytest.FixtureReque
     in_html = {tuple(part for part in row if part)[:6] for row in html_rows(run)}
     in_html_flat = ["\x00".join(row) for row in in_html]
     in_markdown = ["\x00".join(row) for row in markdown_rows(run)]
-    plain = plain_summary(view_of(run, detailed=()))
+    plain = plain_summary(RunReport(run))
     drawn = draw_summary(run, width=120)
     for figure in figures:
         for place in (in_html_flat, in_markdown, plain.splitlines(), drawn.splitlines()):
@@ -102,7 +110,7 @@ def test_every_format_shows_every_figure(name: str, request: pytest.FixtureReque
 @pytest.mark.parametrize("name", ["small_run", "large_run", "all_failing_run"])
 def test_the_workbook_reads_as_the_other_formats(name: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(name)
-    view = view_of(run, detailed=())
+    view = RunReport(run)
     rows = workbook_rows(run, "Summary")
     start = next(place for place, row in enumerate(rows) if row[0] == "Metric") + 1
     listed = {str(row[0]): row[1:6] for row in rows[start : start + len(view.metrics)]}
@@ -115,13 +123,12 @@ def test_the_workbook_reads_as_the_other_formats(name: str, request: pytest.Fixt
     line = f"{view.headline_name} {view.headline.text} {view.headline.interval} · {view.tally}"
     assert any(line in row for row in flat)
     assert all(any(note in row for row in flat) for note in view.notes)
-    for _, counts in view.count_tables:
-        for count in counts:
-            label = f"{count.blame}: {count.name}" if count.blame else count.name
-            assert any(row[:2] == [label, count.count] for row in rows), label
+    for count in counted(view):
+        assert any(row[:2] == [count.label, count.count] for row in rows), count.label
     head, *cases = workbook_rows(run, "Details")
     verdict, reason = head.index("Verdict"), head.index("Reason")
-    shown = [(case.outcome, case.reason) for case in view_of(run).cases]
+    room = view.room()
+    shown = [(case.outcome, case.reason) for case in (view.case(item, room) for item in run.evidence)]
     assert [(case[verdict], case[reason]) for case in cases] == shown
 
 
@@ -138,7 +145,7 @@ def test_the_json_report_holds_the_aggregates_exactly(small_run: Run) -> None:
 
 
 def test_the_headline_reads_the_same_everywhere(small_run: Run) -> None:
-    view = view_of(small_run, detailed=())
+    view = RunReport(small_run)
     line = f"{view.headline.text} {view.headline.interval} · {view.tally}"
     assert line == "40.0 % [11.8, 76.9] · 2 of 5 correct · 1 unscored"
     assert line in draw_summary(small_run, width=80)
@@ -164,24 +171,24 @@ def test_counts_and_their_cases_are_in_html_and_markdown(name: str, request: pyt
     run = request.getfixturevalue(name)
     html = ["\x00".join(row) for row in html_rows(run)]
     markdown = ["\x00".join(row) for row in markdown_rows(run)]
-    for _, rows in view_of(run, detailed=()).count_tables:
-        for row in rows:
-            if "script" in row.name:
-                continue
-            wanted = (f"{row.blame}: {row.name}" if row.blame else row.name, f"{row.count:,}")
-            assert any(all(part in line for part in wanted) for line in html), wanted
-            assert any(all(part in line for part in wanted) for line in markdown), wanted
+    for row in counted(RunReport(run)):
+        if "script" in row.name:
+            continue
+        wanted = (row.label, f"{row.count:,}")
+        assert any(all(part in line for part in wanted) for line in html), wanted
+        assert any(all(part in line for part in wanted) for line in markdown), wanted
 
 
 def test_gold_failures_come_first_and_are_not_held_against_the_system(small_run: Run) -> None:
-    view = view_of(small_run)
-    assert [row.blame for row in view.failures] == ["gold", "system", "system"]
-    assert view.failures[0].example == "no such column: T1.nme"
+    view = RunReport(small_run)
+    failures = counted(view, "failures")
+    assert [row.blame for row in failures] == ["gold", "system", "system"]
+    assert failures[0].example == "no such column: T1.nme"
     assert view.notes[0] == "1 case is in no rate: its gold is broken, which is not the system's fault."
 
 
 def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
-    notes = " ".join(view_of(small_run).notes)
+    notes = " ".join(RunReport(small_run).notes)
     assert "1 case got no answer and counts as incorrect." in notes
     assert "In 1 case both results are empty" in notes
     assert "1 prediction fits no case: zz." in notes
@@ -195,25 +202,32 @@ def test_an_unanswered_case_that_is_in_no_rate_is_not_said_to_count(
     counted = replace(wrong_case, prediction=silent)
     unscored = replace(counted, verdict=replace(counted.verdict, outcome="unscored", failure=_gold_failure()))
     unscored = replace(unscored, case=replace(unscored.case, id="other"), prediction=replace(silent, case_id="other"))
-    notes = view_of(build_run([counted, unscored])).notes
+    notes = RunReport(build_run([counted, unscored])).notes
     assert "2 cases got no answer, of which 1 counts as incorrect." in notes
-    assert "1 case got no answer." in view_of(build_run([unscored])).notes
+    assert "1 case got no answer." in RunReport(build_run([unscored])).notes
 
 
 def test_a_broken_gold_beside_a_good_one_is_named(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     failure = replace(wrong_case.gold_executions[1], status="error", failure=_gold_failure())
     case = replace(wrong_case, gold_executions=(wrong_case.gold_executions[0], failure))
-    assert "In 1 scored case one of several gold queries is broken." in view_of(build_run([case])).notes
+    assert "In 1 scored case one of several gold queries is broken." in RunReport(build_run([case])).notes
 
 
 def test_the_slowest_queries_are_distinct_and_in_order(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     again = replace(wrong_case, case=replace(wrong_case.case, id="89"))
-    rows = view_of(build_run([wrong_case, again])).slowest
-    assert [(row.time, row.side) for row in rows] == [("4.2 s", "predicted"), ("1.2 ms", "gold"), ("1.2 ms", "gold")]
+    [section] = [one for one in RunReport(build_run([wrong_case, again])).sections if one.key == "slowest"]
+    [table] = section.blocks
+    assert isinstance(table, Table)
+    rows = [row.cells for row in table.rows]
+    assert [(time.text, side) for time, side, *_ in rows if isinstance(time, Number)] == [
+        ("4.2 s", "predicted"),
+        ("1.2 ms", "gold"),
+        ("1.2 ms", "gold"),
+    ]
 
 
 def test_an_empty_run_says_that_there_is_nothing(empty_run: Run) -> None:
-    view = view_of(empty_run)
+    view = RunReport(empty_run)
     assert (view.headline.text, view.headline.interval, view.tally) == ("n/a", "", "no scored case · 0 unscored")
     assert "no scored case" in HtmlReporter().render(empty_run).decode()
 
@@ -224,20 +238,20 @@ def test_a_run_without_match_is_headed_by_its_first_metric(build_run: Callable[.
         binary = False
 
     score = replace(right_case.scores[0], metric="percent_overlap", value=0.25)
-    view = view_of(build_run([replace(right_case, scores=(score,))], metrics=[Overlap()]))
+    view = RunReport(build_run([replace(right_case, scores=(score,))], metrics=[Overlap()]))
     assert (view.headline_metric, view.headline_name) == ("percent_overlap", "percent_overlap")
     assert view.tally == "mean of 1 · 0 unscored"
 
 
 def test_the_cross_table_counts_what_the_pairs_count(large_run: Run) -> None:
-    view = view_of(large_run, detailed=())
-    (matrix,) = (block for one in run_sections(view) for block in one.blocks if isinstance(block, Matrix))
+    view = RunReport(large_run)
+    (matrix,) = (block for one in view.sections for block in one.blocks if isinstance(block, Matrix))
     names, only = matrix.names, [[int(cell.value or 0) if cell else 0 for cell in cells] for cells in matrix.cells]
     for row in view.disagreements:
         first, second = names.index(row.first), names.index(row.second)
         assert (only[first][second], only[second][first]) == (len(row.only_first), len(row.only_second))
-        assert row.count == only[first][second] + only[second][first]
-    assert sum(map(sum, only)) == sum(row.count for row in view.disagreements)
+        assert differing(row) == only[first][second] + only[second][first]
+    assert sum(map(sum, only)) == sum(map(differing, view.disagreements))
     assert all(matrix.cells[place][place] is None for place in range(len(names)))
 
 

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from assay.model import Leaderboard
+from assay.reports.blocks.leaderboard import LeaderboardReport, possible
+from assay.reports.blocks.values import Matrix, Table
 from assay.reports.console.leaderboard import plain_leaderboard, print_leaderboard
 from assay.reports.diff_formats import render_leaderboard
-from assay.reports.views.leaderboard_build import view_of_leaderboard
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -33,31 +34,35 @@ def drawn(record: Leaderboard, width: int = 100) -> str:
 
 
 def test_a_run_that_beats_all_others_is_first() -> None:
-    view = view_of_leaderboard(board(apart=((0, 1), (0, 2))))
+    view = LeaderboardReport(board(apart=((0, 1), (0, 2))))
     assert view.lead == "din is first: match 80.0 % [77.0, 83.0], significantly above every other run."
 
 
 def test_runs_that_cannot_be_told_apart_from_the_first_are_named() -> None:
-    assert "but graphix cannot be told apart from it" in view_of_leaderboard(board(apart=((0, 2),))).lead
-    assert "no other can be told apart from it" in view_of_leaderboard(board()).lead
+    assert "but graphix cannot be told apart from it" in LeaderboardReport(board(apart=((0, 2),))).lead
+    assert "no other can be told apart from it" in LeaderboardReport(board()).lead
 
 
 def test_places_letters_and_pairs_are_shown() -> None:
-    view = view_of_leaderboard(board(apart=((0, 2),)))
-    assert [(row.place, row.possible, row.letters) for row in view.standings] == [
-        ("1", "1-2", "a"),
-        ("2", "1-3", "a"),
-        ("3", "2-3", "b"),
-    ]
-    assert view.matrix == ((None, "=", "+4.0"), ("=", None, "="), ("-4.0", "=", None))
-    for pair in view.pairs:
+    view = LeaderboardReport(board(apart=((0, 2),)))
+    blocks = {section.key: section.blocks[0] for section in view.sections}
+    ranking, matrix, pairs = blocks["ranking"], blocks["apart"], blocks["pairs"]
+    assert isinstance(ranking, Table)
+    assert isinstance(matrix, Matrix)
+    assert isinstance(pairs, Table)
+    assert [row.cells[:3] for row in ranking.rows] == [("1", "1-2", "a"), ("2", "1-3", "a"), ("3", "2-3", "b")]
+    assert [possible(one) for one in view.board.standings] == ["1-2", "1-3", "2-3"]
+    cells = [[None if cell is None else cell.text for cell in line] for line in matrix.cells]
+    assert cells == [[None, "=", "+4.0"], ["=", None, "="], ["-4.0", "=", None]]
+    for pair, row in zip(view.board.pairs, pairs.rows, strict=True):
+        difference, interval = str(row.cells[2]), str(row.cells[3])
         assert pair.diff.difference is not None
         assert pair.diff.low is not None
         assert pair.diff.high is not None
-        assert float(pair.difference) == pytest.approx(-100 * pair.diff.difference, abs=0.051)
-        bounds = [float(one) for one in pair.interval.strip("[]").split(",")]
+        assert float(difference) == pytest.approx(-100 * pair.diff.difference, abs=0.051)
+        bounds = [float(one) for one in interval.strip("[]").split(",")]
         assert bounds == pytest.approx([-100 * pair.diff.high, -100 * pair.diff.low], abs=0.051)
-        assert float(pair.difference) >= 0.0, "the better run stands first, and lies above"
+        assert float(difference) >= 0.0, "the better run stands first, and lies above"
     text = plain_leaderboard(board(apart=((0, 2),)))
     assert "cannot be told apart" in text
     assert "34 left out: lacking, different or unscored in some run" in text
@@ -110,9 +115,9 @@ def test_pairs_apart_though_their_interval_holds_0_are_explained() -> None:
     plain = board("din", "few", apart=((0, 1),))
     [pair] = plain.pairs
     several = replace(pair, diff=replace(pair.diff, low=-0.1, high=0.01, clusters=20))
-    assert told in " ".join(view_of_leaderboard(replace(plain, pairs=(several,))).legend)
+    assert told in " ".join(LeaderboardReport(replace(plain, pairs=(several,))).legend)
     alone = replace(pair, diff=replace(pair.diff, low=-0.1, high=-0.01, clusters=20))
-    assert told not in " ".join(view_of_leaderboard(replace(plain, pairs=(alone,))).legend)
+    assert told not in " ".join(LeaderboardReport(replace(plain, pairs=(alone,))).legend)
 
 
 def test_runs_of_one_value_are_first_together() -> None:
@@ -121,17 +126,17 @@ def test_runs_of_one_value_are_first_together() -> None:
     equal = replace(second, rate=first.rate, rank=1)
     tied = replace(plain, standings=(first, equal, third))
     told = "No single best run: din and few have the same match, 80.0 % [77.0, 83.0]"
-    assert view_of_leaderboard(tied).lead == f"{told}, and low cannot be told apart from din."
+    assert LeaderboardReport(tied).lead == f"{told}, and low cannot be told apart from din."
     alone = replace(tied, standings=(first, equal), pairs=plain.pairs[:1])
-    assert view_of_leaderboard(alone).lead == f"{told}."
+    assert LeaderboardReport(alone).lead == f"{told}."
 
 
 def test_a_headline_names_no_more_runs_than_one_reads() -> None:
     plain = board(*(f"run-{number}" for number in range(20)))
     equal = tuple(replace(one, rate=plain.standings[0].rate, rank=1) for one in plain.standings)
-    told = view_of_leaderboard(replace(plain, standings=equal)).lead
+    told = LeaderboardReport(replace(plain, standings=equal)).lead
     assert told == "No single best run: run-0 and 19 others have the same match, 80.0 % [77.0, 83.0]."
-    apart = view_of_leaderboard(board(*(f"run-{number}" for number in range(20)), apart=((0, 19),))).lead
+    apart = LeaderboardReport(board(*(f"run-{number}" for number in range(20)), apart=((0, 19),))).lead
     assert apart.endswith("but run-1 and 17 others cannot be told apart from it.")
 
 
@@ -139,8 +144,8 @@ def test_only_single_yes_or_no_answers_are_counted() -> None:
     plain = board("din", "few")
     first, second = plain.standings
     asked = replace(first, run=replace(first.run, repeats=4))
-    rows = view_of_leaderboard(replace(plain, standings=(asked, second))).standings
-    assert [row.figure.tally for row in rows] == ["mean of 1,000", "780 of 1,000"]
+    report = LeaderboardReport(replace(plain, standings=(asked, second)))
+    assert [report.figure(one).tally for one in report.board.standings] == ["mean of 1,000", "780 of 1,000"]
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json", "tex", "xlsx"])

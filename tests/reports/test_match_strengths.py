@@ -24,9 +24,9 @@ from assay.model import Evidence, MetricInfo, Proof, Result, Run, Strength
 from assay.model.diagnosis import Cause, Repair, RepairStep
 from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
 from assay.registry import reporter
+from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import plain_summary
 from assay.reports.text.explanation import explanation_of
-from assay.reports.views.run_build import view_of
 from assay.runs.aggregate.totals import aggregate
 
 HOSTILE = "</script><b>\x1b[31m|`\ud800"
@@ -98,13 +98,13 @@ def run(small_run: Run, right: Evidence) -> Run:
 
 
 def test_the_figures_and_counts_stand_in_the_summary(run: Run, small_run: Run) -> None:
-    text = plain_summary(view_of(run, detailed=()))
+    text = plain_summary(RunReport(run))
     assert "How sure the matches are" in text
     for line in ("as claimed", "after witnesses", "at worst"):
         assert line in text
     assert [f"{count} of 8" in text for count in (7, 6, 5)] == [True] * 3
     assert "For 1 match no other database was tried." in text
-    plain = plain_summary(view_of(small_run, detailed=()))
+    plain = plain_summary(RunReport(small_run))
     assert "How sure" not in plain
 
 
@@ -117,7 +117,7 @@ def test_the_page_filters_by_strength_and_shows_the_database(run: Run) -> None:
     details = dict(zip(page.index["id"], page.cases, strict=True))
     shown = details["refuted"]["beyond"]
     assert [table["name"] for table in shown["tables"]] == ["singer", "concert"]
-    assert shown["tables"][0]["rows"][1][1][0] == "0"  # NULL
+    assert shown["tables"][0]["rows"][1][1][0] == "null"
     assert shown["results"][1]["marked"] == [1]
     assert "CREATE TABLE" in shown["sql"]
     assert "beyond" not in details["same_text"]

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from assay.model import FailureKind, Flag, NearMissKind
-from assay.reports.views import meanings
+from assay.reports.text import meanings
 
 
 @pytest.mark.parametrize(

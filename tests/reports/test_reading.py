@@ -56,7 +56,8 @@ def test_no_case_is_decoded_a_third_time(run: Run, decoded: list[bytes], name: s
     decoded.clear()
     content = registry.render(name, record)
     slowest = 5
-    assert len(run.evidence) <= len(decoded) <= 2 * len(run.evidence) + slowest
+    least = 0 if name == "md" else len(run.evidence)  # a comment shows a few cases, which the summaries choose
+    assert least <= len(decoded) <= 2 * len(run.evidence) + slowest
     whole = replace(record, summaries=summaries_of(tuple(record.evidence)), evidence=tuple(record.evidence))
     assert content == registry.render(name, whole), "a stored run is drawn as the same run in memory"
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from counted import counted
 
 from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
+from assay.reports.blocks.repeats import shown_rates
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_numbers import differing
 from assay.reports.console.run import plain_summary
 from assay.reports.markdown.run import MarkdownReporter
-from assay.reports.views.run_build import view_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.summarize import summaries_of
 from drawing import draw_summary
@@ -54,29 +63,29 @@ def run_of(repeats: int) -> Run:
 
 def test_of_many_answers_a_few_k_are_shown_and_the_last() -> None:
     for asked, shown in ((3, [1, 2, 3]), (10, list(range(1, 11))), (12, [1, 2, 3, 5, 10, 12])):
-        view = view_of(run_of(asked), detailed=())
-        assert view.repeats is not None
-        assert [row.k for row in view.repeats.rows] == shown
+        totals = run_of(asked).aggregates.repeats
+        assert totals is not None
+        assert [one.k for one in shown_rates(totals)] == shown
 
 
 def test_a_question_on_which_metrics_differ_both_ways_is_named_twice_and_counted_once() -> None:
-    view = view_of(run_of(4), detailed=())
+    view = RunReport(run_of(4))
     row = next(row for row in view.disagreements if {row.first, row.second} == {"match", "bird_ex"})
-    assert [link.id for link in row.only_first] == ["a", "b", "c"]
-    assert [link.id for link in row.only_second] == ["b", "c"]
-    assert row.count == 3
+    assert row.only_first == ("a", "b", "c")
+    assert row.only_second == ("b", "c")
+    assert differing(row) == 3
 
 
 def test_links_of_a_case_lead_to_its_first_answer_and_each_answer_has_its_own_place() -> None:
     run = run_of(3)
-    view = view_of(run)
-    assert [(case.anchor, case.answer) for case in view.cases[3:6]] == [
+    view = RunReport(run)
+    cases = [view.case(item, view.room()) for item in run.evidence]
+    assert [(case.anchor, case.answer) for case in cases[3:6]] == [
         ("b", "answer 1 of 3"),
         ("b~2", "answer 2 of 3"),
         ("b~3", "answer 3 of 3"),
     ]
-    assert view.repeats is not None
-    flaky = next(row for row in view.repeats.steadiness if row.name == "flaky")
+    flaky = next(row for row in counted(view) if row.name == "flaky")
     assert [(link.id, link.anchor, link.answer) for link in flaky.cases] == [("b", "b", ""), ("c", "c", "")]
 
 
@@ -93,4 +102,4 @@ def test_the_terminal_has_the_table_at_any_width() -> None:
         drawn = draw_summary(run, width=width)
         assert "pass^k" in drawn
         assert all(len(line) <= width for line in drawn.splitlines())
-    assert "asked 3 times each: 1 stable right, 0 stable wrong, 2 flaky" in plain_summary(view_of(run, detailed=()))
+    assert "asked 3 times each: 1 stable right, 0 stable wrong, 2 flaky" in plain_summary(RunReport(run))

@@ -24,6 +24,7 @@ if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
 
 import readback
+from counted import counted
 from readback import ReadBack, between, reads
 
 import assay
@@ -42,6 +43,8 @@ from assay.model import (
     Run,
     TokenUsage,
 )
+from assay.reports.blocks.history import history_report
+from assay.reports.blocks.run import RunReport
 from assay.reports.console.diff import print_diff
 from assay.reports.console.history import plain_runs
 from assay.reports.console.leaderboard import print_leaderboard
@@ -49,8 +52,6 @@ from assay.reports.console.run import plain_summary
 from assay.reports.diff_formats import render_diff, render_leaderboard
 from assay.reports.json.history import runs_json
 from assay.reports.json.run import JsonReporter
-from assay.reports.views.history import history_view
-from assay.reports.views.run_build import view_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.history import point_of
 
@@ -158,6 +159,9 @@ def lenient_run(large_run: Run, build_run: Make) -> Run:
     return replace(made, settings=replace(made.settings, leniency=Leniency(case="ignored", tolerance=1e-6)))
 
 
+FORGIVEN = "right-but-for-with-the-accuracy-if-it-were-forgiven"
+
+
 def test_every_report_says_leniency_beside_the_number_and_what_could_be_forgiven(lenient_run: Run) -> None:
     forgiven = lenient_run.aggregates.forgiven
     assert {one.kind for one in forgiven} == {"superset_columns", "duplicates_only", "order_only"}
@@ -166,14 +170,14 @@ def test_every_report_says_leniency_beside_the_number_and_what_could_be_forgiven
     for one in forgiven:
         assert one.count == len(one.case_ids) > 0
         assert (one.rate.n, one.rate.numerator) == (overall.n, overall.numerator + one.count)
-    view = view_of(lenient_run)
+    view = RunReport(lenient_run)
     told = "lenient: letter case ignored, tolerance 1e-06"
     assert told in view.tally
     for name in ("console", "md", "html", "xlsx", "junit", "json"):
         text = _text_of(name, lenient_run)
         assert told in text, name
         if name not in ("junit", "json"):
-            for row in view.forgiven:
+            for row in counted(view, FORGIVEN):
                 assert row.name in text, (name, row.name)
     stored = json.loads(JsonReporter().render(lenient_run))
     counts = {one["kind"]: one["count"] for one in stored["aggregates"]["forgiven"]}
@@ -182,7 +186,7 @@ def test_every_report_says_leniency_beside_the_number_and_what_could_be_forgiven
 
 def _text_of(name: str, run: Run) -> str:
     if name == "console":
-        return plain_summary(view_of(run))
+        return plain_summary(RunReport(run))
     rendered = registry.reporter(name).render(run)
     if name != "xlsx":
         return html.unescape(rendered.decode("utf-8")).replace("\\", "")
@@ -300,16 +304,18 @@ def name_of(kind: str, group: Group) -> str:
 
 def counts_of(run: Run) -> list[tuple[str, Count]]:
     """Every count with how reports label it: labels are the view's, counts the run's own."""
-    view, numbers, totals = view_of(run, detailed=()), run.aggregates, run.aggregates.selection
-    pairs = [(view.near_misses, numbers.near_misses), (view.flags, numbers.flags), (view.causes, numbers.causes)]
+    view, numbers, totals = RunReport(run), run.aggregates, run.aggregates.selection
+    pairs = [("near-misses", numbers.near_misses), ("flags", numbers.flags), ("causes", numbers.causes)]
     if totals:
-        pairs += [(view.wrong_terms, totals.wrong_terms), (view.time_states, totals.time_states)]
-    found = [(row.name, count) for rows, counts in pairs for row, count in zip(rows, counts, strict=True)]
+        pairs.append(("wrong-terms-by-what-is-known-of-them", totals.wrong_terms))
+        pairs.append(("selected-periods-beside-the-target-s", totals.time_states))
+    found = [(row.name, count) for key, counts in pairs for row, count in zip(counted(view, key), counts, strict=True)]
+    failures = counted(view, "failures")
     by_kind = {count.name.partition(": ")[2].replace("_", " "): count for count in numbers.failures}
-    assert len(view.failures) == len(numbers.failures)
-    for row in view.failures:
+    assert len(failures) == len(numbers.failures)
+    for row in failures:
         count = by_kind.get(row.name) or by_kind["no gold"]
-        found.append((f"{row.blame}: {row.name}", count if count.count == row.count else _same(numbers.failures, row)))
+        found.append((row.label, count if count.count == row.count else _same(numbers.failures, row)))
     return found
 
 
@@ -370,7 +376,7 @@ def test_every_count(run: Run, shown: ReadBack) -> None:
 
 
 def test_the_notes_in_their_words(run: Run, shown: ReadBack) -> None:
-    for note in view_of(run, detailed=()).notes:
+    for note in RunReport(run).notes:
         assert " ".join(note.split()) in shown.text
 
 
@@ -426,7 +432,7 @@ def test_the_gates(gated_run: Run) -> None:
 
 
 def test_the_workbook(run: Run) -> None:
-    book, view, numbers = readback.workbook(run), view_of(run, detailed=()), run.aggregates
+    book, view, numbers = readback.workbook(run), RunReport(run), run.aggregates
     sheet = "Summary" if run.settings.selection is None else "Statistics"
     title = "Data Query Metrics" if run.settings.selection else f"Metrics: over all cases, {view.confidence} intervals"
     listed = {str(row["Metric"]): row for row in book.section(title, within=sheet)}
@@ -487,7 +493,7 @@ def test_the_json_report(run: Run) -> None:
         name: getattr(rate, name) for name in ("n", "numerator", "unscored", "value", "low", "high")
     }
     assert document["headline"]["text"] == f"{reads(rate.value)} {between(rate)}".rstrip()
-    assert document["notes"] == list(view_of(run, detailed=()).notes)
+    assert document["notes"] == list(RunReport(run).notes)
     assert len(document["cases"]) == len(run.evidence)
 
 
@@ -503,16 +509,19 @@ def test_the_junit_properties(run: Run) -> None:
         assert f", {rate.unscored:,} unscored" in said
         assert rate.low is None or f", {rate.low:.6f} to {rate.high:.6f} at " in said
     notes = [value for name, value in found.items() if name.startswith("note.")]
-    assert notes == list(view_of(run, detailed=()).notes)
+    assert notes == list(RunReport(run).notes)
 
 
 def test_the_list_of_runs(run: Run) -> None:
-    view = history_view([point_of(run, "runs/one")], folder="runs")
+    report = history_report([point_of(run, "runs/one")], folder="runs")
     _, rate = headline_of(run)
-    [row] = view.rows
-    assert (row.headline, row.interval) == (reads(rate.value), between(rate))
-    assert (row.count, row.unscored) == (f"{run.aggregates.cases:,}", f"{rate.unscored:,}")
-    assert reads(rate.value) in plain_runs(view)
+    [table] = report.sections[0].blocks
+    titles = [column.title for column in table.columns]
+    [row] = table.rows
+    found = dict(zip(titles, row.cells, strict=True))
+    assert (found["headline"], found["interval"]) == (reads(rate.value), between(rate))
+    assert (found["n"], found["unscored"]) == (f"{run.aggregates.cases:,}", f"{rate.unscored:,}")
+    assert reads(rate.value) in plain_runs(report)
     [listed] = json.loads(runs_json([point_of(run, "runs/one")], folder="runs"))["runs"]
     assert listed["point"]["headline"]["value"] == rate.value
 

@@ -17,29 +17,30 @@ if str(Path(__file__).parent) not in sys.path:
 from pages import Page as Read
 
 from assay.model import Rate
+from assay.reports.blocks.values import (
+    CaseLink,
+    Column,
+    Description,
+    Figure,
+    Matrix,
+    Name,
+    Number,
+    Paragraph,
+    Query,
+    Row,
+    Section,
+    Status,
+    Table,
+    columns,
+    rows,
+    sections_for,
+)
 from assay.reports.console.drawn import drawn_sections
 from assay.reports.console.plain import plain_sections
 from assay.reports.excel.page import Page
 from assay.reports.excel.tables import write_sections
 from assay.reports.html.page import template
 from assay.reports.markdown.sections import section_lines
-from assay.reports.sections.values import (
-    Column,
-    Mark,
-    Matrix,
-    Name,
-    Number,
-    Paragraph,
-    Query,
-    Remark,
-    Row,
-    Section,
-    Table,
-    columns,
-    rows,
-    sections_for,
-)
-from assay.reports.views.figures import CaseLink, Figure
 
 FIGURE = Figure(
     rate=Rate(n=4, numerator=3.0, unscored=1, value=0.75, low=0.3, high=0.95),
@@ -55,7 +56,7 @@ TABLE = Table(
             FIGURE,
             Number(value=1000 + place, text=f"{1000 + place:,}"),
             (CaseLink(id=f"case-{place}", anchor=f"case-{place}"),),
-            Remark(meaning=f"meant {place}"),
+            Description(meaning=f"meant {place}"),
             Query(text=f"SELECT {place}"),
         )
         for place in range(4)
@@ -74,7 +75,7 @@ SECTION = Section(
     aside="4 of them",
     blocks=(
         TABLE,
-        Table(columns=columns("state", "what"), rows=rows([(Mark(text="at odds", good=False), Name(text="<evil>"))])),
+        Table(columns=columns("state", "what"), rows=rows([(Status(text="at odds", good=False), Name(text="<evil>"))])),
         MATRIX,
         Paragraph(lines=("a sentence",), only=frozenset({"plain", "wide", "comment", "page"})),
     ),
@@ -163,7 +164,11 @@ def test_a_blank_cell_shifts_no_other_on_the_page() -> None:
     made = Table(
         columns=columns("name", "", Column(title="rows")),
         rows=rows(
-            (Name(text=f"r{place}"), Remark(meaning="said") if place else None, Number(value=place, text=str(place)))
+            (
+                Name(text=f"r{place}"),
+                Description(meaning="said") if place else None,
+                Number(value=place, text=str(place)),
+            )
             for place in range(2)
         ),
         look="grid",

@@ -18,12 +18,12 @@ from msgspec.structs import replace
 
 from assay.model import Evidence, Run, ScoredTerm, SelectionSettings, TurnScore
 from assay.model.run import Aggregates
+from assay.reports.blocks.run import RunReport
+from assay.reports.cases.selection import TermLengths, periods
 from assay.reports.console.run import plain_summary
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
-from assay.reports.views.run_build import view_of
-from assay.reports.views.selections_build import periods, room_for
 from drawing import draw_summary
 
 if str(Path(__file__).parent) not in sys.path:
@@ -43,7 +43,7 @@ def markdown(run: Run) -> str:
 
 
 def plain(run: Run) -> str:
-    return plain_summary(view_of(run, detailed=()))
+    return plain_summary(RunReport(run))
 
 
 def drawn(run: Run) -> str:
@@ -87,14 +87,14 @@ def test_dimensions_tags_turns_wrong_terms_and_times_are_broken_down(run: Run, d
 
 
 def test_the_notes_tell_how_terms_were_matched(run: Run) -> None:
-    assert view_of(run).notes == (
+    assert RunReport(run).notes == (
         "1 case is in no rate: it has no target.",
         "In 1 turn some terms were compared by their codes alone: one side or both had no name for them.",
         "1 selected code in 1 case is invented: no code list has it.",
         "In 1 turn a parent code was selected for its children, or they for it, which does not count as right.",
     )
     by_code = replace(SETTINGS, selection=SelectionSettings(match_on="id", count_hierarchy=True))
-    notes = view_of(replace(run, settings=by_code)).notes
+    notes = RunReport(replace(run, settings=by_code)).notes
     assert "Terms were compared by their codes alone, as asked for: names did not count." in notes
     assert "No structures were given, so nobody knows which of the wrong codes exist." in notes
     assert any(note.endswith("which counts as right.") for note in notes)
@@ -230,15 +230,15 @@ def test_long_lists_are_cut_and_say_so() -> None:
 
 
 def test_the_more_lists_there_are_the_fewer_terms_of_each_are_shown() -> None:
-    assert room_for([long_case(100)]).terms == 40
-    assert room_for([long_case(100)] * 3000).terms == 20
-    assert room_for([long_case(100)] * 50_000).terms == 5
+    assert TermLengths([long_case(100)]).room().terms == 40
+    assert TermLengths([long_case(100)] * 3000).room().terms == 20
+    assert TermLengths([long_case(100)] * 50_000).room().terms == 5
 
 
 def test_of_many_lists_those_of_right_terms_are_cut_first() -> None:
     found = [ScoredTerm(id=f"C{place}") for place in range(40)]
     item = evidence("a", [("All?", selection_score([dimension("AREA", right=found, extra=found)]))])
-    few, many = room_for([item]), room_for([item] * 1500)
+    few, many = TermLengths([item]).room(), TermLengths([item] * 1500).room()
     assert (few.terms, few.right, few.cut) == (40, 40, False)
     assert (many.terms, many.right, many.cut) == (40, 10, True)
 
@@ -273,7 +273,7 @@ def test_target_codes_that_the_structures_lack_are_not_told_as_the_systems_inven
     assert (
         "In 1 case the target has codes or dimensions that the structures lack: old. "
         "The case is out of date, or the structures are."
-    ) in view_of(run).notes
+    ) in RunReport(run).notes
     page = Page(html(run))
     terms = dimensions_of(page.cases[0]["turns"][0])["INDICATOR"]["missing"]
     assert terms == [["GONE", "", "", "no such code"]]
@@ -289,4 +289,4 @@ def test_target_codes_that_the_structures_lack_are_not_told_as_the_systems_inven
 )
 def test_a_run_of_a_live_assistant_is_titled_by_the_assistants_name(run: Run, predictions: str, title: str) -> None:
     settings = replace(SETTINGS, name=None, cases="cases/sdmx.yaml", predictions=predictions)
-    assert view_of(replace(run, settings=settings)).title == title
+    assert RunReport(replace(run, settings=settings)).title == title

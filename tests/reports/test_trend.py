@@ -14,13 +14,14 @@ import pytest
 from msgspec.structs import replace
 
 from assay.model import Fingerprint, HistoryPoint, Rate, Run
-from assay.reports.console.history import drawn_runs, plain_runs
+from assay.reports.blocks.history import TrendPoint, TrendSeries, history_report
+from assay.reports.console.history import plain_runs, print_runs
 from assay.reports.html.history import over_time, runs_html
 from assay.reports.html.run import HtmlReporter
 from assay.reports.html.trend import NARROW, WIDE, TrendSize, trend_svg, value_axis
 from assay.reports.json.history import runs_json
-from assay.reports.views.history import TrendPoint, TrendSeries, history_view
 from assay.runs.history import point_of
+from drawing import drawn_by
 
 SVG = "{http://www.w3.org/2000/svg}"
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -44,7 +45,7 @@ def series(label: str, *points: TrendPoint) -> TrendSeries:
 
 
 def drawn(every: list[TrendSeries], size: TrendSize = WIDE) -> ElementTree.Element:
-    text = trend_svg(every, size, title="match over time")
+    text = str(trend_svg(every, size, title="match over time"))
     return ElementTree.fromstring(text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
 
 
@@ -135,7 +136,8 @@ def test_the_reports_own_run_is_ringed_and_labelled() -> None:
     points = [point(number, 0.5 + 0.001 * number, f"run {number}", current=number == 57) for number in range(200)]
     svg = drawn([series("a", *points)])
     assert [one.get("class") for one in svg.iter(f"{SVG}circle")].count("ring") == 1
-    assert "55.7 %" in [span.text for span in svg.iter(f"{SVG}tspan")]
+    labels = [text.text for text in svg.iter(f"{SVG}text") if "label" in (text.get("class") or "")]
+    assert labels == ["55.7 %", "69.9 %"]
 
 
 def test_no_runs_are_no_chart() -> None:
@@ -177,7 +179,7 @@ def points(small_run: Run) -> list[HistoryPoint]:
 
 
 def test_plain_lines_say_everything(points: list[HistoryPoint]) -> None:
-    text = plain_runs(history_view(points, folder="runs"))
+    text = plain_runs(history_report(points, folder="runs"))
     lines = text.splitlines()
     assert lines[0] == "6 runs in runs · match, 95 % interval"
     assert re.match(r" *2026-03-01 09:30 +first <b>& +night/0 +nightly, n=0 +din-sql-gpt4 +dev.jsonl #aa11 ", lines[3])
@@ -190,8 +192,8 @@ def test_plain_lines_say_everything(points: list[HistoryPoint]) -> None:
 
 @pytest.mark.parametrize("width", [30, 44, 60, 80, 100, 140, 200])
 def test_a_terminal_of_any_width_shows_name_and_headline(points: list[HistoryPoint], width: int) -> None:
-    view = history_view(points, folder="runs")
-    rows = [line.plain for line in drawn_runs(view, width)][4:10]
+    drawn = drawn_by(lambda console: print_runs(points, folder="runs", console=console), width=width)
+    rows = [line.rstrip() for line in drawn.splitlines() if re.search(r"%|unfinished$|damaged$", line.rstrip())][1:7]
     assert [row.split()[-1] for row in rows[-2:]] == ["unfinished", "damaged"]
     assert all(len(row) <= max(width, 38) for row in rows)
     assert all("%" in row for row in rows[:4])
@@ -243,7 +245,7 @@ def test_json_groups_the_runs_by_their_cases(points: list[HistoryPoint]) -> None
 
 def test_a_run_without_scored_cases_is_listed_and_not_drawn(points: list[HistoryPoint]) -> None:
     nothing = replace(points[0], headline=Rate(n=0, numerator=0.0, unscored=6, value=None, low=None, high=None))
-    view = history_view([nothing], folder="runs")
-    assert view.rows[0].headline == "n/a"
-    assert view.series == ()
+    report = history_report([nothing], folder="runs")
+    assert " n/a " in plain_runs(report)
+    assert report.series == ()
     assert b"<svg" not in runs_html([nothing], folder="runs")

@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import InputError, UsageError
 from assay.model import Case, DiffSettings, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
-from assay.reports.views.diff_build import view_of_diff
+from assay.reports.blocks.diff import DiffReport
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
@@ -151,5 +151,5 @@ def test_a_board_of_too_few_databases_says_what_would_do_and_what_the_cases_say(
 def test_two_runs_over_too_few_cases_say_so() -> None:
     few, enough = ([run("a", shares(size, of=size)), run("b", shares(0, of=size))] for size in (5, 6))
     told = "With 5 cases no difference can be significant at α = 0.05: flipping cases gives no p below 0.062. It "
-    assert any(told in note for note in view_of_diff(diff_runs(*few)).notes)
-    assert not any("no difference can be" in note for note in view_of_diff(diff_runs(*enough)).notes)
+    assert any(told in note for note in DiffReport(diff_runs(*few)).notes)
+    assert not any("no difference can be" in note for note in DiffReport(diff_runs(*enough)).notes)

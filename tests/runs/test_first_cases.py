@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import assay
 from assay.model import Case, Failure, Prediction
-from assay.reports.views.unscored import causes
+from assay.reports.blocks.unscored import causes
 from assay.scoring.queries.verdicts import unfinished
 
 GOOD, BAD = "SELECT a FROM t", "SELECT a FROM nowhere"

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 import assay
 from assay.errors import InputError, UsageError
 from assay.model import Case, Evidence, Fingerprint, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
-from assay.reports.views.run_build import view_of
+from assay.reports.blocks.run import RunReport
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.history import (
     earlier_runs,
@@ -101,7 +101,7 @@ def test_the_headline_is_that_of_the_reports(tmp_path: Path) -> None:
         run = run_of(7, metrics=metrics)
         save_run(run, tmp_path / str(place))
         [point] = scan_runs(tmp_path / str(place))
-        view = view_of(run)
+        view = RunReport(run)
         assert (point.headline_metric, point.headline) == (view.headline_metric, view.headline.rate)
         assert point == point_of(run, point.folder)
 

@@ -15,9 +15,9 @@ import assay
 from assay import registry
 from assay.model import Case, Prediction
 from assay.model.evidence import Evidence
+from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import plain_summary
 from assay.reports.text.explanation import explanation_of
-from assay.reports.views.run_build import view_of
 from assay.runs.querying import answered, named_runs
 from assay.runs.store.codec import decode_evidence, encode_evidence
 
@@ -75,7 +75,7 @@ def test_they_are_counted_beside_the_causes(run: assay.Run) -> None:
     assert counts == {"other_columns": 4, "other_tables": 2, "same": 2}
     document = json.loads(registry.render("json", run.record))
     assert {one["name"]: one["count"] for one in document["aggregates"]["schema_use"]} == counts
-    lines = [" ".join(line.split()) for line in plain_summary(view_of(run.record, detailed=())).splitlines()]
+    lines = [" ".join(line.split()) for line in plain_summary(RunReport(run.record)).splitlines()]
     start = lines.index("Wrong answers by schema use")
     assert lines[start + 1 : start + 4] == [
         "other columns 4 50.0 % other column, no such column, star, several",

@@ -81,10 +81,10 @@ class Run:
 
     def summary(self) -> str:
         """The summary of `assay run` as plain lines."""
+        from assay.reports.blocks.run import RunReport
         from assay.reports.console.run import plain_summary
-        from assay.reports.views.run_build import view_of
 
-        return plain_summary(view_of(self.record, detailed=()))
+        return plain_summary(RunReport(self.record))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""

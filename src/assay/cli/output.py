@@ -156,8 +156,8 @@ def exit_if_unfinished(run: Run) -> None:
         failures = Counter(case.failure for case in left if case.failure is not None)
         what = f"{len(left):,} of {len(cases):,} could not be scored"
     if failures:
+        from assay.reports.blocks.unscored import causes
         from assay.reports.text.plain import visible
-        from assay.reports.views.unscored import causes
 
         of_setup = any(failure.blame == "setup" for failure in failures)
         advice = "correct the cause, then run" if of_setup else "run"

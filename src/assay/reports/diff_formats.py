@@ -9,9 +9,8 @@ from assay.errors import UsageError
 from assay.model import Leaderboard, Run, RunDiff
 from assay.reports.console.diff import plain_diff
 from assay.reports.console.leaderboard import plain_leaderboard
-from assay.reports.json.diff import diff_json, leaderboard_json
-from assay.reports.markdown.diff import diff_markdown
-from assay.reports.markdown.leaderboard import leaderboard_markdown
+from assay.reports.json.comparisons import diff_json, leaderboard_json
+from assay.reports.markdown.comparisons import diff_markdown, leaderboard_markdown
 from assay.reports.text.leaderboard_tables import leaderboard_csv, leaderboard_latex
 
 BothRuns: TypeAlias = Callable[[], tuple[Run, Run]]

@@ -26,16 +26,17 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from assay.model import Evidence, Execution, Run
-from assay.reports.text.gate_table import missed
-from assay.reports.text.heads import head_table
-from assay.reports.text.plain import clipped, one_line, plural, visible
+from assay.reports.blocks.collector import answer_name
+from assay.reports.blocks.gates import gate_name, missed, state_of
+from assay.reports.blocks.repeats import shown_rates
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.alignment import Alignment
+from assay.reports.cases.case import CaseView, QueryView, case_view, failures
+from assay.reports.cases.causes import repair, why
+from assay.reports.text.plain import clipped, one_line, plural, visible, words
+from assay.reports.text.results import head_table
 from assay.reports.text.selections import details
-from assay.reports.views.case import case_view, failures
-from assay.reports.views.causes import repair, why
-from assay.reports.views.figures import CaseLink
-from assay.reports.views.repeats import answer_name
-from assay.reports.views.run import CaseView, DifferenceView, QueryView, RunView
-from assay.reports.views.run_build import view_of
 
 _ALL_BODIES = 16_000_000
 """Characters of evidence in the whole file: GitLab refuses reports beyond some 30 MB."""
@@ -63,11 +64,11 @@ class JunitReporter:
             told.append(_told(item))
             times.append(_time_s(item))
 
-        view = view_of(run, detailed=(), beside=look)
+        report = RunReport(run, beside=look)
         counts = {attribute: str(told.count(tag)) for tag, attribute in _TAGS.items()}
         total = run.provenance.wall_time_s
         attributes = {
-            "name": one_line(view.title),
+            "name": one_line(report.title),
             "tests": str(len(told)),
             "failures": counts["failures"],
             "errors": counts["errors"],
@@ -87,7 +88,7 @@ class JunitReporter:
             },
         )
         properties = ElementTree.SubElement(suite, "properties")
-        for name, value in _properties(run, view):
+        for name, value in _properties(run, report):
             ElementTree.SubElement(properties, "property", {"name": name, "value": value})
         wrong = len(told) - told.count(None)
         room = max(_SHORTEST_BODY, min(_LONGEST_BODY, _ALL_BODIES // max(1, wrong)))
@@ -223,14 +224,13 @@ def _query(heading: str, query: str | None, head: str, longest: int) -> Iterable
         yield head
 
 
-def _difference(difference: DifferenceView) -> str:
-    signs = {"matched": " ", "missing": "-", "extra": "+"}
+def _difference(difference: Alignment) -> str:
     lines = [f"Difference (- gold only, + predicted only): {difference.summary}"]
-    if any(difference.columns):
-        lines.append("  " + " | ".join(difference.columns))
-    lines += (f"{signs[row.state]} {' | '.join(row.texts)}" for row in difference.rows)
-    if difference.rows_left_out:
-        lines.append(f"  … {plural(difference.rows_left_out, 'more row')}")
+    if any(headings := difference.headings):
+        lines.append("  " + " | ".join(headings))
+    lines += (f"{sign} {' | '.join(texts)}" for sign, texts in difference.lines())
+    if difference.left:
+        lines.append(f"  … {plural(difference.left, 'more row')}")
     return "\n".join(lines)
 
 
@@ -258,29 +258,30 @@ def _timestamp(started_at: str | None) -> str:
     return (started.astimezone(UTC) if started.tzinfo else started).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def _properties(run: Run, view: RunView) -> Iterable[tuple[str, str]]:
+def _properties(run: Run, report: RunReport) -> Iterable[tuple[str, str]]:
     """The run's settings, and each metric's rate with its interval and counts."""
     provenance, numbers = run.provenance, run.aggregates
     yield "assay.version", one_line(provenance.assay_version)
-    yield from ((one_line(fact.name).lower(), one_line(fact.value)) for fact in view.facts)
-    headline = f"{view.headline.text} {view.headline.interval}".rstrip()
-    yield "headline", f"{one_line(view.headline_metric)}: {headline} · {view.tally}"
-    yield "outcomes", view.outcomes
-    yield from ((f"note.{place}", note) for place, note in enumerate(view.notes, start=1))
-    for row in view.gates:
-        found = "; ".join(filter(None, (f"{row.state}: wanted {row.wanted}", f"found {row.found}", missed(row))))
-        yield f"gate.{row.gate}", found
-    for metric in view.metrics:
+    yield from ((name.lower(), one_line(value)) for name, value in report.facts)
+    headline = f"{report.headline.text} {report.headline.interval}".rstrip()
+    yield "headline", f"{one_line(report.headline_metric)}: {headline} · {report.tally}"
+    yield "outcomes", report.outcomes
+    yield from ((f"note.{place}", note) for place, note in enumerate(report.notes, start=1))
+    for gate in run.gates:
+        state = f"{state_of(gate)}: wanted {one_line(gate.wanted)}"
+        parts = (state, f"found {one_line(gate.found)}", missed(gate, report.links))
+        yield f"gate.{gate_name(gate)}", "; ".join(filter(None, parts))
+    for metric in report.metrics:
         rate = metric.figure.rate
         yield f"metric.{metric.metric}", "n/a" if rate.value is None else f"{rate.value:.6f}"
         between = "" if rate.low is None or rate.high is None else f", {rate.low:.6f} to {rate.high:.6f}"
-        confidence = f" at {view.confidence}" if between else ""
+        confidence = f" at {report.confidence}" if between else ""
         yield f"metric.{metric.metric}.n", f"{plural(rate.n, 'case')}, {rate.unscored:,} unscored{between}{confidence}"
-    for counted in view.strengths.rows if view.strengths else ():
-        yield f"strength.{counted.name}", f"{counted.count:,}"
-    for passed in view.repeats.rows if view.repeats else ():
-        for name, figure in ((f"pass@{passed.k}", passed.any), (f"pass^{passed.k}", passed.all)):
-            yield name, "n/a" if figure.rate.value is None else f"{figure.rate.value:.6f}"
+    for counted in numbers.witnesses.strengths if numbers.witnesses is not None else ():
+        yield f"strength.{words(counted.name)}", f"{counted.count:,}"
+    for passed in shown_rates(numbers.repeats) if numbers.repeats is not None else ():
+        for name, rate in ((f"pass@{passed.k}", passed.any), (f"pass^{passed.k}", passed.all)):
+            yield name, "n/a" if rate.value is None else f"{rate.value:.6f}"
     if numbers.selection is not None:
         for name in ("precision", "recall", "f1"):
             value = getattr(numbers.selection.micro, name)

@@ -131,7 +131,7 @@ def exit_for(results: Sequence[GateResult]) -> None:
     """Say on standard error how many gates passed, and end with status 1 where one is missed. Call it last."""
     if not results:
         return
-    from assay.reports.text.gate_table import conclusion
+    from assay.reports.blocks.gates import conclusion
 
     # Flushed, so that the line is also last in a log that takes both streams.
     sys.stdout.flush()

@@ -2,48 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from assay.reports.views.diff import DiffFigure, Direction
-from assay.reports.views.figures import Figure
+from assay.reports.blocks.values import DiffFigure, Direction, Figure
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.measure import Measurement
     from rich.text import Text
 
-LEAST_BAR, GOOD_BAR = 11, 21
-_WIDEST_BAR = 40
-_GOOD, _MIDDLING, _POOR = "green", "yellow", "red"
+LEAST_BAR, GOOD_BAR = 10, 20
+WIDEST_BAR = 40
+_AXIS: Final = ("─", "bright_black")
 COLOURS: Final[dict[Direction, str]] = {"better": "green", "worse": "red", "unclear": "yellow", "unknown": "default"}
 
 
-def column_of_bars(
-    figures: Sequence[Figure | DiffFigure], room: int, *, ranged: bool
-) -> tuple[Text, list[Text]] | None:
-    """A head and a bar per figure, as wide as there is room, all on one scale; None where the bars would say nothing.
+class Stretched:
+    """Text that is drawn to the width that a column of a rich table has, within the bounds of a bar."""
+
+    def __init__(self, draw: Callable[[int], Text]) -> None:
+        self._draw = draw
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.measure import Measurement
+
+        return Measurement(min(LEAST_BAR, options.max_width), min(WIDEST_BAR, options.max_width))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        yield self._draw(min(WIDEST_BAR, options.max_width))
+
+
+class Bars:
+    """The bars of one column, all on one scale.
 
     ``ranged``: the scale is that of the intervals, and not 0 to 1; differences always have zero in the middle.
     """
-    from rich.text import Text
 
-    rates = [one for one in figures if isinstance(one, Figure)]
-    differences = [one for one in figures if isinstance(one, DiffFigure)]
-    if differences:
-        cells = min(_WIDEST_BAR + 1, room) // 2 * 2 - 1
-        if cells < LEAST_BAR - 2:
-            return None
-        scale = max([0.01, *(abs(end) for one in differences for end in _ends(one))])
-        return _axis(cells, scale), [_interval_bar(one, cells, scale) for one in differences]
-    if not ranged:
-        cells = max(LEAST_BAR - 1, min(_WIDEST_BAR, room))
-        return Text(), [bar(one, cells) for one in rates]
-    if room < LEAST_BAR - 1:
+    def __init__(self, figures: Sequence[Figure | DiffFigure], *, ranged: bool) -> None:
+        ends = [end for one in figures if (found := _ends(one)) is not None for end in found]
+        self.signed = any(isinstance(one, DiffFigure) for one in figures)
+        self.marked = self.signed or ranged
+        """Whether a bar is its interval on an axis, and not filled up to the value."""
+        self.low, self.high = 0.0, 1.0
+        if self.signed:
+            self.high = max([0.01, *map(abs, ends)])
+            self.low = -self.high
+        elif ranged and ends:  # all intervals, rounded outwards to whole tenths
+            self.low = int(min(ends) * 10 // 1) / 10
+            self.high = max(-int(-max(ends) * 10 // 1) / 10, self.low + 0.1)
+
+    def head(self) -> Stretched:
+        """The ends of the scale."""
+        return Stretched(self._head)
+
+    def drawn(self, figure: Figure | DiffFigure) -> Stretched:
+        """The bar of one figure."""
+        if self.marked or isinstance(figure, DiffFigure):
+            return Stretched(lambda cells: self._mark(figure, cells))
+        return Stretched(lambda cells: bar(figure, cells))
+
+    def _cells(self, cells: int) -> int:
+        return cells - 1 + cells % 2 if self.signed else cells  # an odd number has a middle
+
+    def _head(self, cells: int) -> Text:
+        from rich.text import Text
+
+        if not self.marked:
+            return Text()
+        cells, form = self._cells(cells), "+.1f" if self.signed else ".3g"
+        low, high = (f"{end * 100:{form}}" for end in (self.low, self.high))
+        half = cells // 2
+        if self.signed and half < len(high) + 1:
+            return Text("0".center(cells), style="dim")
+        middle = low.ljust(half) + "0" if self.signed else low
+        return Text(middle + high.rjust(cells - len(middle)), style="dim")
+
+    def _mark(self, figure: Figure | DiffFigure, cells: int) -> Text:
+        """The interval as a thick line on the axis, the value as a dot on it."""
+        from rich.text import Text
+
+        cells, ends = self._cells(cells), _ends(figure)
+        colour = COLOURS[figure.direction] if isinstance(figure, DiffFigure) else "cyan"
+        signs, zero = [_AXIS] * cells, cells // 2
+        places = [
+            round(min(1.0, max(0.0, (end - self.low) / (self.high - self.low))) * (cells - 1)) for end in ends or ()
+        ]
+        for cell in range(min(places), max(places) + 1) if places else ():
+            signs[cell] = ("━", colour)
+        if self.signed:
+            signs[zero] = ("┼", "bright_black") if signs[zero] == _AXIS else ("┿", colour)
+        if places:
+            signs[places[1]] = ("●", f"bold {colour}")
+        return Text.assemble(*signs)
+
+
+def _ends(one: Figure | DiffFigure) -> tuple[float, float, float] | None:
+    """The low end, the value and the high end; None for a metric that is not a share: only its axis is drawn."""
+    numbers, value = (one.diff, one.diff.difference) if isinstance(one, DiffFigure) else (one.rate, one.rate.value)
+    if value is None or not one.share:
         return None
-    cells = min(_WIDEST_BAR, room)
-    low, high = range_of(rates)
-    ends = [f"{end * 100:.3g}" for end in (low, high)]
-    head = Text(ends[0].ljust(cells - len(ends[1])) + ends[1], style="dim")
-    return head, [range_bar(one, cells, low, high) for one in rates]
+    return value if numbers.low is None else numbers.low, value, value if numbers.high is None else numbers.high
 
 
 def shade(figure: Figure) -> str:
@@ -51,82 +110,18 @@ def shade(figure: Figure) -> str:
     value = figure.rate.value
     if value is None:
         return "default"
-    return _GOOD if value >= 0.8 else _MIDDLING if value >= 0.5 else _POOR
+    return "green" if value >= 0.8 else "yellow" if value >= 0.5 else "red"
 
 
 def bar(figure: Figure, cells: int) -> Text:
     """A bar up to the value: solid to the interval's lower end, thin to its upper one."""
     from rich.text import Text
 
-    rate = figure.rate
-    drawn = Text(no_wrap=True)
-    if rate.value is None or not figure.share:
+    drawn, ends = Text(no_wrap=True), _ends(figure)
+    if ends is None:
         return drawn.append("·" * cells, style="dim")
-    low = rate.value if rate.low is None else rate.low
-    high = rate.value if rate.high is None else rate.high
-    sure, value, possible = (round(min(1.0, max(0.0, part)) * cells) for part in (low, rate.value, high))
+    sure, value, possible = (round(min(1.0, max(0.0, part)) * cells) for part in ends)
     drawn.append("━" * sure, style=shade(figure))
     drawn.append("━" * (value - sure), style=f"{shade(figure)} dim")
     drawn.append("╌" * (possible - value), style=shade(figure))
     return drawn.append("─" * (cells - possible), style="bright_black")
-
-
-def range_of(figures: Sequence[Figure]) -> tuple[float, float]:
-    """The span of range bars: all intervals, rounded outwards to whole tenths."""
-    rates = [figure.rate for figure in figures]
-    ends = [end for rate in rates for end in (rate.low, rate.value, rate.high) if end is not None]
-    if not ends:
-        return 0.0, 1.0
-    low, high = int(min(ends) * 10 // 1) / 10, -int(-max(ends) * 10 // 1) / 10
-    return low, max(high, low + 0.1)
-
-
-def range_bar(figure: Figure, cells: int, low: float, high: float) -> Text:
-    """The interval as a thick line, the value as a dot on it."""
-    from rich.text import Text
-
-    def place(value: float) -> int:
-        return round(min(1.0, max(0.0, (value - low) / (high - low))) * (cells - 1))
-
-    signs = [("─", "bright_black")] * cells
-    rate = figure.rate
-    if rate.value is not None:
-        for cell in range(place(rate.value if rate.low is None else rate.low), place(rate.high or rate.value) + 1):
-            signs[cell] = ("━", "cyan")
-        signs[place(rate.value)] = ("●", "bold cyan")
-    return Text.assemble(*signs)
-
-
-def _ends(one: DiffFigure) -> list[float]:
-    """The numbers that the bar shows; none for a metric that is not a share: only its axis is drawn."""
-    return [end for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None and one.share]
-
-
-def _interval_bar(one: DiffFigure, cells: int, scale: float) -> Text:
-    """The interval as a thick line on an axis whose middle is zero, the difference as a dot on it."""
-    from rich.text import Text
-
-    def place(value: float) -> int:
-        return round((value / scale + 1) / 2 * (cells - 1))
-
-    signs = [("─", "bright_black")] * cells
-    colour = COLOURS[one.direction]
-    ends = [place(end) for end in _ends(one)]
-    for cell in range(min(ends), max(ends) + 1) if ends else ():
-        signs[cell] = ("━", colour)
-    zero = cells // 2
-    signs[zero] = ("┿", colour) if ends and min(ends) <= zero <= max(ends) else ("┼", "bright_black")
-    if ends and one.diff.difference is not None:
-        signs[place(one.diff.difference)] = ("●", f"bold {colour}")
-    return Text.assemble(*signs)
-
-
-def _axis(cells: int, scale: float) -> Text:
-    from rich.text import Text
-
-    end = f"{scale * 100:.1f}"
-    low, high = f"-{end}", f"+{end}"
-    half = cells // 2
-    if half < len(high) + 1:
-        return Text("0".center(cells), style="dim")
-    return Text(low.ljust(half) + "0" + high.rjust(cells - half - 1), style="dim")

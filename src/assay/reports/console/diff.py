@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.model import RunDiff, RunHead
 from assay.platform.shell import command_line
+from assay.reports.blocks.diff import DiffReport
 from assay.reports.console.bars import COLOURS
 from assay.reports.console.drawn import (
     KIND_STYLES,
@@ -21,10 +22,7 @@ from assay.reports.console.drawn import (
 )
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
-from assay.reports.sections.diff import diff_sections
 from assay.reports.text.plain import one_line
-from assay.reports.views.diff import DiffView
-from assay.reports.views.diff_build import view_of_diff
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -33,23 +31,23 @@ if TYPE_CHECKING:
 
 def print_diff(diff: RunDiff, *, console: Console | None = None, cases: int | None = None) -> None:
     """Print a comparison: drawn to the console's width on a terminal, the text of `plain_diff` elsewhere."""
-    view = view_of_diff(diff, cases=cases)
+    report = DiffReport(diff, cases=cases)
     steps = _steps((diff.baseline, diff.candidate))
-    print_either(lambda width: drawn_diff(view, steps, width), lambda: _plain_diff(view, steps), console)
+    print_either(lambda width: drawn_diff(report, steps, width), lambda: _plain_diff(report, steps), console)
 
 
 def plain_diff(diff: RunDiff, *, cases: int | None = None) -> str:
     """A comparison as plain lines: nothing drawn, no line cut, one fact per line."""
-    return _plain_diff(view_of_diff(diff, cases=cases), ())
+    return _plain_diff(DiffReport(diff, cases=cases), ())
 
 
-def _plain_diff(view: DiffView, steps: Sequence[tuple[str, str]]) -> str:
-    lines = [view.title, view.sentence]
-    if view.counts:
-        lines.append(", ".join(f"{one.count:,} {one.name}" for one in view.counts))
-    lines += [f"note: {note}" for note in view.notes]
-    lines += [f"{side.role}: {side.label}, by itself {side.own}" for side in (view.baseline, view.candidate)]
-    lines += plain_sections(diff_sections(view))
+def _plain_diff(report: DiffReport, steps: Sequence[tuple[str, str]]) -> str:
+    lines = [report.title, report.sentence]
+    if report.counts:
+        lines.append(", ".join(f"{number:,} {name}" for _, name, number in report.counts))
+    lines += [f"note: {note}" for note in report.notes]
+    lines += [f"{role}: {label}, by itself {report.own(head)}" for role, label, head in report.sides]
+    lines += plain_sections(report.sections)
     lines += ["", *(f"{what}: {command}" for what, command in steps)] if steps else []
     return plain_text(lines)
 
@@ -63,30 +61,30 @@ def _steps(heads: Sequence[RunHead]) -> list[tuple[str, str]]:
     return [("for a pull request", f"assay diff {command_line(folders)} --md diff.md")]
 
 
-def drawn_diff(view: DiffView, steps: Sequence[tuple[str, str]], width: int) -> list[RenderableType]:
+def drawn_diff(report: DiffReport, steps: Sequence[tuple[str, str]], width: int) -> list[RenderableType]:
     """The parts of the comparison, top to bottom, for a terminal of ``width`` columns."""
     inner = max(20, width - 2 * MARGIN)
-    parts = (*drawn_sections(diff_sections(view), inner), *drawn_steps(steps))
-    return page((_panel(view, inner), *_sides(view, inner), *parts))
+    parts = (*drawn_sections(report.sections, inner), *drawn_steps(steps))
+    return page((_panel(report, inner), *_sides(report, inner), *parts))
 
 
-def _panel(view: DiffView, width: int) -> RenderableType:
+def _panel(report: DiffReport, width: int) -> RenderableType:
     from rich.text import Text
 
-    colour = COLOURS[view.direction if view.firm else "unclear"]
-    parts: list[RenderableType] = [Text.assemble((view.lead, f"bold {colour}"), ": ", view.rest)]
-    if view.counts:
+    colour = COLOURS[report.direction if report.firm else "unclear"]
+    parts: list[RenderableType] = [Text.assemble((report.lead, f"bold {colour}"), ": ", report.rest)]
+    if report.counts:
         cells = max(10, min(width, WIDEST) - 6)
-        parts += [Text(), _kinds_bar(view, cells), *_kinds_legend(view, cells)]
-    foot = f"{view.headline_metric}, {view.confidence} interval"
-    return panel(parts, view.notes, head=view.title, foot=foot, width=width)
+        parts += [Text(), _kinds_bar(report, cells), *_kinds_legend(report, cells)]
+    foot = f"{report.headline_metric}, {report.confidence} interval"
+    return panel(parts, report.notes, head=report.title, foot=foot, width=width)
 
 
-def _kinds_bar(view: DiffView, cells: int) -> Text:
+def _kinds_bar(report: DiffReport, cells: int) -> Text:
     """A bar of all paired cases, from still right to unscored; each kind has at least one cell."""
     from rich.text import Text
 
-    counts = {one.kind: one.count for one in view.counts}
+    counts = {kind: number for kind, _, number in report.counts}
     kinds = [kind for kind in KIND_STYLES if kind in counts]
     total = sum(counts.values())
     shares = {kind: max(1, round(counts[kind] / total * cells)) for kind in kinds}
@@ -100,29 +98,29 @@ def _kinds_bar(view: DiffView, cells: int) -> Text:
     return bar
 
 
-def _kinds_legend(view: DiffView, width: int) -> list[Text]:
+def _kinds_legend(report: DiffReport, width: int) -> list[Text]:
     """What the signs of the bar stand for; an entry is never torn apart."""
     from rich.text import Text
 
-    counts = {one.kind: one for one in view.counts}
+    counts = {kind: (name, number) for kind, name, number in report.counts}
     lines = [Text()]
     for kind, (sign, style) in KIND_STYLES.items():
         if kind in counts:
-            entry = Text.assemble((sign, style), " ", (f"{counts[kind].count:,}", "bold"), f" {counts[kind].name}")
+            name, number = counts[kind]
+            entry = Text.assemble((sign, style), " ", (f"{number:,}", "bold"), f" {name}")
             if lines[-1] and lines[-1].cell_len + 3 + entry.cell_len > width:
                 lines.append(Text())
             lines[-1].append("   " if lines[-1] else "").append_text(entry)
     return lines
 
 
-def _sides(view: DiffView, width: int) -> list[RenderableType]:
+def _sides(report: DiffReport, width: int) -> list[RenderableType]:
     from rich.text import Text
 
-    sides = (view.baseline, view.candidate)
-    labels = [Text(side.label, style="bold") for side in sides]
+    labels = [Text(label, style="bold") for _, label, _ in report.sides]
     room = min(max(10, width // 3), max(label.cell_len for label in labels))
     lines: list[RenderableType] = [Text()]
-    for side, label in zip(sides, labels, strict=True):
-        line = padded(Text(side.role, style="dim"), len("candidate")).append_text(padded(label, room))
-        lines.append(unbroken(line.append(f"by itself {side.own}")))
+    for (role, _, head), label in zip(report.sides, labels, strict=True):
+        line = padded(Text(role, style="dim"), len("candidate")).append_text(padded(label, room))
+        lines.append(unbroken(line.append(f"by itself {report.own(head)}")))
     return lines

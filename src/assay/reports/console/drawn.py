@@ -6,32 +6,37 @@ or signs say too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from assay.reports.console.bars import COLOURS, GOOD_BAR, LEAST_BAR, column_of_bars
-from assay.reports.console.plain import MORE_IDS
-from assay.reports.sections.lines import ADJUSTED, Grid, Piece, grid
-from assay.reports.sections.values import (
+from assay.reports.blocks.lines import ADJUSTED, Grid, Piece, grid
+from assay.reports.blocks.values import (
     Block,
+    ChangeRow,
     Changes,
+    DiffFigure,
     Facts,
-    Mark,
     Matrix,
     Medium,
     Number,
     Paragraph,
     Section,
+    ShownKind,
+    SideText,
+    Status,
     Table,
     Times,
+    first_names,
     sections_for,
 )
-from assay.reports.views.diff import ChangeRow, ChangeTable, DiffFigure, ShownKind, SideText, first_names
+from assay.reports.console.bars import COLOURS, GOOD_BAR, LEAST_BAR, WIDEST_BAR, Bars
+from assay.reports.console.plain import MORE_IDS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table as Rows
     from rich.text import Text
 
 MARGIN = 2
@@ -83,11 +88,11 @@ def _block(block: Block, medium: Medium, width: int) -> Iterable[RenderableType]
         case Matrix():
             yield from _matrix(block, width)
         case Facts():
-            yield from lines([(Text(fact.name, style="dim"), Text(fact.value)) for fact in block.rows], width)
+            yield lines((Text(name, style="dim"), Text(value)) for name, value in block.rows)
         case Paragraph():
             yield from (Text(line, style="dim" if block.quiet else "") for line in block.lines)
         case Changes():
-            yield from _changes(block.table)
+            yield from _changes(block)
 
 
 def title(text: str, aside: str = "") -> Text:
@@ -145,62 +150,64 @@ def _table(table: Table, medium: Medium, width: int) -> Iterable[RenderableType]
     from rich.text import Text
 
     found, left_out = grid(table, medium), list[str]()
-    if table.wraps and found.rows:
-        yield _wrapped(found, width)
+    if found.rows and table.wraps:
+        yield _rows(found, {place for place, piece in enumerate(found.rows[0]) if piece.role in _LONG}, wraps=True)
     elif found.rows:
-        kept, left_out = _fitting(found, width)
+        fitted, left_out = _fitting(found, width, headed=table.headed)
         if ADJUSTED in left_out:
             # Only one column of p-values is left, and it must agree with the signs.
-            kept, left_out = _fitting(grid(table, medium, decisive=True), width)[0], []
-        yield from _grid(kept, width, headed=table.headed)
+            fitted, left_out = _fitting(grid(table, medium, decisive=True), width, headed=table.headed)[0], []
+        yield _rows(fitted, _yielding(fitted, width, headed=table.headed), headed=table.headed)
     named = [title for title in left_out if any(column.rank and column.title == title for column in table.columns)]
     if named:
         yield Text(f"\nNot enough room for: {', '.join(named)}. A wider terminal or --json has all.", style="dim")
     yield from (Text(line, style="dim") for line in found.foot)
 
 
-def _wrapped(found: Grid, width: int) -> RenderableType:
-    """Rows that are never cut: what does not fit a line goes on in the next."""
-    from rich.table import Table as Rows
-
-    made = Rows.grid(padding=(0, 2, 0, 0))
-    for place, piece in enumerate(found.rows[0]):
-        wraps = piece.role in ("ids", "remark")
-        made.add_column(
-            no_wrap=not wraps,
-            overflow="fold",
-            justify="right" if place in found.right else "left",
-            max_width=max(20, width // 2) if wraps else None,
-        )
-    for row in found.rows:
-        made.add_row(*map(_drawn, row))
-    return made
-
-
-def _fitting(found: Grid, width: int) -> tuple[Grid, list[str]]:
-    """The table without the columns that do not fit, and their names. Those of the highest rank go first."""
-    roles = [piece.role for piece in found.rows[0]]
-
-    def needs(place: int) -> int:
-        if roles[place] == "bar":
-            return 0
-        widest = max(cell_len(text) for text in (found.heads[place], *(row[place].text for row in found.rows)))
-        # Long text may be cut, so it never pushes another column out.
-        long = _LEAST_WIDTH if roles[place] in _LONG else widest
-        most = found.least[place] or (_NAME_WIDTH if roles[place] == "name" else long)
-        return min(widest, most) + _GAP
-
+def _widths(found: Grid, *, headed: bool, bar: int) -> list[tuple[int, int]]:
+    """The least and the full width of each column. Long texts may be cut, so they never push another column out."""
     from rich.cells import cell_len
 
-    kept, left_out = list(range(len(roles))), list[str]()
-    while True:
-        worst = max(kept, key=lambda place: found.ranks[place])
-        rank = found.ranks[worst]
-        bar = 0 if "bar" not in roles else (GOOD_BAR if rank >= _SOFT else LEAST_BAR) + _GAP
-        if not rank or sum(map(needs, kept)) + bar <= width + _GAP:
+    widths = []
+    for place, (head, piece) in enumerate(zip(found.heads, found.rows[0], strict=True)):
+        full = max(cell_len(text) for text in (head if headed else "", *(row[place].text for row in found.rows)))
+        least = found.least[place] or (_LEAST_WIDTH if piece.role in _LONG else full)
+        if piece.role == "bar":
+            least, full = bar, WIDEST_BAR
+        elif piece.role == "words" and place == len(found.heads) - 1 and full > _NAME_WIDTH:
+            least = _LEAST_WIDTH
+        elif piece.role == "name" and not found.least[place]:
+            least = full = min(full, _NAME_WIDTH)
+        widths.append((min(least, full), full))
+    return widths
+
+
+def _fitting(found: Grid, width: int, *, headed: bool) -> tuple[Grid, list[str]]:
+    """The table without the columns that do not fit, and their names.
+
+    Those of the highest rank go first, then the bar, then the last of several long texts, then whatever is last.
+    """
+    kept, left_out = list(range(len(found.heads))), list[str]()
+    roles = [piece.role for piece in found.rows[0]]
+
+    def fits(bar: int = LEAST_BAR, *, whole: Collection[int] = (), name: int = _NAME_WIDTH) -> bool:
+        widths = _widths(found, headed=headed, bar=bar)
+        needed = (min(widths[place][place in whole], name if roles[place] == "name" else width) for place in kept)
+        return sum(needed) + _GAP * (len(kept) - 1) <= width
+
+    while rank := max(found.ranks[place] for place in kept):
+        if fits(GOOD_BAR if rank >= _SOFT else LEAST_BAR):
             break
+        worst = max(kept, key=lambda place: found.ranks[place])
         kept.remove(worst)
         left_out.insert(0, found.heads[worst])
+    if "bar" in roles and not fits():
+        kept.remove(roles.index("bar"))
+    long = [place for place in kept if roles[place] in _LONG]
+    while long and not fits(whole=long[:-1]):
+        kept.remove(long.pop())
+    while len(kept) > 1 and not fits(name=_LEAST_WIDTH):
+        kept.pop()
     chosen = replace(
         found,
         heads=tuple(found.heads[place] for place in kept),
@@ -212,36 +219,73 @@ def _fitting(found: Grid, width: int) -> tuple[Grid, list[str]]:
     return chosen, left_out
 
 
-def _grid(found: Grid, width: int, *, headed: bool) -> Iterable[Text]:
-    """The lines. Bars take the room that is left; under a header the first name shrinks until the others fit."""
+def _yielding(found: Grid, width: int, *, headed: bool) -> set[int]:
+    """The columns that are narrower than they could be, as many as it takes: the last long text, the bar, columns that
+    have a least width, the last one if it is wide, the names, any last one."""
+    roles, widths = [piece.role for piece in found.rows[0]], _widths(found, headed=headed, bar=LEAST_BAR)
+    places, last = range(len(roles)), len(roles) - 1
+    spare = width + _GAP - sum(full + _GAP for _, full in widths)
+    orders = (
+        [place for place in places if roles[place] in _LONG][-1:],
+        [place for place in places if roles[place] == "bar"],
+        [place for place in places if found.least[place] and roles[place] != "name"],
+        [last] if roles[last] == "words" and widths[last][1] > _NAME_WIDTH else [],
+        [place for place in places if roles[place] == "name"],
+        [last],
+    )
+    yielding: set[int] = set()
+    for order in orders:
+        if spare >= 0:
+            break
+        yielding |= set(order)
+        spare += sum(widths[place][1] - min(_LEAST_WIDTH, widths[place][0]) for place in order)
+    return yielding
+
+
+def _rows(found: Grid, yielding: Collection[int], *, headed: bool = False, wraps: bool = False) -> RenderableType:
+    """The rows as a rich table; ``wraps``: texts in the columns that yield go on below instead of being cut."""
     from rich.text import Text
 
-    rows = [[_drawn(piece) for piece in row] for row in found.rows]
-    if headed:
-        rows.insert(0, [Text(head, style="dim") for head in found.heads])
-    roles = [piece.role for piece in found.rows[0]]
-    named = roles.index("name") if "name" in roles else 0
-    columns = list(zip(*rows, strict=True))
-    others = sum(_GAP + _widest(column) for place, column in enumerate(columns) if place != named)
-    if "bar" in roles:
-        place, name = roles.index("bar"), min(_NAME_WIDTH, _widest(columns[named]))
-        for row in rows:
-            row[named].truncate(name, overflow="ellipsis")
-        figures = [figure for row in found.rows if (figure := row[place].figure) is not None]
-        drawn = column_of_bars(figures, width - name - others, ranged=found.rows[0][place].scale)
-        for row, cell in zip(rows, ([drawn[0]] if headed else []) + drawn[1] if drawn else (), strict=bool(drawn)):
-            row[place] = cell
-    elif headed and roles[-1] not in _LONG and not any(found.least):
-        for row in rows:
-            row[named].truncate(max(_LEAST_WIDTH, width - others), overflow="ellipsis")
-    yield from lines(rows, width, right=sorted(found.right), named=named, least=found.least)
+    made = _grid_table()
+    made.show_header = headed
+    for place, (head, piece) in enumerate(zip(found.heads, found.rows[0], strict=True)):
+        made.add_column(
+            Text(head, style="dim", no_wrap=True, overflow="ellipsis"),
+            no_wrap=place not in yielding,
+            overflow="fold" if wraps else "ellipsis",
+            justify="right" if place in found.right else "left",
+            min_width=found.least[place] or (_LEAST_WIDTH if piece.role == "name" and place in yielding else None),
+            max_width=_NAME_WIDTH if piece.role == "name" and not found.least[place] and not wraps else None,
+        )
+    cells: list[list[RenderableType]] = []
+    for row in found.rows:
+        texts = [_drawn(piece) for piece in row]
+        for text in texts if not wraps else ():
+            text.no_wrap, text.overflow = True, "ellipsis"
+        cells.append([*texts])
+    for place, piece in enumerate(found.rows[0]):
+        if piece.role == "bar":
+            figures = [row[place].figure for row in found.rows]
+            bars = Bars([figure for figure in figures if figure is not None], ranged=piece.scale)
+            made.columns[place].header = bars.head()
+            for drawn, figure in zip(cells, figures, strict=True):
+                drawn[place] = Text() if figure is None else bars.drawn(figure)
+    for drawn in cells:
+        made.add_row(*drawn)
+    return made
+
+
+def _grid_table() -> Rows:
+    from rich.table import Table as Rows
+
+    return Rows.grid(padding=(0, _GAP, 0, 0))
 
 
 def _drawn(piece: Piece) -> Text:
     from rich.text import Text
 
     if piece.role == "mark":
-        sign = Mark(text=piece.text, good=piece.good).sign
+        sign = Status(text=piece.text, good=piece.good).sign
         return Text(f"{sign} {piece.text}", style={True: "bold green", False: "bold red", None: "yellow"}[piece.good])
     if piece.role == "signed" and isinstance(piece.figure, DiffFigure):
         return Text(piece.text, style=f"bold {COLOURS[piece.figure.direction]}")
@@ -252,52 +296,19 @@ def _drawn(piece: Piece) -> Text:
     return Text(piece.text, style="bold" if piece.strong else _STYLES.get(piece.role, ""))
 
 
-def lines(
-    rows: Sequence[Sequence[Text]], width: int, *, right: Sequence[int] = (), named: int = 0, least: Sequence[int] = ()
-) -> list[Text]:
-    """Rows as aligned lines no wider than ``width``: columns shrink to their ``least``, or that of names is capped.
-
-    What still does not fit at the right is cut, or left out where only a stub of it would remain.
-    """
-    from rich.text import Text
-
-    if not rows:
-        return []
-    widths = [_widest(column) for column in zip(*rows, strict=True)]
-    if any(least):
-        wanted, widths = widths, [min(room, most or room) for room, most in zip(widths, least, strict=True)]
-        spare = width - sum(widths) - _GAP * (len(widths) - 1)
-        for place, room in enumerate(wanted):
-            more = max(0, min(spare, room - widths[place]))
-            widths[place], spare = widths[place] + more, spare - more
-    else:
-        widths[named] = min(widths[named], _NAME_WIDTH)
-    used = 0
-    for place, each in enumerate(widths):
-        room = width - used
-        widths[place] = each if each <= room else room if room >= _LEAST_WIDTH else 0
-        used += widths[place] + _GAP if widths[place] else 0
-    made = []
+def lines(rows: Iterable[Sequence[Text]]) -> RenderableType:
+    """Rows as aligned lines, the last column of which is cut at the end of the line."""
+    made = _grid_table()
     for row in rows:
-        line = Text(no_wrap=True, overflow="ellipsis")
-        for place, (cell, room) in enumerate(zip(row, widths, strict=True)):
-            if room:
-                shown = cell.copy()
-                shown.truncate(room, overflow="ellipsis")
-                blanks = " " * (room - shown.cell_len)
-                line.append_text(Text(blanks).append_text(shown) if place in right else shown.append(blanks))
-                line.append(" " * _GAP)
-        line.rstrip()
-        made.append(line)
+        row[-1].no_wrap, row[-1].overflow = True, "ellipsis"
+        made.add_row(*row)
+    for column in made.columns[:-1]:
+        column.no_wrap = True
     return made
 
 
-def _widest(cells: Sequence[Text]) -> int:
-    return max(cell.cell_len for cell in cells)
-
-
-def _matrix(matrix: Matrix, width: int) -> Iterable[Text]:
-    """The matrix as lines. Columns are numbered as the lines are, so that many fit."""
+def _matrix(matrix: Matrix, width: int) -> Iterable[RenderableType]:
+    """The matrix as lines. Columns are numbered as the lines are, so that many fit; those that do not are left out."""
     from rich.text import Text
 
     def cell(found: Number | None) -> Text:
@@ -306,15 +317,28 @@ def _matrix(matrix: Matrix, width: int) -> Iterable[Text]:
         signed = {"+": "green", "-": "red"}.get(found.text[:1], "")
         return Text(found.text, style=signed if found.value else "dim")
 
-    count = len(matrix.names)
-    rows = [(Text(), *(Text(str(place + 1), style="dim") for place in range(count)))]
-    for place, (name, cells) in enumerate(zip(matrix.names, matrix.cells, strict=True), start=1):
-        rows.append((Text.assemble((f"{place} ", "dim"), name), *map(cell, cells)))
-    yield from lines(rows, width, right=range(1, count + 1))
+    numbers = [Text(str(place), style="dim") for place in range(1, len(matrix.names) + 1)]
+    names = [Text.assemble((f"{place} ", "dim"), name) for place, name in enumerate(matrix.names, 1)]
+    columns = [
+        [number, *map(cell, cells)] for number, cells in zip(numbers, zip(*matrix.cells, strict=True), strict=True)
+    ]
+    made = _grid_table()
+    made.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH)
+    room = width - min(_NAME_WIDTH, max((name.cell_len for name in names), default=0))
+    shown: list[list[Text]] = []
+    for column in columns:
+        room -= _GAP + max(text.cell_len for text in column)
+        if room < 0:
+            break
+        made.add_column(no_wrap=True, justify="right")
+        shown.append(column)
+    for row in zip([Text(), *names], *shown, strict=True):
+        made.add_row(*row)
+    yield made
     yield Text(matrix.caption, style="dim")
 
 
-def _changes(table: ChangeTable) -> Iterable[RenderableType]:
+def _changes(table: Changes) -> Iterable[RenderableType]:
     from rich.text import Text
 
     style = KIND_STYLES[table.kind][1].removesuffix(" dim")

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import HistoryPoint
+from assay.reports.blocks.history import HistoryReport, history_report
 from assay.reports.console.drawn import drawn_sections
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
-from assay.reports.sections.history import heading, history_sections
-from assay.reports.views.history import HistoryView, history_view
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -18,22 +17,22 @@ if TYPE_CHECKING:
 
 def print_runs(points: Sequence[HistoryPoint], *, folder: str, console: Console | None = None) -> None:
     """Print the runs: drawn to the console's width on a terminal, as `plain_runs` elsewhere."""
-    view = history_view(points, folder=folder)
-    print_either(lambda width: drawn_runs(view, width), lambda: plain_runs(view), console)
+    report = history_report(points, folder=folder)
+    print_either(lambda width: drawn_runs(report, width), lambda: plain_runs(report), console)
 
 
-def plain_runs(view: HistoryView) -> str:
+def plain_runs(report: HistoryReport) -> str:
     """One line per run with nothing cut, then the notes on these runs."""
-    told = [f"damaged: {folder}: {trouble}" for folder, trouble in view.troubles]
-    told += [f"note: {note}" for note in view.notes]
-    return plain_text((heading(view), *plain_sections(history_sections(view)), *told))
+    told = [f"damaged: {folder}: {trouble}" for folder, trouble in report.troubles]
+    told += [f"note: {note}" for note in report.notes]
+    return plain_text((report.heading, *plain_sections(report.sections), *told))
 
 
-def drawn_runs(view: HistoryView, width: int) -> list[RenderableType]:
+def drawn_runs(report: HistoryReport, width: int) -> list[RenderableType]:
     """The lines for a terminal of ``width`` columns; columns that do not fit are left out, and named."""
     from rich.text import Text
 
-    told = [Text.assemble(("✗ ", "red"), f"{folder}: {trouble}") for folder, trouble in view.troubles]
-    told += [Text.assemble(("! ", "bold yellow"), note) for note in view.notes]
-    table = drawn_sections(history_sections(view), width)
-    return [Text(), Text(heading(view), style="bold"), *table, *([Text(), *told] if told else [])]
+    told = [Text.assemble(("✗ ", "red"), f"{folder}: {trouble}") for folder, trouble in report.troubles]
+    told += [Text.assemble(("! ", "bold yellow"), note) for note in report.notes]
+    table = drawn_sections(report.sections, width)
+    return [Text(), Text(report.heading, style="bold"), *table, *([Text(), *told] if told else [])]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.model import Leaderboard
+from assay.reports.blocks.leaderboard import LeaderboardReport
 from assay.reports.console.drawn import MARGIN, drawn_sections, page, panel
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
-from assay.reports.sections.leaderboard import leaderboard_sections
-from assay.reports.views.leaderboard import LeaderboardView
-from assay.reports.views.leaderboard_build import view_of_leaderboard
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -18,23 +16,23 @@ if TYPE_CHECKING:
 
 def print_leaderboard(board: Leaderboard, *, console: Console | None = None) -> None:
     """Print a leaderboard: drawn to the console's width on a terminal, the text of `plain_leaderboard` elsewhere."""
-    view = view_of_leaderboard(board)
-    print_either(lambda width: drawn_leaderboard(view, width), lambda: plain_leaderboard(board), console)
+    report = LeaderboardReport(board)
+    print_either(lambda width: drawn_leaderboard(report, width), lambda: plain_leaderboard(board), console)
 
 
 def plain_leaderboard(board: Leaderboard) -> str:
     """A leaderboard as plain lines."""
-    view = view_of_leaderboard(board)
-    notes = (f"note: {note}" for note in view.notes)
-    return plain_text((view.title, view.lead, view.cases, *notes, *plain_sections(leaderboard_sections(view))))
+    report = LeaderboardReport(board)
+    notes = (f"note: {note}" for note in report.notes)
+    return plain_text((report.title, report.lead, report.cases, *notes, *plain_sections(report.sections)))
 
 
-def drawn_leaderboard(view: LeaderboardView, width: int) -> list[RenderableType]:
+def drawn_leaderboard(report: LeaderboardReport, width: int) -> list[RenderableType]:
     """The parts of the leaderboard, top to bottom, for a terminal of ``width`` columns."""
     from rich.text import Text
 
     inner = max(20, width - 2 * MARGIN)
-    lead = [Text(view.lead, style="bold"), Text(view.cases)]
-    foot = f"{view.metric}, {view.confidence} interval"
-    head = panel(lead, view.notes, head=view.title, foot=foot, width=inner)
-    return page((head, *drawn_sections(leaderboard_sections(view), inner)))
+    lead = [Text(report.lead, style="bold"), Text(report.cases)]
+    foot = f"{report.metric}, {report.confidence} interval"
+    head = panel(lead, report.notes, head=report.title, foot=foot, width=inner)
+    return page((head, *drawn_sections(report.sections, inner)))

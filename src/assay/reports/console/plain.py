@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.sections.lines import grid
-from assay.reports.sections.values import (
+from assay.reports.blocks.lines import grid
+from assay.reports.blocks.values import (
     Block,
     Changes,
     Facts,
@@ -14,10 +14,10 @@ from assay.reports.sections.values import (
     Section,
     Table,
     Times,
+    first_names,
     sections_for,
 )
 from assay.reports.text.plain import aligned
-from assay.reports.views.diff import ChangeTable, first_names
 
 MORE_IDS = 12
 """How many case ids are listed where cases are only named."""
@@ -50,11 +50,11 @@ def _block(block: Block) -> Iterable[str]:
         case Matrix():
             yield from _matrix(block)
         case Facts():
-            yield from aligned([(fact.name, fact.value) for fact in block.rows])
+            yield from aligned(block.rows)
         case Paragraph():
             yield from block.lines
         case Changes():
-            yield from _changes(block.table)
+            yield from _changes(block)
 
 
 def _table(table: Table) -> Iterable[str]:
@@ -74,7 +74,7 @@ def _matrix(matrix: Matrix) -> Iterable[str]:
     yield f"  {matrix.caption}"
 
 
-def _changes(table: ChangeTable) -> Iterable[str]:
+def _changes(table: Changes) -> Iterable[str]:
     for row in table.rows:
         where = f" ({row.where})" if row.where else ""
         yield f"  {row.id}: {row.question}{where}"

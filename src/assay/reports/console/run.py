@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.platform.shell import quoted
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import Figure
 from assay.reports.console.bars import bar, shade
 from assay.reports.console.drawn import MARGIN, WIDEST, drawn_sections, drawn_steps, lines, page, panel
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
-from assay.reports.sections.run import run_sections
-from assay.reports.views.figures import Figure
-from assay.reports.views.run import RunView
-from assay.reports.views.run_build import view_of
-from assay.reports.views.selections import BesideHeadline
 
 _LONGEST_ID = 60
 """A longer one is not for typing."""
@@ -40,34 +37,34 @@ def print_summary(
     earlier run over the same cases is, and ``written`` has the path of each report that exists by format:
     for the hints at the end.
     """
-    view = view_of(run, detailed=())
-    steps = next_steps(view, run_path, written, earlier=earlier)
+    report = RunReport(run)
+    steps = next_steps(report, run_path, written, earlier=earlier)
     print_either(
-        lambda width: drawn(view, steps, width),
-        lambda: plain_summary(view, run_path=run_path, written=written, earlier=earlier),
+        lambda width: drawn(report, steps, width),
+        lambda: plain_summary(report, run_path=run_path, written=written, earlier=earlier),
         console,
     )
 
 
 def plain_summary(
-    view: RunView,
+    report: RunReport,
     *,
     run_path: str | None = None,
     written: Mapping[str, str] | None = None,
     earlier: str | None = None,
 ) -> str:
     """The summary as plain lines: nothing drawn, no line cut, one fact per line."""
-    beside = view.lenient + (f" · {view.caution}" if view.caution else "")
+    beside = report.lenient + (f" · {report.caution}" if report.caution else "")
     lines = [
-        view.title,
-        f"{view.headline_metric}: {_reading(view.headline)}, {view.headline.rate.unscored:,} unscored{beside}",
-        f"outcomes: {view.outcomes}",
-        *(f"{named.name}: {_reading(view.overall.figures[named.place])}" for named in view.beside),
-        *([f"joined: {view.joined}"] if view.joined else []),
-        *(f"note: {note}" for note in view.notes),
-        *plain_sections(run_sections(view)),
+        report.title,
+        f"{report.headline_metric}: {_reading(report.headline)}, {report.headline.rate.unscored:,} unscored{beside}",
+        f"outcomes: {report.outcomes}",
+        *(f"{name}: {_reading(figure)}" for name, figure in report.figures_beside),
+        *([f"joined: {report.joined}"] if report.joined else []),
+        *(f"note: {note}" for note in report.notes),
+        *plain_sections(report.sections),
     ]
-    steps = next_steps(view, run_path, written, earlier=earlier)
+    steps = next_steps(report, run_path, written, earlier=earlier)
     lines += ["", *(f"{what}: {command}" for what, command in steps)] if steps else []
     return plain_text(lines)
 
@@ -77,7 +74,7 @@ def _reading(figure: Figure) -> str:
 
 
 def next_steps(
-    view: RunView, run_path: str | None, written: Mapping[str, str] | None = None, *, earlier: str | None = None
+    report: RunReport, run_path: str | None, written: Mapping[str, str] | None = None, *, earlier: str | None = None
 ) -> list[tuple[str, str]]:
     """What to do next, the most useful first: a command each, or a report that is written.
 
@@ -88,7 +85,7 @@ def next_steps(
     there = dict(written or {})
     if run_path:
         run = quoted(run_path)
-        if (wrong := _telling_case(view)) is not None:
+        if (wrong := _telling_case(report)) is not None:
             steps.append(("why one is wrong", f"assay explain {run} {wrong}"))
         if earlier is not None:
             steps.append(("what has changed", f"assay diff {quoted(earlier)} {run}"))
@@ -99,40 +96,41 @@ def next_steps(
     return steps
 
 
-def _telling_case(view: RunView) -> str | None:
-    """The id of a wrong answer as a shell takes it, where there is one: best one with a repair, else with a cause."""
-    failed = [row for row in view.failures if row.blame == "system"]
-    for row in (*view.fix_first, *view.causes, *view.near_misses, *failed):
-        for case in row.cases:
+def _telling_case(report: RunReport) -> str | None:
+    """The id of a wrong answer as a shell takes it, if there is one: best one with a repair, else with a cause."""
+    numbers = report.numbers
+    failed = [count for count in numbers.failures if count.name.startswith("system: ")]
+    for count in (*numbers.fix_first, *numbers.causes, *numbers.near_misses, *failed):
+        for case in report.linked(count.case_ids):
             if len(case.id) <= _LONGEST_ID and case.id.isprintable():
                 return quoted(case.id) if not case.id.startswith("-") else f"-- {quoted(case.id)}"
     return None
 
 
-def drawn(view: RunView, steps: Sequence[tuple[str, str]], width: int) -> list[RenderableType]:
+def drawn(report: RunReport, steps: Sequence[tuple[str, str]], width: int) -> list[RenderableType]:
     """The parts of the summary, top to bottom, for a terminal of ``width`` columns."""
     inner = max(20, width - 2 * MARGIN)
-    return page((_headline(view, inner), *drawn_sections(run_sections(view), inner), *drawn_steps(steps)))
+    return page((_headline(report, inner), *drawn_sections(report.sections, inner), *drawn_steps(steps)))
 
 
-def _headline(view: RunView, width: int) -> RenderableType:
+def _headline(report: RunReport, width: int) -> RenderableType:
     from rich.text import Text
 
-    figure = view.headline
+    figure = report.headline
     line = Text()
     line.append(figure.text, style=f"bold {shade(figure)}")
-    line.append(f" {figure.interval} · {view.tally}" if figure.interval else f" · {view.tally}")
+    line.append(f" {figure.interval} · {report.tally}" if figure.interval else f" · {report.tally}")
     parts: list[RenderableType] = [line, bar(figure, max(10, min(width, WIDEST) - 6))]
-    parts += [Text(view.outcomes_beside)] if view.outcomes_beside else []
-    parts += lines([_beside(view, named) for named in view.beside], max(20, min(width, WIDEST) - 6), right=(1,))
-    parts += [Text(f"joined {view.joined}", style="dim")] if view.joined else []
-    foot = f"{view.headline_metric}, {view.confidence} interval"
-    return panel(parts, view.notes, head=view.title, foot=foot, width=width)
+    parts += [Text(report.outcomes_beside)] if report.outcomes_beside else []
+    if report.beside:
+        parts.append(lines(_beside(name, figure) for name, figure in report.figures_beside))
+    parts += [Text(f"joined {report.joined}", style="dim")] if report.joined else []
+    foot = f"{report.headline_metric}, {report.confidence} interval"
+    return panel(parts, report.notes, head=report.title, foot=foot, width=width)
 
 
-def _beside(view: RunView, named: BesideHeadline) -> tuple[Text, ...]:
+def _beside(name: str, figure: Figure) -> tuple[Text, ...]:
     """A metric shown next to the headline, in a line of its own."""
     from rich.text import Text
 
-    figure = view.overall.figures[named.place]
-    return Text(named.name), Text(figure.text, style="bold"), Text(figure.interval, style="dim"), Text(figure.tally)
+    return Text(name), Text(figure.text, style="bold"), Text(figure.interval, style="dim"), Text(figure.tally)

@@ -24,13 +24,21 @@ class CaseColumn(Struct, frozen=True, kw_only=True):
     """Of one of the sheet's items, usually an `Evidence`."""
     safe: bool = False
     """Whether its text is known to be visible and to fit a cell."""
+    usual: Value = None
+    """The value of most cases: a column that holds no other may be left out (`FilledColumns`)."""
 
 
 def text_column(
-    title: str, width: float, value: Callable[[Evidence], Value], *, style: str = "wrapped", safe: bool = False
+    title: str,
+    width: float,
+    value: Callable[[Evidence], Value],
+    *,
+    style: str = "wrapped",
+    safe: bool = False,
+    usual: Value = None,
 ) -> CaseColumn:
     """A column of text."""
-    return CaseColumn(title=title, style=style, width=width, value=value, safe=safe)
+    return CaseColumn(title=title, style=style, width=width, value=value, safe=safe, usual=usual)
 
 
 def metric_column(title: str, name: str | None, style: str, *, width: float = 13) -> CaseColumn:
@@ -48,6 +56,23 @@ def repeat_column(title: str, run: Run) -> list[CaseColumn]:
     if run.settings.repeats == 1:
         return []
     return [CaseColumn(title=title, style="count", width=9, value=lambda item: item.prediction.repeat + 1)]
+
+
+class FilledColumns:
+    """Which columns have a value in some case, gathered case by case: a sheet leaves the others out."""
+
+    def __init__(self, columns: Sequence[CaseColumn]) -> None:
+        self._columns = columns
+        self._empty = list(columns)
+
+    def add(self, item: Evidence) -> None:
+        """One case."""
+        if self._empty:
+            self._empty = [column for column in self._empty if column.value(item) in (None, "", column.usual)]
+
+    def filled(self) -> list[CaseColumn]:
+        """The columns with a value."""
+        return [column for column in self._columns if column not in self._empty]
 
 
 class Longest:

@@ -8,8 +8,8 @@ from typing import Final
 from msgspec import Struct
 
 from assay.model import MetricInfo
+from assay.reports.blocks.run import RunReport
 from assay.reports.text.plain import one_line
-from assay.reports.views.run import RunView
 from assay.runs.metric_infos import VERDICT
 
 TIMINGS: Final = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
@@ -39,11 +39,11 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
     """Whether means count as Denodo's own workbook does: in a run with its definition of Percent Overlap."""
 
     @classmethod
-    def of(cls, view: RunView) -> WorkbookMetrics:
-        """Take the metrics from the view."""
-        names = tuple(row.metric for row in view.metrics)
+    def of(cls, report: RunReport) -> WorkbookMetrics:
+        """Take the metrics from the report."""
+        names = tuple(row.metric for row in report.metrics)
         claimed: dict[str, str] = {}
-        for row in view.metrics:
+        for row in report.metrics:
             # Where several metrics name the same column, the first one fills it.
             claimed.setdefault(row.info.guide_column or row.metric, row.metric)
         titles = {name: one_line(title, limit=60) for title, name in claimed.items()}
@@ -51,13 +51,13 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
         if VERDICT[0] in names:
             filled.setdefault(_CORRECT, VERDICT[0])
         # A reward may exceed 1, so it is never a percentage, even in a run where no value exceeds 1.
-        shares = (row for row in view.metrics if row.share and (row.info.highest is None or row.info.highest <= 1.0))
+        shares = (row for row in report.metrics if row.share and (row.info.highest is None or row.info.highest <= 1.0))
         return cls(
             names=names,
             titles={name: titles.get(name, name) for name in names},
             filled=filled,
             shares=frozenset(row.metric for row in shares),
-            yes_no=frozenset(row.metric for row in view.metrics if not row.graded),
+            yes_no=frozenset(row.metric for row in report.metrics if not row.graded),
             as_denodo=_DENODOS_OWN in names,
         )
 

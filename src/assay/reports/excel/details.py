@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.model import Evidence, Run
+from assay.reports.cases.case import failures, near_misses
+from assay.reports.cases.causes import repair, why
+from assay.reports.cases.gold_findings import GoldFindings
+from assay.reports.cases.witness import sentence, strength_name, witness_text
 from assay.reports.excel.case_sheet import (
     CaseColumn,
+    FilledColumns,
     Longest,
     Value,
     metric_column,
@@ -16,12 +21,8 @@ from assay.reports.excel.case_sheet import (
 )
 from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
-from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import words
-from assay.reports.views.case import failures, near_misses
-from assay.reports.views.causes import repair, why
-from assay.reports.views.gold_findings import GoldFindings
-from assay.reports.views.strengths import sentence, strength_name, witness_text
+from assay.reports.text.results import given_text, golds_text
 
 _LINES = 10
 """How many lines of text a row shows at most; the cell holds the whole text."""
@@ -38,25 +39,19 @@ class DetailsSeen:
         self.ids, self.difficulties, self.databases = Longest(), Longest(), Longest()
         self.plain_ids = True
         """Whether all ids are plain integers."""
-        self.causes = self.diagnoses = self.contexts = self.costs = self.ves = self.strengths = False
-        """Whether any case has one."""
+        self.optional = FilledColumns(_optional())
         self.timings: dict[str, None] = {}
         """The systems' own names of times, in the order in which they come."""
 
-    def take(self, item: Evidence) -> None:
+    def add(self, item: Evidence) -> None:
         """One case."""
-        case, prediction = item.case, item.prediction
+        case = item.case
         self.ids.add(case.id)
         self.difficulties.add(case.difficulty)
         self.databases.add(case.database)
         self.plain_ids = self.plain_ids and is_plain_integer(case.id)
-        self.causes = self.causes or bool(item.cause)
-        self.diagnoses = self.diagnoses or bool(item.diagnosis)
-        self.contexts = self.contexts or bool(case.context)
-        self.costs = self.costs or prediction.cost_usd is not None
-        self.ves = self.ves or bool(_ves_detail(item))
-        self.strengths = self.strengths or item.refutation is not None
-        for name, _ in prediction.timings_s:
+        self.optional.add(item)
+        for name, _ in item.prediction.timings_s:
             self.timings.setdefault(name)
 
 
@@ -111,7 +106,7 @@ def _columns(run: Run, metrics: WorkbookMetrics, seen: DetailsSeen) -> list[Case
     return [
         *guide,
         *ours,
-        *_where_any(run, seen),
+        *_if_any(run, seen),
         *(metric_column(metrics.titles[name], name, metrics.case_style(name)) for name in metrics.others),
     ]
 
@@ -152,30 +147,28 @@ def _tokens() -> list[CaseColumn]:
     ]
 
 
-def _where_any(run: Run, seen: DetailsSeen) -> list[CaseColumn]:
-    """Columns that most runs leave empty: each is written only where some case has a value."""
+def _optional() -> list[CaseColumn]:
+    """Columns that most runs leave empty."""
+    return [
+        text_column("Cause", 28, lambda item: item.cause),
+        text_column("Why", 60, lambda item: "\n".join((*why(item), *repair(item))) or None),
+        text_column("Strength", 16, lambda item: strength_name(item) or None),
+        text_column("On other databases", 60, _witness),
+        text_column("Context", 32, lambda item: item.case.context),
+        CaseColumn(title="Cost (USD)", style="money", width=11, value=lambda item: item.prediction.cost_usd),
+        text_column("VES detail", 36, _ves_detail),
+    ]
+
+
+def _if_any(run: Run, seen: DetailsSeen) -> list[CaseColumn]:
+    """Those of them in which some case has a value, between what the lint doubts and the systems' own times."""
     columns = []
     if run.lint is not None and run.lint.findings:
         doubts = GoldFindings(run)
         columns.append(text_column("Doubts about gold", 60, lambda item: "\n".join(doubts.of(item.case.id)) or None))
-    if seen.causes:
-        columns.append(text_column("Cause", 28, lambda item: item.cause))
-    if seen.diagnoses:
-        columns.append(text_column("Why", 60, lambda item: "\n".join((*why(item), *repair(item))) or None))
-    if seen.strengths:
-        columns.append(text_column("Strength", 16, lambda item: strength_name(item) or None))
-        columns.append(text_column("On other databases", 60, _witness))
-    if seen.contexts:
-        columns.append(text_column("Context", 32, lambda item: item.case.context))
-    if seen.costs:
-        columns.append(
-            CaseColumn(title="Cost (USD)", style="money", width=11, value=lambda item: item.prediction.cost_usd)
-        )
-    if seen.ves:
-        columns.append(text_column("VES detail", 36, _ves_detail))
     guide = {name.replace("_", "") for name in TIMINGS}
     others = [name for name in seen.timings if "".join(filter(str.isalnum, name)).casefold() not in guide]
-    return columns + [_timing(name) for name in others[:_OTHER_TIMINGS]]
+    return [*columns, *seen.optional.filled(), *map(_timing, others[:_OTHER_TIMINGS])]
 
 
 def _witness(item: Evidence) -> str | None:

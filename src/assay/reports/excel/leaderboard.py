@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from assay.model import Leaderboard
+from assay.reports.blocks.diff import label_of
+from assay.reports.blocks.leaderboard import LeaderboardReport
 from assay.reports.excel.page import Page
 from assay.reports.excel.run import book_of
 from assay.reports.excel.tables import names_in, write_sections
-from assay.reports.sections.leaderboard import leaderboard_sections
-from assay.reports.views.diff_build import label_of
-from assay.reports.views.leaderboard import LeaderboardView
-from assay.reports.views.leaderboard_build import view_of_leaderboard
 
 _WIDEST_RUN = 14
 _MOST_CASES = 1_000_000
@@ -20,25 +18,25 @@ def leaderboard_xlsx(board: Leaderboard) -> bytes:
     """The whole workbook: Leaderboard, Rates and Cases."""
     from xlsxwriter import Workbook
 
-    view = view_of_leaderboard(board)
+    report = LeaderboardReport(board)
     made = board.standings[0].run.provenance if board.standings else None
 
     def write(book: Workbook) -> None:
         pages = [Page(book, name, centred=True) for name in ("Leaderboard", "Rates", "Cases")]
-        _ranking(pages[0], view)
+        _ranking(pages[0], report)
         _rates(pages[1], board)
         _cases(pages[2], board)
 
-    return book_of(view.title, version=None if made is None else made.assay_version, started_at=None, write=write)
+    return book_of(report.title, version=None if made is None else made.assay_version, started_at=None, write=write)
 
 
-def _ranking(page: Page, view: LeaderboardView) -> None:
-    sections = leaderboard_sections(view)
-    page.prepare([view.metric, *names_in(sections)])
-    page.text(0, 0, view.title, "title")
-    for row, text in enumerate((view.lead, view.cases, *view.notes), start=1):
+def _ranking(page: Page, report: LeaderboardReport) -> None:
+    sections = report.sections
+    page.prepare([report.metric, *names_in(sections)])
+    page.text(0, 0, report.title, "title")
+    for row, text in enumerate((report.lead, report.cases, *report.notes), start=1):
         page.text(row, 0, text, "note")
-    write_sections(page, 3 + len(view.notes), sections)
+    write_sections(page, 3 + len(report.notes), sections)
 
 
 def _rates(page: Page, board: Leaderboard) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from assay.model import Run
+from assay.reports.blocks.run import RunReport
 from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
 from assay.reports.excel.details import DetailsSeen, write_details
 from assay.reports.excel.page import Page
 from assay.reports.excel.run import workbook_of
-from assay.reports.views.run_build import view_of
 
 _CASE = ("Question ID", "Repeat", "Difficulty", "VQL Generated", "Ground Truth VQL")
 
@@ -26,11 +26,11 @@ class _PartReporter:
     def render(self, run: Run) -> bytes:
         """The whole workbook. Columns that the run has no values for are left out."""
         seen = DetailsSeen()
-        view = view_of(run, detailed=(), beside=seen.take)
-        metrics = WorkbookMetrics.of(view)
+        report = RunReport(run, beside=seen.add)
+        metrics = WorkbookMetrics.of(report)
         return workbook_of(
             run,
-            f"{view.title}: {self.sheet}",
+            f"{report.title}: {self.sheet}",
             lambda workbook: write_details(Page(workbook, self.sheet), run, metrics, seen, titles=self.titles),
         )
 

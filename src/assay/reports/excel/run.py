@@ -3,7 +3,7 @@
 A run of SDMX selections has the sheets of StatGPT's evaluation method instead: Overview and Statistics.
 
 Rows go to disk as they are written, so that memory does not grow with the run; numbers come from
-the one view that all formats draw. The same run gives the same bytes.
+the one report that all formats draw. The same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from assay.model import Run
+from assay.reports.blocks.run import RunReport
 from assay.reports.excel.columns import WorkbookMetrics
 from assay.reports.excel.details import DetailsSeen, write_details
 from assay.reports.excel.page import Page, cell_text
 from assay.reports.excel.selections import OverviewSeen, write_selection_workbook
 from assay.reports.excel.settings import write_settings
 from assay.reports.excel.summary import write_summary
-from assay.reports.views.run import RunView
-from assay.reports.views.run_build import view_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -39,11 +38,11 @@ class XlsxReporter:
         """The whole workbook."""
         if run.settings.selection is not None:
             overview = OverviewSeen()
-            view = view_of(run, detailed=(), beside=overview.take)
-            return workbook_of(run, view.title, lambda book: write_selection_workbook(book, run, view, overview))
+            report = RunReport(run, beside=overview.add)
+            return workbook_of(run, report.title, lambda book: write_selection_workbook(book, run, report, overview))
         details = DetailsSeen()
-        view = view_of(run, detailed=(), beside=details.take)
-        return workbook_of(run, view.title, lambda book: _write_workbook(book, run, view, details))
+        report = RunReport(run, beside=details.add)
+        return workbook_of(run, report.title, lambda book: _write_workbook(book, run, report, details))
 
 
 def workbook_of(run: Run, title: str, write: Callable[[Workbook], None]) -> bytes:
@@ -75,14 +74,14 @@ def book_of(title: str, *, version: str | None, started_at: str | None, write: C
     return content.getvalue()
 
 
-def _write_workbook(workbook: Workbook, run: Run, view: RunView, seen: DetailsSeen) -> None:
-    metrics = WorkbookMetrics.of(view)
+def _write_workbook(workbook: Workbook, run: Run, report: RunReport, seen: DetailsSeen) -> None:
+    metrics = WorkbookMetrics.of(report)
     summary = Page(workbook, "Summary", centred=True)
     details = Page(workbook, "Details")
     settings = Page(workbook, "Settings", centred=True)
-    write_summary(summary, view, metrics)
+    write_summary(summary, report, metrics)
     write_details(details, run, metrics, seen)
-    write_settings(settings, run, view)
+    write_settings(settings, run, report)
 
 
 def _started(started_at: str | None) -> datetime:

@@ -11,17 +11,24 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from assay.model import Evidence, Run, TurnAnswer
-from assay.reports.excel.case_sheet import CaseColumn, Longest, metric_column, repeat_column, text_column, write_cases
+from assay.reports.blocks.run import RunReport
+from assay.reports.cases.case import failures
+from assay.reports.cases.causes import repair, why
+from assay.reports.excel.case_sheet import (
+    CaseColumn,
+    FilledColumns,
+    Longest,
+    metric_column,
+    repeat_column,
+    text_column,
+    write_cases,
+)
 from assay.reports.excel.columns import case_style
 from assay.reports.excel.page import CELL_LIMIT, Page
 from assay.reports.excel.settings import write_settings
 from assay.reports.excel.tables import names_in, write_notes, write_sections
-from assay.reports.sections.run import run_sections
 from assay.reports.text.plain import words
 from assay.reports.text.selections import details
-from assay.reports.views.case import failures
-from assay.reports.views.causes import repair, why
-from assay.reports.views.run import RunView
 from assay.runs.metric_infos import info_of
 
 if TYPE_CHECKING:
@@ -39,29 +46,23 @@ class OverviewSeen:
 
     def __init__(self) -> None:
         self.ids, self.names = Longest(), Longest()
-        self._empty = _where_any()
+        self.optional = FilledColumns(_optional())
 
-    def take(self, item: Evidence) -> None:
+    def add(self, item: Evidence) -> None:
         """One case."""
         self.ids.add(item.case.id)
         self.names.add(item.case.name)
-        if self._empty:
-            self._empty = [column for column in self._empty if not _fills(column, item)]
-
-    def filled(self) -> list[CaseColumn]:
-        """Those of the columns that some runs leave empty in which some case has a value."""
-        empty = {column.title for column in self._empty}
-        return [column for column in _where_any() if column.title not in empty]
+        self.optional.add(item)
 
 
-def write_selection_workbook(workbook: Workbook, run: Run, view: RunView, seen: OverviewSeen) -> None:
+def write_selection_workbook(workbook: Workbook, run: Run, report: RunReport, seen: OverviewSeen) -> None:
     """Write all sheets, in their order."""
     overview = Page(workbook, "Overview")
     statistics = Page(workbook, "Statistics", centred=True)
     settings = Page(workbook, "Settings", centred=True)
     _write_overview(overview, run, seen)
-    _write_statistics(statistics, view)
-    write_settings(settings, run, view)
+    _write_statistics(statistics, report)
+    write_settings(settings, run, report)
 
 
 def _write_overview(page: Page, run: Run, seen: OverviewSeen) -> None:
@@ -76,14 +77,16 @@ def _write_overview(page: Page, run: Run, seen: OverviewSeen) -> None:
             page.shade_shares(1, last, place)
 
 
-def _write_statistics(page: Page, view: RunView) -> None:
+def _write_statistics(page: Page, report: RunReport) -> None:
     """Write the method's metrics over all test cases, then every other section."""
-    sections = [one for one in run_sections(view) if one.key != "metrics"]
-    metrics = [replace(one, title="Data Query Metrics", aside="") for one in run_sections(view) if one.key == "metrics"]
+    sections = [one for one in report.sections if one.key != "metrics"]
+    metrics = [replace(one, title="Data Query Metrics", aside="") for one in report.sections if one.key == "metrics"]
     page.prepare(names=names_in((*metrics, *sections)))
     page.sheet.set_column(1, _COLUMNS, _WIDTH)
     row = write_sections(page, -1, metrics)
-    row = write_notes(page, row + 1, view, f"Means are over test cases; Low and High bound them at {view.confidence}.")
+    row = write_notes(
+        page, row + 1, report, f"Means are over test cases; Low and High bound them at {report.confidence}."
+    )
     write_sections(page, row, sections)
 
 
@@ -102,27 +105,21 @@ def _columns(run: Run, seen: OverviewSeen) -> list[CaseColumn]:
         *(metric_column(words(name), name, case_style(info_of(name, run.settings)), width=12) for name in others),
         text_column("reason", 44, lambda item: item.verdict.reason),
         text_column("not scored", 36, _not_scored),
-        *seen.filled(),
+        *seen.optional.filled(),
     ]
 
 
-def _where_any() -> list[CaseColumn]:
-    """Columns that some runs leave empty: each is written only where some case has a value."""
+def _optional() -> list[CaseColumn]:
+    """Columns that some runs leave empty."""
     return [
         text_column("cause", 20, lambda item: item.cause),
         text_column("why", 48, lambda item: "\n".join((*why(item), *repair(item))) or None),
         text_column("failure", 36, lambda item: "\n".join(_failures(item))),
         text_column("answer", 48, _answer),
-        text_column("terms compared by", 14, _compared_by),
+        text_column("terms compared by", 14, _compared_by, usual="id and name"),
         CaseColumn(title="latency (s)", style="fine_seconds", width=11, value=_latency),
         text_column("comments", 24, lambda item: item.case.comments),
     ]
-
-
-def _fills(column: CaseColumn, item: Evidence) -> bool:
-    nothing = "id and name" if column.title == "terms compared by" else ""
-    value = column.value(item)
-    return value is not None and value not in (nothing, "")
 
 
 def _details(item: Evidence) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import Run
+from assay.reports.blocks.run import RunReport
 from assay.reports.excel.page import LINE_POINTS, Page, lines_of
-from assay.reports.views.run import RunView
 
 _NAME_WIDTH, _VALUE_WIDTH = 34.0, 96.0
 
@@ -14,7 +14,7 @@ Entry = tuple[str, str | float | None, str]
 """A name, a value, and the style in which it is written; no value: a heading."""
 
 
-def write_settings(page: Page, run: Run, view: RunView) -> None:
+def write_settings(page: Page, run: Run, report: RunReport) -> None:
     """Write names and values, with a heading above each part."""
     sheet = page.sheet
     sheet.hide_gridlines(2)
@@ -27,7 +27,7 @@ def write_settings(page: Page, run: Run, view: RunView) -> None:
     sheet.fit_to_pages(1, 0)
     sheet.repeat_rows(0)
     page.head(0, ["Setting", "Value"])
-    for row, (name, value, style) in enumerate(_entries(run, view), start=1):
+    for row, (name, value, style) in enumerate(_entries(run, report), start=1):
         if style == "section":
             sheet.set_row(row, LINE_POINTS + 9)
             page.text(row, 0, name, "section")
@@ -41,31 +41,31 @@ def write_settings(page: Page, run: Run, view: RunView) -> None:
             page.number(row, 1, value, style, left=True)
 
 
-def _entries(run: Run, view: RunView) -> Iterable[Entry]:
-    settings, provenance, rate = run.settings, run.provenance, view.headline.rate
+def _entries(run: Run, report: RunReport) -> Iterable[Entry]:
+    settings, provenance, rate = run.settings, run.provenance, report.headline.rate
     yield "Run", None, "section"
-    yield "Title", view.title, "wrapped"
-    yield from ((fact.name, fact.value, "wrapped") for fact in view.facts)
+    yield "Title", report.title, "wrapped"
+    yield from ((name, value, "wrapped") for name, value in report.facts)
     yield "Workers", settings.workers, "count"
     yield "Metrics", ", ".join(settings.metrics), "wrapped"
     if settings.selection is None:
         yield "Rows of a result, at most", settings.limits.max_rows, "count"
         yield "Bytes of a result, at most", settings.limits.max_result_bytes, "count"
     yield "Counts", None, "section"
-    yield "Cases", view.cases_count, "count"
+    yield "Cases", report.numbers.cases, "count"
     answers = "" if settings.repeats == 1 else " answers"
     if answers:
         yield "Answers", len(run.evidence), "count"
-    yield f"Correct{answers}", view.correct, "count"
-    yield f"Incorrect{answers}", view.incorrect, "count"
-    yield f"Unscored{answers}", view.unscored, "count"
-    yield f"Unanswered{answers and ' askings'}", view.unanswered, "count"
+    yield f"Correct{answers}", report.numbers.correct, "count"
+    yield f"Incorrect{answers}", report.numbers.incorrect, "count"
+    yield f"Unscored{answers}", report.numbers.unscored, "count"
+    yield f"Unanswered{answers and ' askings'}", report.numbers.unanswered, "count"
     yield "Blank rows skipped", provenance.blank_rows, "count"
     yield "Predictions that fit no case", len(provenance.unmatched_predictions), "count"
-    yield f"Headline: {view.headline_metric}", None, "section"
+    yield f"Headline: {report.headline_metric}", None, "section"
     yield "Value", rate.value, "percent"
-    yield f"Low end of the {view.confidence} interval", rate.low, "percent"
-    yield f"High end of the {view.confidence} interval", rate.high, "percent"
+    yield f"Low end of the {report.confidence} interval", rate.low, "percent"
+    yield f"High end of the {report.confidence} interval", rate.high, "percent"
     yield "Scored cases", rate.n, "count"
     yield "Unscored cases", rate.unscored, "count"
     if provenance.engine_versions:

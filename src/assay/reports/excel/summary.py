@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from assay.model import Group
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import Figure
 from assay.reports.excel.columns import WorkbookMetrics
 from assay.reports.excel.page import Page
 from assay.reports.excel.summary_table import SummaryColumn, write_charts, write_table
 from assay.reports.excel.tables import names_in, write_notes, write_sections
-from assay.reports.sections.run import run_sections
-from assay.reports.views.run import GroupRow, RunView
 
 _MOST_GROUPS = 12
 _SCORED = "Scored"
@@ -22,29 +24,37 @@ AS_DENODO = (
 )
 
 
-def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
+class SummaryRow(NamedTuple):
+    """A difficulty, or all cases, with every metric over them."""
+
+    group: Group
+    figures: tuple[Figure, ...]
+
+
+def write_summary(page: Page, report: RunReport, metrics: WorkbookMetrics) -> None:
     """Write the table first, where other programs look for it, and what else a person needs below it."""
-    groups, sections = view.difficulties, run_sections(view)
-    columns = _columns([*groups, view.overall], metrics)
-    page.prepare(names=[*(group.name for group in groups), *names_in(sections)])
-    names = [*(group.name for group in groups), "Overall"]
+    groups, sections = report.numbers.by_difficulty, report.sections
+    rows = [SummaryRow(group, report.figures(group)) for group in (*groups, report.numbers.overall)]
+    columns = _columns(rows, metrics)
+    names = [*map(report.group_name, groups), "Overall"]
+    page.prepare(names=[*names[:-1], *names_in(sections)])
     write_table(page, names, columns)
     own = [AS_DENODO] if metrics.as_denodo else []
-    row = write_notes(page, len(groups) + 3, view, metrics.note(), *own)
+    row = write_notes(page, len(groups) + 3, report, metrics.note(), *own)
     row = write_sections(page, row, [one for one in sections if one.key == "gates"])
-    row = write_charts(page, row + 1, names, columns, _results(view.overall, metrics))
-    row = _write_samples(page, row, [*groups, view.overall], metrics)
+    row = write_charts(page, row + 1, names, columns, _results(rows[-1], metrics))
+    row = _write_samples(page, row, rows, names, metrics)
     write_sections(page, row - 1, [one for one in sections if one.key != "gates"])
 
 
-def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[SummaryColumn]:
+def _columns(rows: Sequence[SummaryRow], metrics: WorkbookMetrics) -> list[SummaryColumn]:
     """The guide's five columns, the count of scored questions where some are not, then the other metrics."""
     place = {name: index for index, name in enumerate(metrics.names)}
 
     def of_metric(title: str, name: str | None) -> SummaryColumn:
         if name not in place:
             return SummaryColumn(title=title, style="percent", values=(None,) * len(rows))
-        rates = [(row.figures[place[name]].rate, row.cases) for row in rows]
+        rates = [(row.figures[place[name]].rate, row.group.cases) for row in rows]
         means = (over_all(rate.value, rate.n, cases) if metrics.as_denodo else rate.value for rate, cases in rates)
         return SummaryColumn(title=title, style=metrics.style(name), values=tuple(means))
 
@@ -53,10 +63,10 @@ def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[Summary
     columns = [
         of_metric("Percent Subset", metrics.subset),
         of_metric("Percent Correct Queries", metrics.correct),
-        SummaryColumn(title="Number of Samples", style="count", values=tuple(row.cases for row in rows)),
+        SummaryColumn(title="Number of Samples", style="count", values=tuple(row.group.cases for row in rows)),
         SummaryColumn(title="Mean Time (s)", style="seconds", values=tuple(mean for mean, _ in times)),
         SummaryColumn(title="Time Std Dev", style="seconds", values=tuple(deviation for _, deviation in times)),
-        *([] if metrics.as_denodo or scored.values == tuple(row.cases for row in rows) else [scored]),
+        *([] if metrics.as_denodo or scored.values == tuple(row.group.cases for row in rows) else [scored]),
     ]
     rest = (name for name in metrics.names if name not in (metrics.subset, metrics.correct))
     return columns + [of_metric(metrics.titles[name], name) for name in rest]
@@ -67,55 +77,57 @@ def over_all(mean: float | None, n: int, cases: int) -> float | None:
     return None if not cases else (mean or 0.0) * n / cases
 
 
-def _time_of(row: GroupRow, *, over_all_cases: bool) -> tuple[float | None, float | None]:
+def _time_of(row: SummaryRow, *, over_all_cases: bool) -> tuple[float | None, float | None]:
     """Mean and standard deviation of the known times; or over all cases, with 0 for a missing time.
 
     Over all cases the standard deviation is the population's, else the sample's.
     """
-    time = row.answer_time
+    time = row.group.answer_time
     if not over_all_cases:
         return (None, None) if time is None else (time.mean_s, time.std_dev_s)
-    if not row.cases:
+    if not row.group.cases:
         return None, None
     n, mean = (0, 0.0) if time is None else (time.n, time.mean_s)
     spread = (n - 1) * (time.std_dev_s or 0.0) ** 2 if time is not None and n > 1 else 0.0
-    overall = n * mean / row.cases
-    squares = spread + n * (mean - overall) ** 2 + (row.cases - n) * overall**2
-    return overall, math.sqrt(squares / row.cases)
+    overall = n * mean / row.group.cases
+    squares = spread + n * (mean - overall) ** 2 + (row.group.cases - n) * overall**2
+    return overall, math.sqrt(squares / row.group.cases)
 
 
-def _scored(row: GroupRow, metrics: WorkbookMetrics) -> int:
+def _scored(row: SummaryRow, metrics: WorkbookMetrics) -> int:
     """How many questions Percent Correct Queries covers."""
-    return row.cases if metrics.correct is None else row.figures[metrics.names.index(metrics.correct)].rate.n
+    return row.group.cases if metrics.correct is None else row.figures[metrics.names.index(metrics.correct)].rate.n
 
 
-def _results(overall: GroupRow, metrics: WorkbookMetrics) -> tuple[tuple[str, int], ...]:
+def _results(overall: SummaryRow, metrics: WorkbookMetrics) -> tuple[tuple[str, int], ...]:
     """How many answers are correct, incorrect and unscored by the metric of Percent Correct Queries."""
-    if metrics.correct is None or not overall.cases:
+    if metrics.correct is None or not overall.group.cases:
         return ()
     rate = overall.figures[metrics.names.index(metrics.correct)].rate
     correct = round((rate.value or 0.0) * rate.n)
-    counted = overall.cases if metrics.as_denodo else rate.n
-    return ("correct", correct), ("incorrect", counted - correct), ("unscored", overall.cases - counted)
+    counted = overall.group.cases if metrics.as_denodo else rate.n
+    return ("correct", correct), ("incorrect", counted - correct), ("unscored", overall.group.cases - counted)
 
 
-def _write_samples(page: Page, row: int, rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> int:
+def _write_samples(
+    page: Page, row: int, rows: Sequence[SummaryRow], groups: Sequence[str], metrics: WorkbookMetrics
+) -> int:
     """Write how many questions each mean is over, where the summary table does not say it. Returns the row after.
 
     It is a separate table: a column next to each mean would double the width of the summary.
     """
-    scored = [_scored(group, metrics) for group in rows]
-    counted = {"Mean Time (s)": [0 if group.answer_time is None else group.answer_time.n for group in rows]}
+    scored = [_scored(one, metrics) for one in rows]
+    counted = {"Mean Time (s)": [0 if one.group.answer_time is None else one.group.answer_time.n for one in rows]}
     titles = {**metrics.titles, metrics.subset or "": "Percent Subset"}
     for place, name in enumerate(metrics.names):
         if name != metrics.correct:
-            counted[titles[name]] = [group.figures[place].rate.n for group in rows]
+            counted[titles[name]] = [one.figures[place].rate.n for one in rows]
     differing = {title: counts for title, counts in counted.items() if counts != scored and any(counts)}
     if metrics.as_denodo or not differing:
         return row
-    usual = "all of them" if scored == [group.cases for group in rows] else _SCORED
+    usual = "all of them" if scored == [one.group.cases for one in rows] else _SCORED
     page.text(row, 0, f"How many questions a mean is over, where it is not {usual}", "section")
-    names = [*(group.name for group in rows[:-1][:_MOST_GROUPS]), "Overall"]
+    names = [*groups[:-1][:_MOST_GROUPS], "Overall"]
     page.head(row + 1, ["Mean", *names], numbers=range(1, len(names) + 1), lines=2)
     row += 2
     for title, counts in differing.items():

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
-from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
-from assay.reports.sections.values import (
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
-    Mark,
+    Description,
+    DiffFigure,
+    Figure,
+    IdList,
     Name,
-    Names,
     Number,
     Query,
-    Remark,
     Row,
     Section,
+    Status,
     Table,
     Times,
+    named_ids,
     sections_for,
 )
-from assay.reports.views.diff import DiffFigure
-from assay.reports.views.figures import Figure
-from assay.reports.views.run import RunView, named_ids
+from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
+from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
 
 _WIDTH: Final = 11
 """How many columns the head of a table spans where its last column holds sentences."""
@@ -41,16 +42,16 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
     return row
 
 
-def write_notes(page: Page, row: int, view: RunView, *notes: str) -> int:
+def write_notes(page: Page, row: int, report: RunReport, *notes: str) -> int:
     """Write title, headline, and the notes to read before trusting it. Returns the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
-    page.text(row, 0, view.title, "title")
-    headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
-    page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
-    page.text(row + 2, 0, view.outcomes, "plain")
-    for place, one in enumerate((*notes, *view.notes), start=row + 3):
+    page.text(row, 0, report.title, "title")
+    headline = f"{report.headline_name} {report.headline.text} {report.headline.interval}".rstrip()
+    page.text(row + 1, 0, f"{headline} · {report.tally} ({report.confidence} interval in brackets)", "plain")
+    page.text(row + 2, 0, report.outcomes, "plain")
+    for place, one in enumerate((*notes, *report.notes), start=row + 3):
         page.text(place, 0, one, "note")
-    return row + 3 + len(notes) + len(view.notes)
+    return row + 3 + len(notes) + len(report.notes)
 
 
 def names_in(sections: Iterable[Section]) -> list[str]:
@@ -76,7 +77,7 @@ def _write_table(page: Page, row: int, given: Table) -> int:
         page.text(row, 0, table.title, "section")
         row += 1
     heads = [head for place, column in enumerate(table.columns) for head in _heads(column, _first(shown, place))]
-    ends = isinstance(_first(shown, len(table.columns) - 1), Remark)
+    ends = isinstance(_first(shown, len(table.columns) - 1), Description)
     titles = [*heads, *[""] * (_WIDTH - len(heads))] if ends else heads
     page.head(row, titles, numbers=_numbers(table, shown))
     row += 1
@@ -138,7 +139,7 @@ def _heads(column: Column, like: Cell) -> list[str]:
         return [title, "Low", "High", *(["n", "Unscored"] if column.parts == "all" else [])]
     if isinstance(like, Number) and like.style == "fine_seconds":
         return [f"{title} (s)"]
-    return [f"  {title}" if isinstance(like, Remark) else title]
+    return [f"  {title}" if isinstance(like, Description) else title]
 
 
 def _numbers(table: Table, rows: Sequence[Row]) -> set[int]:
@@ -169,18 +170,18 @@ def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
     match cell:
         case Number():
             page.number(row, at, cell.value, cell.style)
-        case Remark():
+        case Description():
             example = f"such as: {cell.example}" if cell.example else ""
             page.text(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
         case Name():
             page.text(row, at, cell.whole, "text" if at else "name")
-        case Mark():
+        case Status():
             page.text(row, at, cell.text, "text")
         case str():
             page.text(row, at, cell, "text" if at else "name")
         case Query():
             page.text(row, at, cell.text, "text")
-        case Names():
+        case IdList():
             page.text(row, at, cell.text("book"), "text")
         case DiffFigure():
             page.number(row, at, cell.diff.difference, "percent")

@@ -1,4 +1,4 @@
-"""Histograms of times as inline SVG, on a scale of 1, 2, 5.
+"""Histograms of times, on a scale of 1, 2, 5: where their columns lie, which ``charts.html`` draws as inline SVG.
 
 The median is a solid line and the 90 % mark a dashed one, each with its label, so that nothing depends on colour.
 """
@@ -8,96 +8,72 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from html import escape
 from itertools import pairwise
 
 from assay.model import TimeSpread
-from assay.reports.sections.values import Curve
-from assay.reports.views.times import TimeRow
+from assay.reports.blocks.values import counted
+from assay.reports.text.plain import seconds
 
 _WIDTH, _HEIGHT = 360.0, 168.0
 _LEFT, _RIGHT, _TOP, _BASE = 20.0, 340.0, 54.0, 142.0
-_FONT = 12.0
-_CHARACTER = 0.58
-"""The width of a character in font sizes, on the wide side, so that what is computed to fit does fit."""
+_CHARACTER = 6.96
+"""The width of a character, on the wide side, so that what is computed to fit does fit."""
 _FEWEST_BINS = 6
 _GAP = 3.0
 
 
-def histograms(rows: Sequence[TimeRow]) -> list[tuple[TimeRow, str]]:
-    """Each row with its chart. Gold's and the system's queries share a scale, so that they compare at a glance."""
-    queries = [row for row in rows if row.spread.name != "answer"]
+def histograms(rows: Sequence[TimeSpread]) -> list[tuple[TimeSpread, dict[str, object]]]:
+    """Each row with what its chart is drawn of.
+
+    Gold's and the system's queries share a scale, so that they compare at a glance.
+    """
+    queries = [row for row in rows if row.name != "answer"]
     return [(row, histogram(row, queries if row in queries else [row])) for row in rows]
 
 
-def histogram(row: TimeRow, beside: Sequence[TimeRow]) -> str:
-    """One row's chart, on a scale that covers all rows of ``beside``, this one included. Empty without bins."""
-    if not row.spread.bins:
-        return ""
-    edges = _edges([one.spread for one in beside])
-    counts = {one.low_s: one.count for one in row.spread.bins}
+def histogram(row: TimeSpread, beside: Sequence[TimeSpread]) -> dict[str, object]:
+    """What the macro ``histogram`` draws of one row, on a scale that covers all rows of ``beside``, this one included.
+
+    Empty without bins.
+    """
+    if not row.bins:
+        return {}
+    edges = _edges(beside)
+    counts = {one.low_s: one.count for one in row.bins}
     most = max(counts.values())
     step = (_RIGHT - _LEFT) / (len(edges) - 1)
-    said = (
-        f"Histogram of the time of {row.counted}: median {row.median}, 90 % within {row.p90}, longest {row.max}, "
-        f"mean {row.mean}."
-    )
-    parts = [f'<svg class="histogram" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{escape(said)}">']
-    parts += _axis(edges, step)
-    labels = []
-    for place, (low, high) in enumerate(pairwise(edges)):
-        count = counts.get(low, 0)
-        if not count:
-            continue
-        height = max(1.5, count / most * (_BASE - _TOP))
-        x, y = _LEFT + place * step + _GAP / 2, _BASE - height
-        parts.append(
-            f'<rect class="column" x="{x:.1f}" y="{y:.1f}" width="{step - _GAP:.1f}" height="{height:.1f}" rx="1.5">'
-            f"<title>{_edge(low)} to {_edge(high)}: {count:,}</title></rect>"
-        )
-        if len(f"{count:,}") * _FONT * _CHARACTER <= step + _GAP:
-            labels.append(f'<text class="count" x="{x + (step - _GAP) / 2:.1f}" y="{y - 4:.1f}">{count:,}</text>')
-    parts += _mark("median", row.median, _x(row.spread.median_s, edges, step), line=1)
-    parts += _mark("90 %", row.p90, _x(row.spread.p90_s, edges, step), line=2)
-    return "".join([*parts, *labels, "</svg>"])
-
-
-def curve(found: Curve) -> str:
-    """Points of shares as a line between two axes from 0 to 1."""
-    told = "; ".join(f"{found.across} {x:.3f}: {found.up} {y:.3f}" for x, y in found.points[:_MOST_TOLD])
-    left, right, top, base = 44.0, 340.0, 26.0, 190.0
-    parts = [f'<svg class="curve" viewBox="0 0 360 230" role="img" aria-label="{escape(f"{found.title}: {told}")}">']
-    parts.append(f'<text class="at" x="{left:g}" y="14">{escape(found.title)}</text>')
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return left + x * (right - left), base - y * (base - top)
-
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        across, up = at(tick, 0.0)[0], at(0.0, tick)[1]
-        parts.append(f'<path class="grid" d="M{left:g} {up:.1f}H{right:g}"/>')
-        parts.append(f'<text class="tick" x="{across:.1f}" y="{base + 16:g}">{tick:.0%}</text>')
-        parts.append(f'<text class="tick up" x="{left - 6:g}" y="{up + 4:.1f}">{tick:.0%}</text>')
-    parts.append(f'<text class="tick" x="{(left + right) / 2:g}" y="{base + 34:g}">{escape(found.across)}</text>')
-    if found.diagonal:
-        parts.append(f'<path class="even" d="M{left:g} {base:g}L{right:g} {top:g}"/>')
-    line = ""
-    for place, (x, y) in enumerate(found.points):
-        across, up = at(x, y)
-        if not place:
-            line = f"M{across:.1f} {up:.1f}"
-        elif found.stepped:
-            line += f"H{across:.1f}V{up:.1f}"
-        else:
-            line += f"L{across:.1f} {up:.1f}"
-    parts.append(f'<path class="line" d="{line}"/>')
-    for x, y in found.points:
-        across, up = at(x, y)
-        said = escape(f"{found.across} {x:.1%}, {found.up} {y:.1%}")
-        parts.append(f'<circle class="point" cx="{across:.1f}" cy="{up:.1f}" r="2.6"><title>{said}</title></circle>')
-    return "".join([*parts, "</svg>"])
-
-
-_MOST_TOLD = 12
+    columns = [
+        {
+            "x": _LEFT + place * step + _GAP / 2,
+            "width": step - _GAP,
+            "height": max(1.5, counts[low] / most * (_BASE - _TOP)),
+            "between": f"{_edge(low)} to {_edge(high)}",
+            "count": f"{counts[low]:,}",
+            "labelled": len(f"{counts[low]:,}") * _CHARACTER <= step + _GAP,
+        }
+        for place, (low, high) in enumerate(pairwise(edges))
+        if counts.get(low)
+    ]
+    times = (("median", "median", row.median_s), ("tail", "90 %", row.p90_s))
+    marks = [
+        (kind, x, _inside(x, text), text)
+        for kind, name, time_s in times
+        for x, text in [(_x(time_s, edges, step), f"{name} {seconds(time_s)}")]
+    ]
+    return {
+        "words": (
+            f"Histogram of the time of {counted(row)}: median {seconds(row.median_s)}, 90 % within "
+            f"{seconds(row.p90_s)}, longest {seconds(row.max_s)}, mean {seconds(row.mean_s)}."
+        ),
+        "columns": columns,
+        "ticks": list(_ticks(edges, step)),
+        "marks": marks,
+        "left": _LEFT,
+        "right": _RIGHT,
+        "base": _BASE,
+        "width": _WIDTH,
+        "height": _HEIGHT,
+    }
 
 
 def _edges(spreads: Sequence[TimeSpread]) -> list[float]:
@@ -143,32 +119,18 @@ def _x(time_s: float, edges: Sequence[float], step: float) -> float:
     return _LEFT + (place + within) * step
 
 
-def _axis(edges: Sequence[float], step: float) -> Iterator[str]:
-    """The base line, and labels at every edge, or at powers of ten only where there is no room for all."""
-    yield f'<path class="axis" d="M{_LEFT:g} {_BASE:g}H{_RIGHT:g}"/>'
-    widest = max(len(_edge(edge)) for edge in edges) * _FONT * _CHARACTER + 6
-    every = widest <= step
+def _ticks(edges: Sequence[float], step: float) -> Iterator[tuple[float, float, str]]:
+    """Every edge, or powers of ten only if there is no room for all: where it is, the middle of its text, the text."""
+    widest = max(len(_edge(edge)) for edge in edges) * _CHARACTER + 6
     for place, edge in enumerate(edges):
-        if not every and not (edge == 0.0 or _parts(edge)[0] == 1):
-            continue
-        x = _LEFT + place * step
-        text = _edge(edge)
-        yield f'<path class="axis" d="M{x:.1f} {_BASE:g}v4"/>'
-        yield f'<text class="tick" x="{_inside(x, text):.1f}" y="{_BASE + 18:g}">{text}</text>'
-
-
-def _mark(name: str, text: str, x: float, *, line: int) -> Iterator[str]:
-    """A line from its label down to the base."""
-    y = 14.0 * line - 2
-    said = f"{name} {text}"
-    kind = "median" if line == 1 else "tail"
-    yield f'<path class="at {kind}" d="M{x:.1f} {y + 4:.1f}V{_BASE:g}"/>'
-    yield f'<text class="at" x="{_inside(x, said):.1f}" y="{y:g}">{escape(said)}</text>'
+        if widest <= step or edge == 0.0 or _parts(edge)[0] == 1:
+            x = _LEFT + place * step
+            yield x, _inside(x, _edge(edge)), _edge(edge)
 
 
 def _inside(x: float, text: str) -> float:
     """The middle of a text to be put at ``x``, moved so that the text lies within the drawing."""
-    half = len(text) * _FONT * _CHARACTER / 2
+    half = len(text) * _CHARACTER / 2
     return min(max(x, half), _WIDTH - half)
 
 

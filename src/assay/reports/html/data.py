@@ -13,36 +13,22 @@ import json
 from array import array
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Literal
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
-from assay.model import CaseSummary, Evidence
-from assay.reports.html.payload import (
-    AlignedRow,
-    Beyond,
-    Cell,
-    CellKind,
-    Detail,
-    Difference,
-    Facet,
-    Index,
-    Metric,
-    PairDetail,
-    State,
-    WitnessTable,
-)
-from assay.reports.text.plain import CellText, clipped, one_line, seconds, words
-from assay.reports.views.alignment import alignment
-from assay.reports.views.causes import schema_use_name
-from assay.reports.views.meanings import FLAGS
-from assay.reports.views.reliability import ASKED, DID
-from assay.reports.views.repeats import STEADY
-from assay.reports.views.run import CaseView, RunView, only_by
-from assay.reports.views.selections_build import blamed
-from assay.reports.views.strengths import ShownTable, strength_said, witness_view
+from assay.model import CaseSummary, CauseGroup, CauseGroupKind, Count, Evidence
+from assay.reports.blocks.counts import cause_groups
+from assay.reports.blocks.reliability import ASKED, DID
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_sections import only_by
+from assay.reports.cases.case import CaseView
+from assay.reports.cases.selection import failure_name
+from assay.reports.cases.witness import strength_said, witness_view
+from assay.reports.html.payload import Facet, Index, Metric, PairDetail, State
+from assay.reports.text.meanings import STEADINESS, label_of
+from assay.reports.text.plain import clipped, one_line, seconds, words
 from assay.runs.aggregate.totals import failures_of
 
 CHUNK = 200
@@ -52,15 +38,6 @@ _EXPLANATION = 4000
 _MOST_RATIOS = 20
 _NUMBERS = 1000
 _OUTCOMES = ("correct", "incorrect", "unscored")
-_CELL_KINDS: Mapping[str, CellKind] = {
-    "null": "0",
-    "text": "t",
-    "number": "n",
-    "bytes": "x",
-    "boolean": "b",
-    "time": "d",
-    "other": "o",
-}
 
 
 class Packed:
@@ -68,9 +45,9 @@ class Packed:
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
-        self._begun: list[Detail | PairDetail] = []
+        self._begun: list[CaseView | PairDetail] = []
 
-    def add(self, detail: Detail | PairDetail) -> None:
+    def add(self, detail: CaseView | PairDetail) -> None:
         """The details of the next case."""
         self._begun.append(detail)
         if len(self._begun) == CHUNK:
@@ -107,18 +84,18 @@ def _json(value: object) -> bytes:
 class RunIndex:
     """What the table of cases needs, gathered case by case in the run's order."""
 
-    def __init__(self, view: RunView) -> None:
-        self._view = view
+    def __init__(self, report: RunReport) -> None:
+        self._report = report
         self._state = array("B")
         self._id: list[str] = []
         self._link: list[str] = []
         self._answer: list[str] = []
         self._question: list[str] = []
         self._reason: list[str] = []
-        self._values: dict[str, list[float | None]] = {row.metric: [] for row in view.metrics}
+        self._values: dict[str, list[float | None]] = {row.metric: [] for row in report.metrics}
         self._time: list[float | None] = []
         self._numbers: dict[float, float] = {}
-        self._facets = [*case_facets(), *_run_facets(view)]
+        self._facets = [*case_facets(), *_run_facets(report)]
         self._outcomes: dict[str, set[str]] = {}
         self._asked: list[str] = []
 
@@ -137,7 +114,7 @@ class RunIndex:
             column.append(None if value is None else self._rounded(value))
         for facet in self._facets:
             facet.add(summary, case)
-        if self._view.repeats:
+        if self._report.asked > 1:
             self._answer.append(case.answer)
             self._asked.append(summary.case_id)
             self._outcomes.setdefault(summary.case_id, set()).add(summary.outcome)
@@ -149,9 +126,9 @@ class RunIndex:
 
     def index(self) -> Index:
         """All of it, once every case was added."""
-        view = self._view
+        report = self._report
         return Index(
-            headline=view.headline_metric,
+            headline=report.headline_metric,
             states=tuple(
                 State(name=name, label=name.capitalize(), mark=mark, tone=name)
                 for name, mark in zip(_OUTCOMES, ("✓", "✗", "–"), strict=True)
@@ -164,7 +141,8 @@ class RunIndex:
             reason=tuple(self._reason),
             facets=tuple(self._made_facets()),
             metrics=tuple(
-                Metric(name=row.metric, share=row.share, value=tuple(self._values[row.metric])) for row in view.metrics
+                Metric(name=row.metric, share=row.share, value=tuple(self._values[row.metric]))
+                for row in report.metrics
             ),
             time=tuple(self._time),
             chunk=CHUNK,
@@ -172,7 +150,7 @@ class RunIndex:
 
     def _made_facets(self) -> Iterable[Facet]:
         made = [facet.made() for facet in self._facets]
-        if self._view.repeats:
+        if self._report.asked > 1:
             steady = FacetColumn("steady", "Steadiness")
             for case_id in self._asked:
                 steady.add_names([_steadiness(self._outcomes[case_id])])
@@ -222,13 +200,9 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
         FacetColumn("use", f"Schema use{now}", lambda summary, _: _used(summary)),
         FacetColumn("failure", f"Failure{now}", _failure_names),
         FacetColumn("near", f"Near miss{now}", lambda _, case: (miss.partition(":")[0] for miss in case.near_misses)),
-        FacetColumn("flag", f"Flag{now}", lambda _, case: case.flags),
+        FacetColumn("flag", f"Flag{now}", lambda _, case: (name for name, _ in case.flags)),
         FacetColumn("tag", "Tag", lambda _, case: case.tags),
     ]
-
-
-def _of_anchor(known: Mapping[str, Sequence[str]], _: CaseSummary, case: CaseView) -> Sequence[str]:
-    return known.get(case.anchor, ())
 
 
 def _one(name: str | None) -> tuple[str, ...]:
@@ -236,49 +210,65 @@ def _one(name: str | None) -> tuple[str, ...]:
 
 
 def _used(summary: CaseSummary) -> tuple[str, ...]:
-    return () if summary.schema_use is None else (schema_use_name(summary.schema_use),)
+    return () if summary.schema_use is None else (label_of(summary.schema_use),)
 
 
-def _run_facets(view: RunView) -> Iterable[FacetColumn]:
+def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     """The filters in the words of the first screen."""
-    for name, label, rows in (("term", "Wrong term", view.wrong_terms), ("period", "Periods", view.time_states)):
-        by_anchor: dict[str, list[str]] = {}
-        for row in rows:
-            for link in row.cases:
-                by_anchor.setdefault(link.anchor, []).append(row.name)
-        yield FacetColumn(name, label, partial(_of_anchor, by_anchor))
-    if view.strengths:
-        yield FacetColumn("strength", "Strength of a match", lambda _, case: _one(case.strength))
-    if view.reliability:
+    numbers = report.numbers
+    totals = numbers.selection
+    terms, periods = (totals.wrong_terms, totals.time_states) if totals else ((), ())
+    held = {"term": ("Wrong term", terms), "period": ("Periods", periods)}
+    for facet, (label, counts) in held.items():
+        yield _of_cases(report, facet, label, [(label_of(one.name), one) for one in counts])
+    if numbers.witnesses is not None:
+        yield FacetColumn("strength", "Strength of a match", lambda summary, _: _strength(summary))
+    if numbers.reliability is not None:
         yield FacetColumn("decision", "Decision", lambda summary, _: (DID[summary.given],))
         yield FacetColumn("asks", "Question", lambda summary, _: (ASKED[summary.expects],))
     yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
-    for name, label in (
+    groups = cause_groups(report)
+    kinds: tuple[tuple[CauseGroupKind, str], ...] = (
         ("table", "Wrong about"),
         ("column", "Wrong about column"),
         ("feature", "Wrong, gold uses"),
-    ):
-        held: dict[str, list[str]] = {}
-        for group in view.cause_groups:
-            for link in group.cases if group.facet[0] == name else ():
-                held.setdefault(link.anchor, []).append(group.name)
-        yield FacetColumn(name, label, partial(_of_anchor, held))
-    pairs = [(row.first, row.second) for row in view.disagreements]
+    )
+    for kind, label in kinds:
+        named = [(one_line(group.name, limit=80), group) for group in groups.get(kind, ())]
+        yield _of_cases(report, kind, label, named)
+    pairs = [(one_line(pair.first), one_line(pair.second)) for pair in report.disagreements]
     yield FacetColumn("only", "Accepted only by", lambda _, case: _only(case, pairs))
+
+
+def _of_cases(
+    report: RunReport, facet: str, label: str, counts: Iterable[tuple[str, Count | CauseGroup]]
+) -> FacetColumn:
+    """The filter by names that the aggregates give with the cases that carry them."""
+    names: dict[str, list[str]] = {}
+    for name, one in counts:
+        for link in report.linked(one.case_ids):
+            names.setdefault(link.anchor, []).append(name)
+    return FacetColumn(facet, label, lambda _, case: names.get(case.anchor, ()))
 
 
 def _failure_names(summary: CaseSummary, case: CaseView) -> Iterable[str]:
     """What failed on the way to a verdict, as ``blame: kind``, in the words of the first screen."""
     for name in failures_of(summary):
         blame, _, kind = name.partition(": ")
-        if case.predicted is None:  # selections were judged: gold is called the target
-            blame, kind = blamed(blame), "no_target" if kind == "no_gold" else kind
-        yield f"{blame}: {words(kind)}"
+        # Without a query selections were judged: gold is called the target.
+        blame, kind = failure_name(blame, kind) if case.predicted is None else (blame, words(kind))
+        yield f"{blame}: {kind}"
+
+
+def _strength(summary: CaseSummary) -> tuple[str, ...]:
+    """The strength of a match, if a counterexample was searched for."""
+    looked = summary.outcome == "correct" and summary.search is not None
+    return (words(summary.strength),) if looked else ()
 
 
 def _steadiness(outcomes: Collection[str]) -> str:
     """How steady the answers to a question are, by their outcomes."""
-    right, wrong, flaky, unscored = (name for name, _ in STEADY)
+    right, wrong, flaky, unscored = STEADINESS
     found = {*outcomes} - {"unscored"}
     return flaky if len(found) > 1 else right if found == {"correct"} else wrong if found else unscored
 
@@ -294,62 +284,18 @@ def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
             yield only_by(second, first)
 
 
-def case_detail(item: Evidence, case: CaseView) -> Detail:
-    """All that the page shows of one opened case."""
+def for_page(item: Evidence, case: CaseView) -> CaseView:
+    """A case with what only a page shows of it."""
     prediction = item.prediction
-    return Detail(
-        question=case.question,
-        context=case.context,
-        name=case.name,
-        database=case.database,
-        difficulty=case.difficulty,
-        tags=case.tags,
-        outcome=case.outcome,
-        reason=case.reason,
+    return replace(
+        case,
+        near_misses=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
         strength=strength_said(item),
-        cause=case.cause,
-        flags=tuple(_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)),
-        why=case.why,
-        repair=case.repair,
-        alike=case.alike,
-        near=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
-        golds=case.golds,
-        predicted=case.predicted,
-        raw=case.raw or None,
         explanation=clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
         tables=tuple(one_line(name, limit=80) for name in prediction.tables_used[:50]),
-        scores=tuple((score.metric, score.text, score.detail) for score in case.scores),
-        failures=case.failures,
-        findings=case.findings,
         facts=tuple(_facts(item)),
-        difference=_difference(item, case),
-        turns=case.turns,
-        beyond=_beyond(item),
+        beyond=witness_view(item),
     )
-
-
-def _beyond(item: Evidence) -> Beyond | None:
-    found = witness_view(item)
-    if found is None:
-        return None
-    return Beyond(
-        title=found.title,
-        said=found.said,
-        tables=tuple(map(_witness_table, found.tables)),
-        results=tuple(map(_witness_table, found.results)),
-        sql=found.sql,
-        remarks=found.remarks,
-    )
-
-
-def _witness_table(table: ShownTable) -> WitnessTable:
-    rows = tuple(tuple(Cell(_CELL_KINDS[cell.kind], cell.text, cell.cut) for cell in row) for row in table.rows)
-    return WitnessTable(name=table.name, columns=table.columns, rows=rows, marked=table.marked, left=table.left_out)
-
-
-def _meant(name: str, meanings: Mapping[str, str]) -> tuple[str, str]:
-    """A name in words, with its meaning where that is known."""
-    return words(name), meanings.get(name, "")
 
 
 def _unsaid(miss: str, reason: str) -> str:
@@ -381,29 +327,3 @@ def _facts(item: Evidence) -> Iterable[tuple[str, str]]:
             yield "tokens", said
     if prediction.cost_usd is not None:
         yield "cost", f"{prediction.cost_usd:,.6f} USD"
-
-
-def _difference(item: Evidence, case: CaseView) -> Difference | None:
-    if case.difference is None:
-        return None
-    found, comparison = alignment(item), item.comparison
-    counted = 0
-    if comparison is not None:
-        counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
-    if found is None:
-        return Difference(summary=case.difference.summary, left=counted)
-    shown = sum(2 if row.state == "near" else 1 for row in found.rows)
-    return Difference(
-        summary=case.difference.summary,
-        left=max(0, counted - shown),
-        left_columns=found.columns_left_out,
-        columns=tuple((column.gold, column.predicted) for column in found.columns),
-        rows=tuple(
-            AlignedRow(row.state, tuple(map(_cell, row.gold)), tuple(map(_cell, row.predicted)), row.differs)
-            for row in found.rows
-        ),
-    )
-
-
-def _cell(cell: CellText | None) -> Cell | Literal[0]:
-    return 0 if cell is None else Cell(_CELL_KINDS[cell.kind], cell.text, cell.cut)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from assay.model import CaseChange, CaseSummary, Evidence, Run, RunDiff
-from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_detail, case_facets
-from assay.reports.html.front import parts
+from assay.reports.blocks.diff import KINDS, DiffReport, kind_of
+from assay.reports.blocks.diff_answer import metric_name
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import ShownKind, sections_for
+from assay.reports.cases.case import CaseView
+from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_facets, for_page
 from assay.reports.html.page import page
-from assay.reports.html.payload import Answered, Index, Metric, PairDetail, Side, State
-from assay.reports.html.tables import scales
-from assay.reports.sections.diff import diff_sections
-from assay.reports.sections.values import sections_for
+from assay.reports.html.payload import Index, Metric, PairDetail, State
+from assay.reports.html.tables import parts, scales
 from assay.reports.text.plain import distinct, one_line
-from assay.reports.views.diff import DiffView, ShownKind
-from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff
-from assay.reports.views.run import CaseView
-from assay.reports.views.run_build import drawing_of
 
 _SCRIPTS = ("page.js", "tabs.js", "columns.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
 _STATES: Mapping[ShownKind, tuple[str, str]] = {
@@ -39,18 +40,18 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
 
 
 def _pieces(diff: RunDiff, baseline: Run, candidate: Run) -> Iterator[bytes]:
-    view = view_of_diff(diff)
-    sections = sections_for(diff_sections(view), "page")
+    report = DiffReport(diff)
+    sections = sections_for(report.sections, "page")
     kinds = list(_STATES)
     changes = sorted(diff.changes, key=lambda change: kinds.index(kind_of(change)))
-    index, packed = _PairIndex(view, changes), Packed()
+    index, packed = _PairIndex(report, changes), Packed()
     for change, pair in zip(changes, _pairs(changes, baseline, candidate), strict=True):
         index.add(change, *pair)
-        packed.add(_detail(view, *pair))
+        packed.add(_detail(report, *pair))
     yield from page(
         "diff.html",
         {
-            "view": view,
+            "view": report,
             "parts": parts(sections, run="Runs", metrics="Groups"),
             "scales": scales(sections),
             "states": _STATES,
@@ -80,23 +81,26 @@ def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[_Shown]:
         if kept is None or (kept[1] and not right):
             shown[case.case_id] = (place, right)
     places = [shown[case_id][0] for case_id in case_ids]
-    _, drawn = drawing_of(run, shown=map(run.evidence.__getitem__, places))
-    return ((run.summaries[place], (item := run.evidence[place]), drawn(item)) for place in places)
+    report = RunReport(run)
+    room = report.room(map(run.evidence.__getitem__, places) if report.of_selections else ())
+    return (
+        (run.summaries[place], (item := run.evidence[place]), report.case(item, room, page=True)) for place in places
+    )
 
 
 class _PairIndex:
     """What the table of cases needs, gathered case by case."""
 
-    def __init__(self, view: DiffView, changes: Sequence[CaseChange]) -> None:
+    def __init__(self, report: DiffReport, changes: Sequence[CaseChange]) -> None:
         kinds = list(map(kind_of, changes))
-        self._view = view
+        self._report = report
         self._present = [kind for kind in _STATES if kind in kinds]
         self._state = tuple(map(self._present.index, kinds))
         self._id: list[str] = []
         self._question: list[str] = []
         self._reason: list[str] = []
         self._facets = case_facets(now=" now")
-        self._differences: list[list[float | None]] = [[] for _ in view.metrics]
+        self._differences: list[list[float | None]] = [[] for _ in report.figures]
 
     def add(self, change: CaseChange, before: _Shown, after: _Shown) -> None:
         """The next case."""
@@ -107,15 +111,15 @@ class _PairIndex:
         self._reason.append("" if right else one_line(change.candidate.reason, limit=REASON))
         for facet in self._facets:
             facet.add(summary, now)
-        for row, column in zip(self._view.metrics, self._differences, strict=True):
-            column.append(_difference(row.figure.diff.metric, was, summary))
+        for metric, column in zip(self._report.figures, self._differences, strict=True):
+            column.append(_difference(metric, was, summary))
 
     def index(self) -> Index:
         """All of it, once every case was added."""
-        view = self._view
+        report = self._report
         told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
         return Index(
-            headline=view.headline_metric,
+            headline=report.headline_metric,
             states=tuple(
                 State(name=kind, label=told[kind][0], meaning=told[kind][1], mark=mark, tone=tone)
                 for kind, (mark, tone) in _STATES.items()
@@ -129,8 +133,8 @@ class _PairIndex:
             reason=tuple(self._reason),
             facets=tuple(made for one in self._facets if (made := one.made()).values),
             metrics=tuple(
-                Metric(name=f"Δ {row.metric}", share=False, value=tuple(column))
-                for row, column in zip(view.metrics, self._differences, strict=True)
+                Metric(name=f"Δ {metric_name(metric)}", share=False, value=tuple(column))
+                for metric, column in zip(report.figures, self._differences, strict=True)
             ),
             time=(None,) * len(self._id),
             chunk=CHUNK,
@@ -145,7 +149,7 @@ def _difference(metric: str, before: CaseSummary, after: CaseSummary) -> float |
     return round(now.value - was.value, 4)
 
 
-def _detail(view: DiffView, before: _Shown, after: _Shown) -> PairDetail:
+def _detail(report: DiffReport, before: _Shown, after: _Shown) -> PairDetail:
     now = after[2]
     return PairDetail(
         question=now.question,
@@ -154,12 +158,19 @@ def _detail(view: DiffView, before: _Shown, after: _Shown) -> PairDetail:
         database=now.database,
         difficulty=now.difficulty,
         tags=now.tags,
-        sides=(_side(before, view.baseline.label), _side(after, view.candidate.label)),
+        sides=(_side(before, report.baseline), _side(after, report.candidate)),
     )
 
 
-def _side(shown: _Shown, label: str) -> Side:
+def _side(shown: _Shown, label: str) -> CaseView:
     """One run's answer to the case; the question is shown once for both sides."""
     _, item, case = shown
-    detail = case_detail(item, case)
-    return Side(label=label, **{name: getattr(detail, name) for name in Answered.__struct_fields__})
+    return replace(for_page(item, case), label=label, **_ONCE)
+
+
+_ONCE: Mapping[str, Any] = {
+    **dict.fromkeys(("question", "answer"), ""),
+    **dict.fromkeys(("context", "name", "database", "difficulty", "raw", "explanation", "beyond")),
+    **dict.fromkeys(("tags", "tables", "failures", "findings", "rules", "facts"), ()),
+}
+"""What a page of two runs shows once for a case, or not at all."""

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from assay.model import HistoryPoint, Run
+from assay.reports.blocks.history import HistoryReport, history_report
+from assay.reports.blocks.values import sections_for
 from assay.reports.html.page import asset, content_security_policy, template
-from assay.reports.html.trend import NARROW, WIDE, marker, trend_svg, value_axis
-from assay.reports.sections.history import history_sections
-from assay.reports.sections.values import sections_for
+from assay.reports.html.trend import NARROW, WIDE, trend_svg, value_axis
 from assay.reports.text.plain import plural
-from assay.reports.views.history import HistoryView, history_view
 from assay.runs.history import point_of
 
 if TYPE_CHECKING:
@@ -41,17 +40,14 @@ def runs_html(points: Sequence[HistoryPoint], *, folder: str, served: Sequence[S
     """
     from markupsafe import Markup
 
-    view = history_view(points, folder=folder)
+    report = history_report(points, folder=folder)
     css = asset("report.css") + asset(TREND_CSS)
-    finished = [row for row in view.rows if row.point.status == "finished" and row.started]
     page = template("history.html").render(
-        view=view,
-        latest=finished[-1] if finished else None,
-        sections=sections_for(history_sections(view), "page"),
+        sections=sections_for(report.sections, "page"),
         css=Markup(css),
         policy=content_security_policy(css, ""),
         served=served,
-        **_trend(view),
+        **_trend(report),
     )
     return page.encode("utf-8", "backslashreplace")
 
@@ -64,50 +60,36 @@ def over_time(run: Run) -> Markup | None:
 
     own = point_of(run)
     points = [point for point in run.history if point.headline_metric == own.headline_metric]
-    view = history_view([*points, own], folder="", current=own)
+    report = history_report([*points, own], folder="", current=own)
     # Rendered by a template that escapes all text.
-    return Markup(template("over_time.html").render(view=view, **_trend(view)))
+    return Markup(template("over_time.html").render(**_trend(report)))
 
 
-def _trend(view: HistoryView) -> dict[str, object]:
-    """What over_time.html draws. The SVG escapes its texts itself."""
-    from markupsafe import Markup
-
-    title = f"{', '.join(view.metrics)} of {plural(sum(len(one.points) for one in view.series), 'run')} over time"
-    charts = [Markup(svg) for size in (WIDE, NARROW) if (svg := trend_svg(view.series, size, title=title))]
-    legend = [
-        (Markup(_sample(place)), f"{one.label}: {plural(len(one.points), 'run')}")
-        for place, one in enumerate(view.series)
-    ]
-    return {"charts": charts, "legend": legend, "caption": _caption(view)}
+def _trend(report: HistoryReport) -> dict[str, object]:
+    """What over_time.html draws."""
+    runs = sum(len(one.points) for one in report.series)
+    title = f"{', '.join(report.metrics)} of {plural(runs, 'run')} over time"
+    charts = [svg for size in (WIDE, NARROW) if (svg := trend_svg(report.series, size, title=title))]
+    return {"view": report, "charts": charts, "caption": _caption(report)}
 
 
-def _sample(place: int) -> str:
-    kind = "other" if place else "main"
-    line = '<path class="line" d="M0 7H34"/>'
-    return (
-        f'<svg class="trend-sample trend" viewBox="0 0 34 14" aria-hidden="true">'
-        f'<g class="{kind}">{line}{marker(place, 17, 7, 4.5)}</g></svg>'
-    )
-
-
-def _caption(view: HistoryView) -> str:
+def _caption(report: HistoryReport) -> str:
     """How to read the chart."""
-    points = [point for one in view.series for point in one.points]
+    points = [point for one in report.series for point in one.points]
     if not points:
         return ""
     _, low, _ = value_axis(min(point.low for point in points), max(point.high for point in points))
     parts = []
-    if len(view.series) == 1:
-        parts.append(f"All over {view.series[0].label}.")
+    if len(report.series) == 1:
+        parts.append(f"All over {report.series[0].label}.")
     else:
         parts.append("A line joins only runs over the same cases; the others stand beside it and do not compare.")
     if any(point.current for point in points):
         parts.append("The ring marks this run.")
     marks = "Whiskers, and the band where runs stand close," if len(points) > _FEW_POINTS else "Whiskers"
-    parts.append(f"{marks} are {view.confidence} intervals.")
+    parts.append(f"{marks} are {report.confidence} intervals.")
     if low > 0:
         parts.append(f"The axis begins at {low * 100:g} %.")
-    if view.left_out:
-        parts.append(f"{plural(view.left_out, 'more question set')} not drawn.")
+    if report.left_out:
+        parts.append(f"{plural(report.left_out, 'more question set')} not drawn.")
     return " ".join(parts)

@@ -9,13 +9,11 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from assay.model import BoardCase, BoardDetail, Leaderboard
+from assay.reports.blocks.leaderboard import LeaderboardReport
+from assay.reports.blocks.values import sections_for
 from assay.reports.html.data import pack
 from assay.reports.html.page import STYLES, page
-from assay.reports.sections.leaderboard import leaderboard_sections
-from assay.reports.sections.values import sections_for
 from assay.reports.text.plain import clipped, one_line
-from assay.reports.views.leaderboard import LeaderboardView
-from assay.reports.views.leaderboard_build import view_of_leaderboard
 
 _SCRIPTS = ("page.js", "sql.js", "leaderboard.js")
 _STATIC = 100
@@ -29,15 +27,15 @@ def leaderboard_page(board: Leaderboard, *, keys: tuple[str, ...] = (), home: st
     Where it is served among other pages, ``keys`` name the runs, in the order of the standings: `run_link` and
     ``/diff`` lead to their pages. ``home`` is the address of the list of runs.
     """
-    view = view_of_leaderboard(board)
+    report = LeaderboardReport(board)
     detail = board.detail
-    packed = b'{"board": "%s"}' % pack(_data(view, detail, keys)) if detail is not None else b"{}"
+    packed = b'{"board": "%s"}' % pack(_data(report, detail, keys)) if detail is not None else b"{}"
     context = {
-        "view": view,
-        "sections": sections_for(leaderboard_sections(view), "page"),
+        "view": report,
+        "sections": sections_for(report.sections, "page"),
         "scales": {},
         "disputed": _disputed(detail),
-        "labels": [row.label for row in view.standings],
+        "labels": report.labels,
         "run_links": tuple(map(run_link, keys)),
         "home": home,
     }
@@ -80,7 +78,7 @@ def _is_right(value: float | None) -> bool:
     return value is not None and value >= 1.0
 
 
-def _data(view: LeaderboardView, detail: BoardDetail, keys: tuple[str, ...]) -> dict[str, object]:
+def _data(report: LeaderboardReport, detail: BoardDetail, keys: tuple[str, ...]) -> dict[str, object]:
     """What the script needs. Texts that many answers share, such as reasons, are there once."""
     texts: dict[str, int] = {}
 
@@ -105,8 +103,8 @@ def _data(view: LeaderboardView, detail: BoardDetail, keys: tuple[str, ...]) -> 
         for case in detail.cases
     ]
     return {
-        "metric": view.metric,
-        "labels": [row.label for row in view.standings],
+        "metric": report.metric,
+        "labels": report.labels,
         "keys": list(keys),
         "texts": list(texts),
         "cases": cases,

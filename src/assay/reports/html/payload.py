@@ -1,21 +1,14 @@
 """The shape of the data that the scripts of a page read; a test checks the scripts and a stored schema against it.
 
-Empty parts are left out, except in queries and turns, which are the view's own. Small records that come by the thousand
+A case is a `CaseView`. Empty parts are left out, except in queries and turns. Small records that come by the thousand
 are arrays. All text is text: the browser puts it in place as such, never as markup.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from msgspec import Struct
 
-from assay.reports.views.alignment import AlignedState
-from assay.reports.views.run import QueryView
-from assay.reports.views.selections import TurnView
-
-CellKind: TypeAlias = Literal["0", "t", "n", "x", "b", "d", "o"]
-"""NULL, text, number, bytes, truth value, time, other."""
+from assay.reports.cases.case import CaseView
 
 
 class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -67,113 +60,6 @@ class Index(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many cases have their details in one packed chunk."""
 
 
-class Cell(Struct, frozen=True, array_like=True):
-    """A cell of a result; ``cut`` counts what is not shown of it."""
-
-    kind: CellKind
-    text: str
-    cut: int
-
-
-class AlignedRow(Struct, frozen=True, array_like=True):
-    """A row of both results; a cell is 0 where a side has none. ``differs``: columns in which a near row differs."""
-
-    state: AlignedState
-    gold: tuple[Cell | Literal[0], ...]
-    predicted: tuple[Cell | Literal[0], ...]
-    differs: tuple[int, ...]
-
-
-class Difference(
-    Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    forbid_unknown_fields=True,
-    rename={"left_columns": "leftColumns"},
-):
-    """The two results side by side, with counts of what is left out."""
-
-    summary: str
-    left: int = 0
-    left_columns: int = 0
-    columns: tuple[tuple[str | None, str | None], ...] = ()
-    """Per column, its name on gold's side and on the prediction's."""
-    rows: tuple[AlignedRow, ...] = ()
-
-
-class WitnessTable(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A table of a witness, or the result of a query on it; ``marked`` rows are in this result alone."""
-
-    name: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[Cell, ...], ...] = ()
-    marked: tuple[int, ...] = ()
-    left: int = 0
-
-
-class Beyond(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What came of looking for another database that parts the answer from gold."""
-
-    title: str
-    said: str
-    tables: tuple[WitnessTable, ...] = ()
-    results: tuple[WitnessTable, ...] = ()
-    """Gold's, then the prediction's."""
-    sql: str = ""
-    remarks: tuple[str, ...] = ()
-
-
-Meant: TypeAlias = tuple[str, str]
-"""A name in words, and what it means."""
-
-
-class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a case was answered and judged: the part that the pages of one run and of two runs share."""
-
-    outcome: Literal["correct", "incorrect", "unscored"]
-    reason: str = ""
-    strength: Meant | None = None
-    cause: str | None = None
-    flags: tuple[Meant, ...] = ()
-    why: tuple[str, ...] = ()
-    repair: tuple[str, ...] = ()
-    alike: tuple[str, ...] = ()
-    """Clauses in which both queries say the same, however they spell it: nothing in them is marked."""
-    near: tuple[str, ...] = ()
-    golds: tuple[QueryView, ...] = ()
-    predicted: QueryView | None = None
-    scores: tuple[tuple[str, str, str], ...] = ()
-    """Metric, value and reason."""
-    difference: Difference | None = None
-    turns: tuple[TurnView, ...] = ()
-
-
-class Detail(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """All that the page of a run shows of one opened case."""
-
-    question: str = ""
-    context: str | None = None
-    name: str | None = None
-    database: str | None = None
-    difficulty: str | None = None
-    tags: tuple[str, ...] = ()
-    raw: str | None = None
-    explanation: str | None = None
-    tables: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    """What is doubtful about the gold."""
-    facts: tuple[tuple[str, str], ...] = ()
-    beyond: Beyond | None = None
-
-
-class Side(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One run's answer to a case, on the page of two runs."""
-
-    label: str
-
-
 class PairDetail(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """All that the page of two runs shows of one opened case: the baseline's side, then the candidate's."""
 
@@ -183,11 +69,11 @@ class PairDetail(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     database: str | None = None
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
-    sides: tuple[Side, Side]
+    sides: tuple[CaseView, CaseView]
 
 
 class Held(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The JSON in the page: each text is packed JSON, first an `Index`, then lists of details."""
+    """The JSON in the page: each text is packed JSON, first an `Index`, then lists of cases."""
 
     index: str
     chunks: tuple[str, ...]

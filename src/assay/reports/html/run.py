@@ -6,14 +6,26 @@ when they are opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
 
 from assay.model import Run
-from assay.reports.html.front import parts, tiles
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import sections_for
+from assay.reports.cases.selection import Room
 from assay.reports.html.page import STYLES, page
-from assay.reports.sections.run import run_sections
-from assay.reports.sections.values import sections_for
-from assay.reports.views.run_build import drawing_of
+from assay.reports.html.tables import parts
+
+
+class Tile(Struct, frozen=True, kw_only=True):
+    """One count next to the headline; ``tone`` is a class of the style sheet, ``link`` None where no case has it."""
+
+    count: int
+    label: str
+    mark: str
+    tone: str
+    link: tuple[str, str] | None
 
 
 class HtmlReporter:
@@ -33,18 +45,17 @@ class HtmlReporter:
     def counted_pieces(self, run: Run, drawn: Callable[[int], None]) -> Iterator[bytes]:
         """As `pieces`; ``drawn`` is called with how many cases are drawn, each time a chunk of them is."""
         # The packed data needs msgspec, which is loaded only when a page is asked for.
-        from assay.reports.html.data import CHUNK, Packed, RunIndex, case_detail
+        from assay.reports.html.data import CHUNK, Packed, RunIndex, for_page
 
-        view, case_of = drawing_of(run)
-        sections = sections_for(run_sections(view), "page")
-        index, packed = RunIndex(view), Packed()
+        report = RunReport(run)
+        room = report.room()
+        index, packed = RunIndex(report), Packed()
         for number, (summary, item) in enumerate(zip(run.summaries, run.evidence, strict=True)):
             if number % CHUNK == 0:
                 drawn(number)
-            case = case_of(item)
+            case = report.case(item, room, page=True)
             index.add(summary, case)
-            packed.add(case_detail(item, case))
-        limits = view.selection.term_limits if view.selection else None
+            packed.add(for_page(item, case))
         trend = None
         styles = STYLES
         if run.history:
@@ -54,17 +65,44 @@ class HtmlReporter:
         yield from page(
             "report.html",
             {
-                "view": view,
+                "view": report,
                 "over_time": trend,
-                "tiles": tuple(tiles(view)),
-                "parts": parts(sections),
-                "cases_note": _terms_note(*limits) if limits else "",
+                "tiles": tuple(tiles(report)),
+                "parts": parts(sections_for(report.sections, "page")),
+                "cases_note": _terms_note(room) if room.cut else "",
             },
             data=packed.pieces(index.index()),
             styles=styles,
         )
 
 
-def _terms_note(wrong: int, right: int) -> str:
-    kept = "" if right == wrong else ", of those found only " + ("the first" if right == 1 else f"the first {right}")
-    return f"Of each list of terms the first {wrong} are shown{kept}; the JSON report has them all."
+def _terms_note(room: Room) -> str:
+    of_right = f"the first {room.right}" if room.right > 1 else "the first"
+    kept = "" if room.right == room.terms else f", of those found only {of_right}"
+    return f"Of each list of terms the first {room.terms} are shown{kept}; the JSON report has them all."
+
+
+def tiles(report: RunReport) -> Iterable[Tile]:
+    """The counts of outcomes, and how many of them are gold's fault."""
+    numbers = report.numbers
+    for name, mark, count in (
+        ("correct", "✓", numbers.correct),
+        ("incorrect", "✗", numbers.incorrect),
+        ("unscored", "–", numbers.unscored),
+    ):
+        yield Tile(count=count, label=name, mark=mark, tone=name if count else "", link=_link(count, "show", name))
+    failures = [(*report.failure(one), one.case_ids) for one in numbers.failures]
+    silent = [("failure", f"{blame}: {name}") for blame, name, _ in failures if name == "unanswered"]
+    link = silent[0] if numbers.unanswered and silent else None
+    yield Tile(count=numbers.unanswered, label="unanswered", mark="∅", tone="", link=link)
+    broken = [one for one in failures if one[0] in ("gold", "target") and one[1] not in ("no gold", "no target")]
+    if broken:
+        blame, name, _ = broken[0]
+        cases = {case.anchor for *_, case_ids in broken for case in report.linked(case_ids)}
+        # No single filter shows several kinds of failure: the link leads to their table.
+        link = ("failure", f"{blame}: {name}") if len(broken) == 1 else ("failures", "")
+        yield Tile(count=len(cases), label=f"broken {blame}", mark="!", tone="unscored", link=link)
+
+
+def _link(count: int, facet: str, value: str) -> tuple[str, str] | None:
+    return (facet, value) if count else None

@@ -1,30 +1,63 @@
-"""The filters with which templates read sections, blocks and cells."""
+"""How a page reads sections: the parts under its tabs, and the filters of its templates for blocks and cells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.reports.html.charts import curve, histograms
-from assay.reports.sections.values import (
+from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
-    Curve,
-    Mark,
+    Description,
+    DiffFigure,
+    Figure,
     Matrix,
     Name,
-    Remark,
     Row,
     Section,
+    Status,
+    Tab,
     Table,
-    Times,
+    counted,
 )
-from assay.reports.views.diff import DiffFigure
-from assay.reports.views.figures import Figure
+from assay.reports.html.charts import histograms
+from assay.reports.text.plain import seconds
 
 _Line = list[tuple[Column, Cell, str]]
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """What stands under one tab: over the whole width, then as cards in columns, then over the whole width again."""
+
+    name: Tab
+    title: str
+    top: tuple[Section, ...]
+    cards: tuple[Section, ...]
+    bottom: tuple[Section, ...]
+
+
+def parts(sections: Sequence[Section], *, run: str = "Run", metrics: str = "Metrics") -> tuple[Part, ...]:
+    """The parts of a page, the overview first; a part in which nothing stands is left out, but for the overview.
+
+    ``run`` and ``metrics`` are the titles of those tabs.
+    """
+    titles: dict[Tab, str] = {"overview": "Overview", "metrics": metrics, "causes": "Causes", "run": run}
+
+    def part(name: Tab) -> Part:
+        own = [one for one in sections if one.tab == name]
+        return Part(
+            name=name,
+            title=titles[name],
+            top=tuple(one for one in own if one.place == "top"),
+            cards=tuple(sorted((one for one in own if one.place == "columns"), key=lambda one: one.rank)),
+            bottom=tuple(one for one in own if one.place == "bottom"),
+        )
+
+    made = map(part, titles)
+    return tuple(one for one in made if one.name == "overview" or one.top or one.cards or one.bottom)
 
 
 def kind(value: object) -> str:
@@ -64,9 +97,9 @@ def stacked(row: Row, table: Table) -> list[_Line]:
     ]
 
 
-def remark(line: _Line) -> Remark | None:
+def remark(line: _Line) -> Description | None:
     """What the row's name means."""
-    return next((cell for _, cell, _ in line if isinstance(cell, Remark)), None)
+    return next((cell for _, cell, _ in line if isinstance(cell, Description)), None)
 
 
 def page_rows(table: Table) -> tuple[Sequence[Row], Sequence[Row]]:
@@ -88,7 +121,7 @@ def lines(matrix: Matrix) -> Iterable[tuple[str, Sequence[Cell]]]:
 def missed_marks(blocks: Sequence[Block]) -> bool | None:
     """Whether any state is bad; None where none is marked."""
     cells = [cell for block in blocks if isinstance(block, Table) for row in block.rows for cell in row.cells]
-    found = [cell.good for cell in cells if isinstance(cell, Mark)]
+    found = [cell.good for cell in cells if isinstance(cell, Status)]
     return False in found if found else None
 
 
@@ -101,20 +134,6 @@ def page_aside(section: Section) -> str:
             shown, hidden = block.shown("page")
             return f"the {len(shown):,} with most cases, lowest first" if hidden else "lowest first"
     return section.aside
-
-
-def charts(block: Times) -> list[tuple[object, object]]:
-    """Each row of times with its histogram."""
-    from markupsafe import Markup
-
-    return [(row, Markup(chart)) for row, chart in histograms(block.rows)]  # the chart escapes its texts itself
-
-
-def drawn_curve(block: Curve) -> object:
-    """The points as a chart."""
-    from markupsafe import Markup
-
-    return Markup(curve(block))
 
 
 def scales(sections: Iterable[Section]) -> Mapping[str, float]:
@@ -146,6 +165,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "lines": lines,
     "missed_marks": missed_marks,
     "page_aside": page_aside,
-    "histograms": charts,
-    "curve": drawn_curve,
+    "counted": counted,
+    "histograms": histograms,
+    "seconds": seconds,
 }

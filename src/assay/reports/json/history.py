@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.model import HistoryPoint
-from assay.reports.views.history import history_view
+from assay.reports.blocks.history import history_report
 from assay.runs.history import QuestionSet, question_set, run_name
 from assay.runs.store.codec import encode_value
 
@@ -20,7 +20,7 @@ def runs_json(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
         "format": "assay-runs",
         "version": FORMAT_VERSION,
         "folder": folder,
-        "notes": history_view(points, folder=folder).notes,
+        "notes": history_report(points, folder=folder).notes,
         "question_sets": sets,
         "runs": [
             {

@@ -25,8 +25,8 @@ from typing import Any
 from assay.model import AlignedRow, Evidence, Execution, Run
 from assay.model.cell_json import cell_to_json
 from assay.model.lint import LintReport
+from assay.reports.blocks.run import RunReport
 from assay.reports.json.refutation import refutation_fields
-from assay.reports.views.run_build import drawing_of
 
 FORMAT_VERSION = 1
 _PIECE = 1 << 20
@@ -45,19 +45,19 @@ class JsonReporter:
 
     def pieces(self, run: Run) -> Iterator[bytes]:
         """The whole report, case by case: that of 100,000 cases has hundreds of megabytes."""
-        view, _ = drawing_of(run)
+        report = RunReport(run)
         findings = _by_case(run)
         document = {
             "format": "assay-report",
             "version": FORMAT_VERSION,
-            "title": view.title,
+            "title": report.title,
             "headline": {
-                "metric": view.headline_metric,
-                **_builtins(view.headline.rate),
-                "text": f"{view.headline.text} {view.headline.interval}".strip(),
-                "tally": view.tally,
+                "metric": report.headline_metric,
+                **_builtins(report.headline.rate),
+                "text": f"{report.headline.text} {report.headline.interval}".strip(),
+                "tally": report.tally,
             },
-            "notes": list(view.notes),
+            "notes": list(report.notes),
             "gates": [_builtins(result) for result in run.gates],
             "settings": _builtins(run.settings),
             "provenance": _builtins(run.provenance),

@@ -6,25 +6,25 @@ links and send no notifications; fences are longer than any run of backticks wit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from assay.model import Evidence, Outcome, Run
+from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import sections_for
+from assay.reports.cases.alignment import Alignment
+from assay.reports.cases.case import CaseView, QueryView
+from assay.reports.cases.witness import sentence, witness_text
 from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain
 from assay.reports.markdown.sections import section_lines
 from assay.reports.markdown.selections import selection_turn
-from assay.reports.sections.run import run_sections
-from assay.reports.sections.values import sections_for
-from assay.reports.text.given import given_text, golds_text
 from assay.reports.text.plain import clipped, one_line, plural
-from assay.reports.views.run import CaseView, DifferenceView, QueryView, RunView
-from assay.reports.views.run_build import view_of
-from assay.reports.views.strengths import sentence, witness_text
+from assay.reports.text.results import given_text, golds_text
 
 _CASES = 20
 _TERMS = 10
 """How many terms per list of a selection."""
 _QUESTION, _QUERY, _WITNESS = 1000, 2000, 3000
-_SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
 
 
 class MarkdownReporter:
@@ -35,81 +35,60 @@ class MarkdownReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole report, short enough for one comment; what is left out is counted."""
-        wrong, broken = _Firsts("incorrect", _CASES), _Firsts("unscored", _CASES // 4)
-        parted = _Parted(_CASES)
-        for item in run.evidence:
-            wrong.take(item)
-            broken.take(item)
-            parted.take(item)
-        view = view_of(run, detailed=[*broken.shown, *wrong.shown], terms=_TERMS)
-        numbers = _fitting(_numbers(view), LENGTH)
+        report = RunReport(run)
+        outcomes = Counter(case.outcome for case in run.summaries)
+        detailed = [*_first(run, "unscored", _CASES // 4), *_first(run, "incorrect", _CASES)]
+        shown = report.room(detailed, terms=_TERMS)
+        numbers = _fitting(_numbers(report), LENGTH)
+        refuted = [
+            place
+            for strength in ("refuted", "conditional")
+            for place, case in enumerate(run.summaries)
+            if case.outcome == "correct" and case.strength == strength
+        ]
         room = LENGTH - len(numbers)
-        details = _details(view, wrong.count + broken.count, room * 2 // 3 if parted.count else room)
-        witnesses = _witnesses(parted, room - len(details))
-        return (numbers + "\n" + details + witnesses).encode()
+        details = _details(
+            "Cases that are not correct",
+            (_case(report.case(item, shown)) for item in detailed),
+            total=outcomes["incorrect"] + outcomes["unscored"],
+            room=room * 2 // 3 if refuted else room,
+        )
+        witnesses = _details(
+            "Matches that another database parts from gold",
+            (_witness(run.evidence[place]) for place in refuted[:_CASES]),
+            total=len(refuted),
+            room=room - len(details),
+        )
+        return f"{numbers}\n{details}{witnesses}".encode()
 
 
-class _Firsts:
-    """The first cases with an outcome, and how many answers have it.
+def _first(run: Run, outcome: Outcome, most: int) -> list[Evidence]:
+    """The first cases with an outcome.
 
     Of several answers to a case the first is shown: another question tells a reader more than another answer.
     """
-
-    def __init__(self, outcome: Outcome, most: int) -> None:
-        self.count = 0
-        self._outcome, self._most = outcome, most
-        self._firsts: dict[str, Evidence] = {}
-
-    def take(self, item: Evidence) -> None:
-        """Look at one answer."""
-        if item.outcome == self._outcome:
-            self.count += 1
-            if len(self._firsts) < self._most:
-                self._firsts.setdefault(item.case.id, item)
-
-    @property
-    def shown(self) -> Iterable[Evidence]:
-        """One answer per case."""
-        return self._firsts.values()
+    places: dict[str, int] = {}
+    for place, case in enumerate(run.summaries):
+        if case.outcome == outcome:
+            places.setdefault(case.case_id, place)
+    return [run.evidence[place] for place in list(places.values())[:most]]
 
 
-class _Parted:
-    """The first matches that another database parts from gold, the refuted ones first, and how many there are."""
-
-    def __init__(self, most: int) -> None:
-        self.count = 0
-        self._most = most
-        self._firsts: dict[str, list[Evidence]] = {"refuted": [], "conditional": []}
-
-    def take(self, item: Evidence) -> None:
-        """Look at one answer."""
-        if item.outcome == "correct" and item.verdict.strength in self._firsts:
-            self.count += 1
-            kept = self._firsts[item.verdict.strength]
-            if len(kept) < self._most:
-                kept.append(item)
-
-    @property
-    def shown(self) -> list[Evidence]:
-        """Those that are shown."""
-        return [item for kept in self._firsts.values() for item in kept][: self._most]
-
-
-def _witnesses(parted: _Parted, room: int) -> str:
-    """The matches that another database parts from gold, with that database, as many as there is room for."""
+def _details(title: str, cases: Iterable[Iterable[str]], *, total: int, room: int) -> str:
+    """Cases one by one, as many as there is room for, and how many of the total are left out."""
     blocks: list[str] = []
-    used = 300
-    for item in parted.shown:
-        block = "\n".join(_witness(item))
-        if used + len(block) > room:
+    room -= 300
+    for case in cases:
+        block = "\n".join(case)
+        if len(block) > room:
             break
         blocks.append(block)
-        used += len(block) + 1
-    if not parted.count or not blocks:
+        room -= len(block) + 1
+    if not total:
         return ""
-    left_out = parted.count - len(blocks)
+    left_out = total - len(blocks)
     ending = f"\n{left_out:,} more are in the HTML and JSON reports.\n" if left_out else ""
-    return "\n### Matches that another database parts from gold\n" + "\n".join(blocks) + ending
+    return f"\n### {title}\n" + "\n".join(blocks) + ending
 
 
 def _witness(item: Evidence) -> Iterable[str]:
@@ -142,39 +121,21 @@ def _fitting(lines: Iterable[str], room: int) -> str:
     return "\n".join(kept)
 
 
-def _numbers(view: RunView) -> Iterable[str]:
-    yield f"## {code(view.title)}"
+def _numbers(report: RunReport) -> Iterable[str]:
+    yield f"## {code(report.title)}"
     yield ""
-    yield f"**{view.headline.text}** {view.headline.interval} · {view.tally}".replace("  ", " ")
+    yield f"**{report.headline.text}** {report.headline.interval} · {report.tally}".replace("  ", " ")
     yield ""
-    if view.beside:
-        figures = ((named.name, view.overall.figures[named.place]) for named in view.beside)
+    if report.beside:
+        figures = report.figures_beside
         yield " · ".join(f"{name} **{figure.text}** {figure.interval}".rstrip() for name, figure in figures)
         yield ""
-    for note in view.notes:
+    for note in report.notes:
         yield f"> {plain(note)}"
         yield ">"
-    yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets. {view.outcomes}."
-    for section in sections_for(run_sections(view), "comment"):
+    yield f"> {code(report.headline_metric)}, with its {report.confidence} interval in brackets. {report.outcomes}."
+    for section in sections_for(report.sections, "comment"):
         yield from section_lines(section, lambda _: ())
-
-
-def _details(view: RunView, total: int, room: int) -> str:
-    """Cases one by one, as many as there is room for."""
-    blocks: list[str] = []
-    used = 300
-    for case in view.cases:
-        block = "\n".join(_case(case))
-        if used + len(block) > room:
-            break
-        blocks.append(block)
-        used += len(block) + 1
-    if not total:
-        return ""
-    left_out = total - len(blocks)
-    heading = "\n### Cases that are not correct\n"
-    ending = f"\n{left_out:,} more are in the HTML and JSON reports.\n" if left_out else ""
-    return heading + "\n".join(blocks) + ending
 
 
 def _case(case: CaseView) -> Iterable[str]:
@@ -216,13 +177,13 @@ def _query(query: QueryView) -> Iterable[str]:
         yield from fenced("sql", query.query)
 
 
-def _difference(difference: DifferenceView) -> Iterable[str]:
+def _difference(difference: Alignment) -> Iterable[str]:
     lines = [
-        "  " + " | ".join(difference.columns),
-        *(f"{_SIGNS[row.state]} {' | '.join(row.texts)}" for row in difference.rows),
+        "  " + " | ".join(difference.headings),
+        *(f"{sign} {' | '.join(texts)}" for sign, texts in difference.lines()),
     ]
-    if difference.rows_left_out:
-        lines.append(f"  … {plural(difference.rows_left_out, 'more row')}")
+    if difference.left:
+        lines.append(f"  … {plural(difference.left, 'more row')}")
     yield f"{difference.summary}; `-` only gold has, `+` only the prediction:"
     yield ""
     yield from fenced("diff", "\n".join(lines))

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from assay.reports.blocks import lines
+from assay.reports.blocks.lines import Piece
+from assay.reports.blocks.values import Block, Changes, Facts, Figure, Matrix, Paragraph, Section, Table, Times
 from assay.reports.markdown.blocks import cell_code, code, grid, section, sentence
-from assay.reports.sections import lines
-from assay.reports.sections.lines import Piece
-from assay.reports.sections.values import Block, Changes, Facts, Matrix, Paragraph, Section, Table, Times
-from assay.reports.views.diff import ChangeTable
-from assay.reports.views.figures import Figure
 
 _BAR_CELLS = 20
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9 %()^-]*( / [a-z]+)?")
 
-DrawChanges = Callable[[ChangeTable], Iterable[str]]
+DrawChanges = Callable[[Changes], Iterable[str]]
 
 
 def section_lines(one: Section, changes: DrawChanges) -> Iterable[str]:
@@ -48,12 +46,12 @@ def _block(block: Block, changes: DrawChanges) -> Iterable[str]:
         case Facts():
             if block.title:
                 yield from (f"{sentence(block.title)}: {sentence(block.said)}", "")
-            yield from (f"- {_heading(fact.name)}: {code(fact.value)}" for fact in block.rows)
+            yield from (f"- {_heading(name)}: {code(value)}" for name, value in block.rows)
         case Paragraph():
             bullet = "- " if len(block.lines) > 1 else ""
             yield from (f"{bullet}{sentence(line)}" for line in block.lines)
         case Changes():
-            yield from changes(block.table)
+            yield from changes(block)
 
 
 def _table(table: Table) -> Iterable[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from assay.reports.cases.turns import DimensionView, TermList, TurnView
 from assay.reports.markdown.blocks import code, fenced
-from assay.reports.views.selections import DimensionView, TermList, TurnView
 
 _RAW_LENGTH = 1000
 _SIGNS = {"right": " ", "extra": "+", "missing": "-"}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from textwrap import indent
 
 from assay.model import Evidence
 from assay.ports import Executions
 from assay.reports.text.explanation import diagnosis_parts
 from assay.reports.text.pair import pair_parts
-from assay.reports.text.parts import MARGIN, TextPart, plain_text
+from assay.reports.text.parts import TextPart, plain_text
 from assay.reports.text.plain import visible, words
-from assay.reports.text.refutation import refutation_text, witness_sql
+from assay.reports.text.refutation import refutation_parts
 
 
 def examined_text(item: Evidence, executions: Executions) -> str:
@@ -33,6 +32,4 @@ def examined_parts(item: Evidence, executions: Executions) -> Iterator[TextPart]
         return
     if item.outcome == "correct":
         yield f"\nhow sure: {words(item.verdict.strength)}"
-    yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), MARGIN)}"
-    if item.refutation.witness is not None:
-        yield f"\nSQL that makes this database:\n{indent(witness_sql(item.refutation.witness).rstrip(), MARGIN)}"
+    yield from refutation_parts(item.refutation)

@@ -7,11 +7,11 @@ from textwrap import indent
 
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
-from assay.reports.text.given import given_text, golds_text
+from assay.reports.cases.causes import schema_use_line
 from assay.reports.text.parts import MARGIN, QueryText, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import clipped, one_line
-from assay.reports.text.refutation import refutation_text, witness_sql
-from assay.reports.views.causes import schema_use_line
+from assay.reports.text.refutation import refutation_parts
+from assay.reports.text.results import given_text, golds_text
 
 _LENGTH = 500
 _TEXT_LENGTH = 4_000
@@ -41,9 +41,7 @@ def explanation_parts(item: Evidence) -> Iterator[TextPart]:
     if item.prediction.result is not None:
         yield f"\nprediction:\n{indent(given_text(item.prediction.result), MARGIN)}"
     if item.refutation is not None:
-        yield f"\non other databases:\n{indent(refutation_text(item.refutation, gold=True).rstrip(), MARGIN)}"
-        if item.refutation.witness is not None:
-            yield f"\nSQL that makes this database:\n{indent(witness_sql(item.refutation.witness).rstrip(), MARGIN)}"
+        yield from refutation_parts(item.refutation)
         return
     if item.diagnosis is None:
         why = (

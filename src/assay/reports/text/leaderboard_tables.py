@@ -7,10 +7,9 @@ import io
 import re
 
 from assay.model import Leaderboard
+from assay.reports.blocks.diff import label_of
+from assay.reports.blocks.leaderboard import LeaderboardReport, RateGrid, possible, tokens_in_all
 from assay.reports.text.plain import one_line
-from assay.reports.views.diff_build import label_of
-from assay.reports.views.leaderboard import LeaderboardView, RateGrid
-from assay.reports.views.leaderboard_build import tokens_in_all, view_of_leaderboard
 
 CSV_COLUMNS = (
     *("run", "place", "possible_low", "possible_high", "letters", "kind", "group", "metric", "cases", "n", "value"),
@@ -68,8 +67,8 @@ def _as_text(name: str) -> str:
 
 def leaderboard_latex(board: Leaderboard) -> bytes:
     """A table for a paper, with the package booktabs: places, letters, the metrics, and the rates by difficulty."""
-    view = view_of_leaderboard(board)
-    return ("\n".join(_latex(view)) + "\n").encode("utf-8", "backslashreplace")
+    report = LeaderboardReport(board)
+    return ("\n".join(_latex(report)) + "\n").encode("utf-8", "backslashreplace")
 
 
 def latex_text(text: str) -> str:
@@ -77,14 +76,14 @@ def latex_text(text: str) -> str:
     return "".join(_SPECIAL.get(one, one) for one in one_line(text))
 
 
-def _latex(view: LeaderboardView) -> list[str]:
-    by_key = {grid.key: grid for grid in view.grids}
+def _latex(report: LeaderboardReport) -> list[str]:
+    by_key = {grid.key: grid for grid in report.grids}
     grids: list[tuple[RateGrid, range]] = []
     if "metrics" in by_key:  # the leading one stands with its interval
         grids.append((by_key["metrics"], range(1, min(_MOST_METRICS, len(by_key["metrics"].columns)))))
     if "difficulty" in by_key:
         grids.append((by_key["difficulty"], range(len(by_key["difficulty"].columns))))
-    heads = ["", "Run", "", latex_text(view.metric), f"{latex_text(view.confidence)} interval"]
+    heads = ["", "Run", "", latex_text(report.metric), f"{latex_text(report.confidence)} interval"]
     heads += [latex_text(grid.columns[at]) for grid, places in grids for at in places]
     lines = [
         r"% needs \usepackage{booktabs}",
@@ -93,13 +92,14 @@ def _latex(view: LeaderboardView) -> list[str]:
         " & ".join(heads) + r" \\",
         r"\midrule",
     ]
-    for place, row in enumerate(view.standings):
-        cells = [latex_text(row.possible.replace("-", "–")), latex_text(row.label), f"${_letters(row.letters)}$"]
-        cells += [latex_text(row.figure.text), latex_text(row.figure.interval)]
+    for place, one in enumerate(report.board.standings):
+        figure = report.figure(one)
+        cells = [latex_text(possible(one).replace("-", "–")), latex_text(report.labels[place])]
+        cells += [f"${_letters(one_line(one.groups))}$", latex_text(figure.text), latex_text(figure.interval)]
         cells += [latex_text(grid.cells[place][at].text) for grid, places in grids for at in places]
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    note = f"{view.title}. {view.cases} {' '.join((*view.notes, *view.legend))}"
+    note = f"{report.title}. {report.cases} {' '.join((*report.notes, *report.legend))}"
     return [*lines, *(f"% {line}" for line in re.findall(r".{1,110}(?:\s|$)", one_line(note)))]
 
 

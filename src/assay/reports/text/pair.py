@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from textwrap import indent
 
 from assay.model import Evidence, Execution
 from assay.ports import Executions
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.alignment import Alignment
+from assay.reports.cases.case import QueryView, case_view, rows_and_time
 from assay.reports.text.parts import MARGIN, TextPart, gold_text, plain_text, predicted_text
-from assay.reports.text.plain import cell_text, one_line, plural
-from assay.reports.views.case import case_view, rows_and_time
-from assay.reports.views.figures import CaseLink
-from assay.reports.views.run import DifferenceView, QueryView
+from assay.reports.text.plain import cell_text, grid_lines, one_line, plural
 
 HEAD_ROWS = 5
 """Rows of each result that the text shows."""
 _CELL_WIDTH = 40
 _COLUMNS = 12
-_SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
 
 
 def pair_text(item: Evidence, executions: Executions) -> str:
@@ -46,7 +45,7 @@ def _parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
     if view.near_misses:
         yield "\n".join(f"near miss: {miss}" for miss in view.near_misses)
     if view.flags:
-        yield f"flags: {', '.join(view.flags)}"
+        yield f"flags: {', '.join(name for name, _ in view.flags)}"
     if view.question.strip():
         yield f"question: {one_line(view.question)}"
     for place, query in enumerate(view.golds):
@@ -89,15 +88,15 @@ def _head(execution: Execution) -> str:
     width = min(_COLUMNS, result.column_count)
     rows = [[cell_text(cell, limit=_CELL_WIDTH).whole for cell in row[:width]] for row in result.rows[:HEAD_ROWS]]
     names = [one_line(name, limit=_CELL_WIDTH) for name in result.columns[:width]]
-    lines = list(_grid(names, rows, [""] * len(rows)))
+    lines = [*grid_lines([names, *rows]), *([] if rows else ["(no rows)"])]
     lines += _left_out((execution.row_count or 0) - len(rows), result.column_count - width)
     return "\n".join(lines)
 
 
-def _difference(view: DifferenceView) -> str:
-    rows = [row.texts for row in view.rows]
-    signs = [_SIGNS[row.state] for row in view.rows]
-    lines = [*_grid(view.columns, rows, signs), *_left_out(view.rows_left_out, view.columns_left_out)]
+def _difference(view: Alignment) -> str:
+    signs, rows = zip((" ", view.headings), *view.lines(), strict=True)
+    signed = (f"{sign} {row}".rstrip() for sign, row in zip(signs, grid_lines(rows), strict=True))
+    lines = [*signed, *_left_out(view.left, view.left_columns)]
     title = f"difference (- only gold, + only the prediction): {view.summary}"
     return f"{title}\n{indent(chr(10).join(lines), MARGIN)}"
 
@@ -105,17 +104,3 @@ def _difference(view: DifferenceView) -> str:
 def _left_out(rows: int, columns: int) -> list[str]:
     told = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
     return [f"… and {' and '.join(told)}"] if told else []
-
-
-def _grid(header: Sequence[str], rows: Sequence[Sequence[str]], signs: Iterable[str]) -> Iterator[str]:
-    """Lines of aligned cells under a header, each behind its sign."""
-    table = [list(header), *map(list, rows)]
-    count = max(map(len, table), default=0)
-    widths = [max((len(row[place]) for row in table if place < len(row)), default=0) for place in range(count)]
-    signs = list(signs)
-    mark = max(map(len, signs), default=0)
-    for sign, row in zip(("", *signs), table, strict=True):
-        cells = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        yield f"{sign.ljust(mark)} {cells}".rstrip() if mark else cells.rstrip()
-    if not rows:
-        yield "(no rows)"

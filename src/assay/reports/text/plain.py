@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import zip_longest
 from typing import Literal
+from unicodedata import east_asian_width
 
 from msgspec import Struct
 
@@ -28,12 +30,13 @@ _HIDDEN_IN_PROSE = re.compile(
 _HIDDEN_IN_CELL = re.compile(_HIDDEN_IN_PROSE.pattern[:-1] + "\t\n\u200c\u200d]")
 _SHORT_MARKS = {"\n": "⏎", "\t": "⇥"}
 _LOOKS_LIKE_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
+_MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _CELL_LENGTH = 80
 _TENTH = Decimal("0.1")
 _NAMED = frozenset({"null", "none", "true", "false"})
 
 
-class CellText(Struct, frozen=True, kw_only=True):
+class CellText(Struct, frozen=True, array_like=True):
     """One cell as a reader sees it. ``cut`` counts the characters (bytes, for bytes) that are not shown."""
 
     kind: CellKind
@@ -95,9 +98,9 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
     """
     match cell:
         case None:
-            return CellText(kind="null", text="NULL")
+            return CellText("null", "NULL")
         case bool():
-            return CellText(kind="boolean", text="true" if cell else "false")
+            return CellText("boolean", "true" if cell else "false")
         case str():
             return _text_cell(cell, limit)
         case int() | float() | Decimal():
@@ -105,13 +108,13 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
         case bytes() | bytearray() | memoryview():
             raw = bytes(cell)
             shown = raw[: limit // 2]
-            return CellText(kind="bytes", text=f"x'{shown.hex()}'", cut=len(raw) - len(shown))
+            return CellText("bytes", f"x'{shown.hex()}'", len(raw) - len(shown))
         case datetime():
-            return CellText(kind="time", text=cell.isoformat(sep=" "))
+            return CellText("time", cell.isoformat(sep=" "))
         case date() | time():
-            return CellText(kind="time", text=cell.isoformat())
+            return CellText("time", cell.isoformat())
         case timedelta():
-            return CellText(kind="time", text=str(cell))
+            return CellText("time", str(cell))
         case _:
             return _cut("other", _HIDDEN_IN_CELL.sub(_mark, str(cell)[: 4 * limit]), limit)
 
@@ -164,18 +167,45 @@ def words(name: str) -> str:
     return one_line(name.replace("_", " "))
 
 
-def aligned(rows: Sequence[tuple[str, ...]], *, right: Sequence[int] = ()) -> list[str]:
-    """Rows in aligned columns, those in ``right`` to the right; the last column is not padded."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+def source_name(path: str) -> str:
+    """A file's name without folders and suffix, a model's name, or a live system's path; anything else unchanged."""
+    if path.startswith("chat:") and (model := _MODEL.search(path)):
+        return model[1] or model[2]
+    if "://" in path:
+        path = path.split(" ", 1)[0]  # the address of a live system is followed by how it is asked
+        path = path.removesuffix("/chat/completions")  # every chat model's address ends so
+    name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+    return name.rsplit(".", 1)[0] or name
 
-    def line(row: tuple[str, ...]) -> str:
-        cells = (
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        return "  " + "  ".join(cells)
 
-    return [line(row) for row in rows]
+def grid_lines(
+    rows: Sequence[Sequence[str]], *, right: Collection[int] = (), gap: str = " | ", rule: str = ""
+) -> list[str]:
+    """Rows as lines of aligned cells, those of the columns in ``right`` to the right; wide letters take two places.
+
+    ``rule`` joins the lines of dashes under the first row; without it there are none.
+    """
+    widths = [max(map(_places, column)) for column in zip_longest(*rows, fillvalue="")]
+    lines = []
+    for row in rows:
+        cells = []
+        for place, (text, width) in enumerate(zip(row, widths, strict=False)):
+            blanks = " " * (width - _places(text))
+            cells.append(blanks + text if place in right else text + blanks)
+        lines.append(gap.join(cells).rstrip())
+    if rule:
+        lines.insert(1, rule.join("-" * width for width in widths))
+    return lines
+
+
+def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
+    """Rows in aligned and indented columns, those in ``right`` to the right."""
+    return [f"  {line}" for line in grid_lines(rows, right=right, gap="  ")]
+
+
+def _places(text: str) -> int:
+    """How many places of a fixed-width line a text takes."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _percent_digits(value: float) -> str:
@@ -203,7 +233,7 @@ def _text_cell(text: str, limit: int) -> CellText:
         or shown[0] in "'\"⟨"
         or _LOOKS_LIKE_NUMBER.match(shown) is not None
     )
-    return CellText(kind="text", text=f"'{marked}'" if doubtful else marked, cut=len(text) - len(shown))
+    return CellText("text", f"'{marked}'" if doubtful else marked, len(text) - len(shown))
 
 
 def _number(value: float | Decimal) -> str:
@@ -216,7 +246,7 @@ def _number(value: float | Decimal) -> str:
 
 
 def _cut(kind: CellKind, text: str, limit: int) -> CellText:
-    return CellText(kind=kind, text=text[:limit], cut=max(0, len(text) - limit))
+    return CellText(kind, text[:limit], max(0, len(text) - limit))
 
 
 def _mark(found: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from assay.model.cell_json import cell_to_json
-from assay.reports.text.plain import cell_text, one_line
+from assay.reports.text.plain import cell_text, grid_lines, one_line
 
 MOST_ROWS = 200
 """Rows that a terminal shows."""
@@ -29,19 +29,12 @@ def aligned_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     texts = [[one_line(name, limit=_NAME) for name in columns]]
     texts += [[_text(cell) for cell in row] for row in shown]
     right = [
-        any(_is_number(row[place]) for row in shown)
-        and all(row[place] is None or _is_number(row[place]) for row in shown)
+        place
         for place in range(len(columns))
+        if any(_is_number(row[place]) for row in shown)
+        and all(row[place] is None or _is_number(row[place]) for row in shown)
     ]
-    widths = [max(len(line[place]) for line in texts) for place in range(len(columns))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in texts
-    ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    lines = grid_lines(texts, right=right, gap="  ", rule="  ")
     if not shown:
         lines.append("(no rows)")
     if left:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 
 from assay.diagnosis import CAUSES
 from assay.model import Result, Row
 from assay.model.witness import Refutation, Witness
-from assay.reports.text.plain import cell_text, one_line, visible
+from assay.reports.text.parts import MARGIN
+from assay.reports.text.plain import cell_text, grid_lines, one_line, visible
 
 _TITLES = {
     "refuted": "REFUTED",
@@ -34,6 +36,13 @@ _QUERIES = "the first query", "the second query"
 def refutation_text(outcome: Refutation, *, gold: bool = False) -> str:
     """The whole outcome. ``gold``: the first query is gold's, the second the prediction."""
     return "\n".join(_lines(outcome, ("gold", "the prediction") if gold else _QUERIES)) + "\n"
+
+
+def refutation_parts(outcome: Refutation) -> Iterator[str]:
+    """The whole outcome for gold and a prediction, and the SQL that makes its database, each under a heading."""
+    yield f"\non other databases:\n{indent(refutation_text(outcome, gold=True).rstrip(), MARGIN)}"
+    if outcome.witness is not None:
+        yield f"\nSQL that makes this database:\n{indent(witness_sql(outcome.witness).rstrip(), MARGIN)}"
 
 
 def remarks(outcome: Refutation) -> Iterator[str]:
@@ -128,14 +137,10 @@ def _of_result(result: Result, only: Sequence[int]) -> Iterator[str]:
 
 
 def _grid(columns: Sequence[str], rows: Sequence[Row], marked: Sequence[int]) -> Iterator[str]:
-    cells = [[one_line(name, limit=_WIDEST) for name in columns]]
-    cells += [[_cell(value) for value in row] for row in rows]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
-    for number, line in enumerate(cells):
-        mark = ">" if number - 1 in marked else " "
-        yield f"{mark} " + " | ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-        if number == 0:
-            yield "  " + "-+-".join("-" * width for width in widths)
+    names = [one_line(name, limit=_WIDEST) for name in columns]
+    head, rule, *lines = grid_lines([names, *([_cell(value) for value in row] for row in rows)], rule="-+-")
+    yield from (f"  {head}", f"  {rule}")
+    yield from (f"{'>' if number in marked else ' '} {line}" for number, line in enumerate(lines))
 
 
 def _cell(value: object) -> str:

@@ -3,7 +3,6 @@ const caseView = (() => {
   const { make, count, copyButton } = page;
   const SIGNS = { matched: "", near: "≈", missing: "−", extra: "+" };
   const TITLES = { matched: "in both", near: "nearly in both: the marked cells differ", missing: "only gold has this row", extra: "only the prediction has this row" };
-  const KINDS = { t: "text", n: "number", x: "bytes", b: "boolean", d: "time", o: "other" };
 
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), children);
   const more = (title, text) => text ? make("details", {}, make("summary", {}, title), make("pre", { tabindex: "0" }, text)) : null;
@@ -48,10 +47,10 @@ const caseView = (() => {
 
   /* Results */
   const cell = (packed) => {
-    if (packed === 0) return null;
+    if (packed === null) return null;
     const [kind, text, cut] = packed;
-    if (kind === "0") return make("span", { class: "null" }, "NULL");
-    return [make("span", { class: KINDS[kind] }, text), cut ? make("span", { class: "quiet" }, `… +${count(cut)}`) : null];
+    if (kind === "null") return make("span", { class: "null" }, "NULL");
+    return [make("span", { class: kind }, text), cut ? make("span", { class: "quiet" }, `… +${count(cut)}`) : null];
   };
   const heading = ([gold, predicted]) => {
     const name = (text) => text === "" ? make("span", { class: "quiet" }, "unnamed") : text;
@@ -66,8 +65,8 @@ const caseView = (() => {
       gold.map((ours, place) => {
         const theirs = predicted[place];
         if (state === "near" && different.has(place)) return make("td", { class: "differs" }, make("del", {}, cell(ours)), " ", make("ins", {}, cell(theirs)));
-        const shown = state === "extra" || ours === 0 ? theirs : ours;
-        return make("td", { class: shown === 0 ? "hollow" : null }, cell(shown));
+        const shown = state === "extra" || ours === null ? theirs : ours;
+        return make("td", { class: shown === null ? "hollow" : null }, cell(shown));
       }));
   };
   const results = (difference, title = "Results, aligned", of = "") => {
@@ -138,7 +137,7 @@ const caseView = (() => {
   const known = (detail) => [
     detail.failures && section("Failures", detail.failures.map((text) => make("p", { class: "failed" }, text))),
     detail.findings && section("Doubts about the gold", make("ul", { class: "near" }, detail.findings.map((text) => make("li", {}, text)))),
-    detail.scores && section("Metrics", make("table", { class: "scores" }, make("tbody", {}, detail.scores.map(([metric, text, said]) =>
+    detail.scores && section("Metrics", make("table", { class: "scores" }, make("tbody", {}, detail.scores.map(([metric, , text, said]) =>
       make("tr", {}, make("th", { scope: "row" }, metric), make("td", { class: "n" }, text), make("td", { class: "quiet" }, said)))))),
     detail.facts && section("Times and cost", make("dl", { class: "facts" }, detail.facts.map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]))),
     detail.tables && section("Tables that the system said it used", make("p", {}, detail.tables.join(", "))),

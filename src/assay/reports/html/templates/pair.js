@@ -25,8 +25,8 @@ const pairView = (() => {
   };
   const scores = (detail) => {
     const [first, second] = detail.sides;
-    const before = new Map((first.scores || []).map(([metric, text]) => [metric, text]));
-    const rows = (second.scores || []).map(([metric, text]) => [metric, before.get(metric) || "", text]);
+    const before = new Map((first.scores || []).map(([metric, , text]) => [metric, text]));
+    const rows = (second.scores || []).map(([metric, , text]) => [metric, before.get(metric) || "", text]);
     if (!rows.length) return null;
     return section("Metrics", make("table", { class: "scores" },
       make("thead", {}, make("tr", {}, make("td", {}), make("th", { scope: "col", class: "n" }, first.label), make("th", { scope: "col", class: "n" }, second.label))),

@@ -1,0 +1,215 @@
+"""Tables of how many cases carry a name, what the name means, and which cases they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from assay.model import CauseGroup, CauseGroupKind, Count
+from assay.reports.blocks import repeats
+from assay.reports.blocks.run_numbers import RunNumbers
+from assay.reports.blocks.values import (
+    EVERYWHERE,
+    Bar,
+    Bars,
+    Column,
+    Link,
+    Medium,
+    Name,
+    Row,
+    Section,
+    Table,
+    columns,
+    count,
+    rows,
+)
+from assay.reports.cases.causes import advice_of
+from assay.reports.text import meanings
+from assay.reports.text.plain import interval, one_line, percent, words
+
+_BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "assay": 3, "judge": 3}
+_GROUP_KINDS: Mapping[CauseGroupKind, str] = {
+    "difficulty": "difficulty",
+    "database": "database",
+    "table": "table",
+    "column": "column",
+    "feature": "gold's SQL",
+}
+MOST_COUNTS: Final[Mapping[Medium, int]] = {"comment": 25, "page": 12, "book": 25}
+MEANING_MEDIA: Final[frozenset[Medium]] = EVERYWHERE - {"plain"}
+
+
+def meaning_column() -> Column:
+    """What a figure means, wherever there is room for it."""
+    return Column(title="meaning", only=frozenset({"wide", "comment", "page", "book"}))
+
+
+def count_table(
+    heads: tuple[str, str],
+    rows: Iterable[Row],
+    *,
+    shares: bool = False,
+    told: frozenset[Medium] = MEANING_MEDIA,
+    meaning: str = "meaning",
+    ids_in_lines: int = 10,
+    bars: bool = False,
+    most: Mapping[Medium, int] = MOST_COUNTS,
+) -> Table:
+    """The table of such rows, whose cells are name, count, share, cases and meaning.
+
+    ``heads`` are the titles of name and count; ``shares``: whether every medium shows the shares, ``told``: which
+    media have the meanings; ``bars``: whether a workbook draws the counts, too.
+    """
+    name, number = heads
+    return Table(
+        columns=columns(
+            name,
+            Column(title=number, strong=True),
+            Column(title="share", only=EVERYWHERE if shares else frozenset({"book"})),
+            Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=ids_in_lines),
+            Column(title=meaning, only=told),
+        ),
+        rows=tuple(rows),
+        look="counts",
+        headed=False,
+        most=most,
+        bars=(1,) if bars else (),
+        bars_are="counts",
+    )
+
+
+def sections(report: RunNumbers) -> Iterable[Section]:
+    """The tables of counts, in the order that a reader needs; empty tables are left out."""
+    numbers, totals = report.numbers, report.numbers.selection
+
+    causes = [
+        report.counted(one, words(one.name), advice_of(one.name), link=(("cause", one_line(one.name, limit=80)),))
+        for one in numbers.causes
+    ]
+    wrong = sum(one.count for one in numbers.schema_use)
+    use = _named(report, "use", numbers.schema_use, meanings.SCHEMA_USE, of=wrong)
+    found = report.findings.meanings()
+    doubts = [
+        report.counted(one, one.name, found.get(one.name, ""), link=(("finding", one.name),))
+        for one in report.findings.counts()
+    ]
+    terms, periods = (totals.wrong_terms, totals.time_states) if totals else ((), ())
+    steady = [] if numbers.repeats is None else [*repeats.steadiness(report, numbers.repeats)]
+    tables: tuple[tuple[str, list[Row]], ...] = (
+        ("Questions by how steady their answers are", steady),
+        ("Failures, by whose they are", _failures(report)),
+        ("Wrong terms, by what is known of them", _named(report, "term", terms, meanings.TERM_NOTES)),
+        ("Selected periods beside the target's", _named(report, "period", periods, meanings.TIME_STATES)),
+        ("Near misses", _named(report, "near", numbers.near_misses, meanings.NEAR_MISSES)),
+        ("Right but for …, with the accuracy if it were forgiven", _forgiven(report)),
+        ("Causes", causes),
+        ("Wrong answers by schema use", use),
+        ("Flags", _named(report, "flag", numbers.flags, meanings.FLAGS)),
+        ("Doubts about gold, by rule", doubts),
+    )
+    for title, made in tables:
+        if made:
+            shown = made is causes or made is use
+            heads = ("cause" if made is causes else "name", "cases")
+            yield Section(
+                key="failures" if title.startswith("Failures") else _key(title),
+                title=title,
+                blocks=(count_table(heads, made, shares=made is use, bars=shown),),
+                tab="overview" if made is steady else "causes",
+                rank=0 if shown else 3,
+            )
+
+
+def _named(
+    report: RunNumbers, facet: str, counts: Sequence[Count], said: Mapping[str, str], *, of: int | None = None
+) -> list[Row]:
+    """A row for each name of the vocabulary, with its meaning, linked to its cases."""
+    named = [(meanings.label_of(one.name), one) for one in counts]
+    return [report.counted(one, name, said.get(one.name, ""), link=((facet, name),), of=of) for name, one in named]
+
+
+def _key(title: str) -> str:
+    return re.sub(r"[^a-z]+", "-", title.lower()).strip("-")
+
+
+def _failures(report: RunNumbers) -> list[Row]:
+    """Failures of gold, setup, engine and judge first: readers would not look for them."""
+    said = meanings.SELECTION_FAILURES if report.of_selections else meanings.FAILURES
+    made = []
+    for one in report.numbers.failures:
+        blame, name = report.failure(one)
+        meaning, example = said.get(one.name.partition(": ")[2], ""), report.collected.messages.of(one.name) or ""
+        link = (("failure", f"{blame}: {name}"),)
+        row = report.counted(one, name, meaning, link=link, blame=blame, example=example)
+        made.append((_BLAME_ORDER.get(blame, 9), row))
+    return [row for _, row in sorted(made, key=lambda entry: entry[0])]
+
+
+def _forgiven(report: RunNumbers) -> list[Row]:
+    """Per kind of near miss, its cases with the accuracy if this kind were forgiven."""
+    made = []
+    for one in report.numbers.forgiven:
+        name = f"{meanings.FORGIVEN.get(one.kind, words(one.kind))}: {percent(one.rate.value)} {interval(one.rate)}"
+        counted = Count(name=one.kind, count=one.count, case_ids=one.case_ids)
+        meaning, link = meanings.NEAR_MISSES.get(one.kind, ""), (("near", words(one.kind)),)
+        made.append(report.counted(counted, name.strip(), meaning, link=link))
+    return made
+
+
+def fix_first(report: RunNumbers) -> Section:
+    """What to mend first, before all else: on the page as bars beside all answers of that cause."""
+    every = {one.name: one.count for one in report.numbers.causes}
+    bars, made = [], []
+    for one in report.numbers.fix_first:
+        name, meaning, link = words(one.name), advice_of(one.name), (("cause", one_line(one.name, limit=80)),)
+        made.append(report.counted(one, name, meaning, link=link))
+        whole, cases = every.get(one.name, one.count), report.linked(one.case_ids)
+        bars.append(Bar(name=name, meaning=meaning, count=whole, part=one.count, cases=cases, link=link))
+    title = "Fix this first: answers that one repair makes right"
+    drawn = Bars(rows=tuple(bars), whole="wrong by this cause", part="right if mended alone")
+    # What to do about a cause is read in plain lines, too.
+    table = replace(count_table(("name", "cases"), made, told=EVERYWHERE), only=EVERYWHERE - {"page"})
+    return Section(key=_key(title), title=title, blocks=(drawn, table), tab="overview", rank=-1)
+
+
+def cause_sections(report: RunNumbers) -> Iterable[Section]:
+    """The causes by difficulty, database, table, column and feature of SQL: the largest groups of each."""
+    tables = []
+    for kind, groups in cause_groups(report).items():
+        title = "dimension" if report.of_selections and kind == "column" else _GROUP_KINDS[kind]
+        made = []
+        for group in groups:
+            link: Link = ((kind, one_line(group.name, limit=80)),)
+            # What a cause is about is known of wrong cases alone.
+            link = (*link, ("show", "incorrect")) if kind in ("difficulty", "database") else link
+            causes = [f"{one_line(name, limit=60)} {number:,}" for name, number in group.causes[:3]]
+            rest = sum(number for _, number in group.causes[3:])
+            said = ", ".join([*causes, *([f"others {rest:,}"] if rest else [])])
+            made.append((Name(text=one_line(group.name, limit=80)), count(group.count, link=link), said))
+        titles = columns(title, Column(title="wrong", strong=True), "causes")
+        tables.append(Table(columns=titles, rows=rows(made), look="grouped", title=f"by {title}", most=_GROUPED))
+    if tables:
+        yield Section(
+            key="where-causes",
+            title="Where the causes are",
+            blocks=tuple(tables),
+            rank=4,
+            tab="causes",
+            place="bottom",
+            folded=frozenset({"comment"}),
+            only=EVERYWHERE - {"plain"},
+        )
+
+
+_GROUPED: Final[Mapping[Medium, int]] = {"comment": 8, "page": 8, "narrow": 4, "wide": 4, "book": 25}
+
+
+def cause_groups(report: RunNumbers) -> dict[CauseGroupKind, list[CauseGroup]]:
+    """The groups of wrong answers by kind. A kind with a single group is left out: it repeats the whole."""
+    found: dict[CauseGroupKind, list[CauseGroup]] = {}
+    for group in report.numbers.cause_groups:
+        found.setdefault(group.kind, []).append(group)
+    return {kind: groups for kind, groups in found.items() if len(groups) > 1}

@@ -1,0 +1,257 @@
+"""What to read before trusting the numbers of a run, and the facts about how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay.model import ColumnUse, Group, Joining, Limits, Run, UsageTotals
+from assay.reports.blocks import reliability, repeats, strengths
+from assay.reports.blocks.run_numbers import RunNumbers
+from assay.reports.blocks.unscored import unscored_notes
+from assay.reports.text.plain import one_line, plural, seconds, visible
+
+
+def notes(report: RunNumbers) -> Iterable[str]:
+    """Every note, each a sentence or two, the most important first."""
+    numbers = report.numbers
+    yield from _lenient(report)
+    if numbers.witnesses is not None:
+        yield strengths.said(numbers.witnesses)
+    if numbers.reliability is not None:
+        yield from reliability.said(numbers.reliability, report.run.settings.penalties)
+    if numbers.repeats is not None:
+        yield repeats.said(numbers.repeats, numbers.cases)
+    noun, asking = ("answer", "asking") if report.asked > 1 else ("case", "case")
+    gold = "target" if report.of_selections else "gold"
+    yield from unscored_notes(report.collected.unscored, noun=noun, gold=gold)
+    yield from _selections(report)
+    if none := numbers.unanswered:
+        wrong = report.collected.wrong_unanswered
+        # An unanswered case whose gold is also broken is in no rate.
+        which = " and" if wrong == none else f", of which {wrong:,}"
+        said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
+        yield f"{plural(none, asking)} got no answer{said}."
+    yield from _flagged(report)
+    without = "" if numbers.sound is None else _over_the_others(report, numbers.sound, bounded=True)
+    yield from report.findings.notes(without)
+    yield from report.collected.slow_golds.notes()
+    yield from _joining(report.run.provenance.joining)
+    yield from _provenance(report)
+
+
+def _lenient(report: RunNumbers) -> Iterable[str]:
+    """How many cases declare a leniency of their own, and how many are right only by a leniency."""
+    declaring, needing = len(report.collected.declaring), report.flagged("lenient")
+    if declaring:
+        verb = "declares a leniency of its own" if declaring == 1 else "declare a leniency of their own"
+        yield f"{plural(declaring, 'case')} {verb}."
+    if needing:
+        they = "it" if needing == 1 else "they"
+        yield f"{plural(needing, 'case')} {_is(needing)} right only by leniency: strictly, {they} would be wrong."
+
+
+def _flagged(report: RunNumbers) -> Iterable[str]:
+    """What the flags of cases say about all of them, with the accuracy over the others."""
+    if extracted := report.flagged("extracted"):
+        contain = "contains" if extracted == 1 else "contain"
+        yield (
+            f"{plural(extracted, 'prediction')} {_is(extracted)} not a statement but {contain} one, which was "
+            "evaluated (flag extracted; --no-extract evaluates texts as written). The benchmarks' own metrics score "
+            "the whole text of a file's prediction."
+        )
+    if vacuous := report.flagged("vacuous"):
+        others = report.figure(report.numbers.overall, "non_empty_match")
+        rest = f" Over the others, accuracy is {others.text}." if others.rate.n else ""
+        said = "both results are empty or computed over no rows, which says little"
+        yield f"In {plural(vacuous, 'case')} {said}.{rest}"
+    if report.numbers.determined is not None:
+        all_tie = len(report.collected.all_tie)
+        wide = f", and in {all_tie:,} all its rows tie, where a match says almost nothing" if all_tie else ""
+        rest = _over_the_others(report, report.numbers.determined)
+        cases = plural(len(report.collected.ambiguous), "case")
+        yield f"In {cases} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
+
+
+def _over_the_others(report: RunNumbers, others: Group, *, bounded: bool = False) -> str:
+    """The headline over some of the cases, as a sentence, ``bounded`` with its interval; empty if none counts."""
+    without, info = report.figure(others, report.leading), report.headline_info
+    if not without.rate.n:
+        return ""
+    what = info.heading.lower() or one_line(info.title, limit=80)
+    bounds = f" {without.interval}" if bounded and without.interval else ""
+    return f" Over the others, {what} is {without.text}{bounds} ({without.tally})."
+
+
+def _selections(report: RunNumbers) -> Iterable[str]:
+    """How the terms of selections were matched."""
+    settings, totals = report.run.settings.selection, report.numbers.selection
+    if settings is None or totals is None:
+        return
+    found = report.collected.terms
+    turn = "turn" if totals.by_turn else "case"
+    if settings.match_on == "id":
+        yield "Terms were compared by their codes alone, as asked for: names did not count."
+    elif totals.compared_by_id_only:
+        yield (
+            f"In {plural(totals.compared_by_id_only, turn)} some terms were compared by their codes alone: "
+            "one side or both had no name for them."
+        )
+    if not settings.structures:
+        yield "No structures were given, so nobody knows which of the wrong codes exist."
+    if found.invented is not None:
+        where, them = plural(found.invented.count, "case"), "it" if found.codes == 1 else "them"
+        codes = plural(found.codes, "selected code")
+        yield f"{codes} in {where} {_is(found.codes)} invented: no code list has {them}."
+    if found.stale:
+        stale = list(found.stale)
+        shown = ", ".join(one_line(id_, limit=40) for id_ in stale[:3]) + ", …" * (len(stale) > 3)
+        yield (
+            f"In {plural(len(stale), 'case')} the target has codes or dimensions that the structures lack: {shown}. "
+            "The case is out of date, or the structures are."
+        )
+    if totals.through_hierarchy:
+        counts = "counts" if settings.count_hierarchy else "does not count"
+        yield (
+            f"In {plural(totals.through_hierarchy, turn)} a parent code was selected for its children, "
+            f"or they for it, which {counts} as right."
+        )
+
+
+def _joining(joining: Joining | None) -> Iterable[str]:
+    """Notes on the matching to read before trusting a number: each a sentence."""
+    if joining is None:
+        return
+    if joining.by == "position":
+        why = "" if joining.stated else ", since neither file has ids"
+        yield f"The n-th prediction was taken for the answer to the n-th question{why}."
+    if joining.by == "question":
+        yield "Predictions were joined by the text of their questions, since they have no ids of the question set."
+    if joining.loose_ids:
+        ids = plural(joining.loose_ids, "id")
+        yield f"{ids} of predictions differ from the case's in letter case, blanks, leading zeros or .0 alone."
+    if joining.questions_ignored:
+        ignored = "What predictions repeat of their questions was not compared (--ignore-questions)."
+        if differ := joining.questions_differ:
+            repeat = "repeats" if differ == 1 else "repeat"
+            ignored += (
+                f" Warning: {plural(differ, 'prediction')} {repeat} another question or database than the case's and "
+                "may belong to another case."
+            )
+        yield ignored
+    if joining.left_out:
+        names = ", ".join(one_line(name, limit=40) for name in joining.left_out[:5])
+        yield f"Not read, of the workbook: {plural(len(joining.left_out), 'sheet')} ({names})."
+
+
+def _provenance(report: RunNumbers) -> Iterable[str]:
+    """What was skipped, what fits no case, and which protections this system lacks."""
+    made = report.run.provenance
+    if made.blank_rows:
+        yield f"{plural(made.blank_rows, 'blank row')} of the question set {_is(made.blank_rows)} skipped."
+    if ids := made.unmatched_predictions:
+        named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
+        yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
+    if made.unprotected:
+        yield (
+            f"The system of this run ({made.platform}) lacks protections: {', '.join(made.unprotected)}. Judge queries "
+            "that you do not trust on Linux or in a container."
+        )
+
+
+def facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
+    """The run's settings, system and data: names and values, as far as there is a value."""
+    return ((name, visible(value)) for name, value in _facts(report) if value)
+
+
+def joined(run: Run) -> str:
+    """How answers from a file were matched to their questions, and which column was used for which field."""
+    joining = run.provenance.joining
+    return "" if joining is None else visible(_joined(joining))
+
+
+def _facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
+    settings, made = report.run.settings, report.run.provenance
+    engines = ", ".join(f"{engine.name} {engine.digest}" for engine in made.engine_versions)
+    yield "Cases", settings.cases
+    yield "Predictions", settings.predictions
+    yield "Joined", joined(report.run)
+    if settings.selection is not None:
+        selection = settings.selection
+        matched = "code alone" if selection.match_on == "id" else "code and name"
+        children = "its children, and they as it" if selection.count_hierarchy else ""
+        counts = f"counts as {children}" if children else "does not count as its children"
+        yield "Structures", ", ".join(map(one_line, selection.structures)) or "none"
+        yield "Terms", f"matched by {matched}; a parent code {counts}"
+        yield "Language", f"{one_line(selection.language, limit=20)}, of names in code lists"
+        yield "Libraries", engines
+    else:
+        yield "Database", settings.database
+        yield "Gold's database", settings.gold_database or ""
+        yield "Columns", "in gold's order" if settings.columns == "strict" else "in any order, the same for all rows"
+        yield "Tolerance", f"relative {settings.relative_tolerance:g}, absolute {settings.absolute_tolerance:g}"
+        yield "Leniency", settings.leniency.said or "none"
+        yield "Limits", _limits(settings.limits)
+        yield "Engines", engines
+    yield "Asked", "" if report.asked == 1 else f"each question {report.asked:,} times"
+    if report.numbers.usage is not None:
+        yield from _usage(report.numbers.usage, len(report.run.evidence))
+    yield from report.findings.facts()
+    yield "Assay", f"{made.assay_version} on Python {made.python_version}, {made.platform}"
+    yield "Started", made.started_at or ""
+    yield "Took", seconds(made.wall_time_s) if made.wall_time_s is not None else ""
+
+
+def _usage(usage: UsageTotals, answers: int) -> Iterable[tuple[str, str]]:
+    """Tokens and cost in all, each with how many answers report it if not all do."""
+
+    def of(count: int) -> str:
+        return "" if count == answers else f" over {count:,} of {plural(answers, 'answer')}"
+
+    parts = (
+        (usage.input, "input", usage.answers_with_input),
+        (usage.output, "output", usage.answers_with_output),
+        (usage.total, "in all", usage.answers_with_total),
+    )
+    known = [(f"{total:,} {name}", saying) for total, name, saying in parts if total is not None]
+    if len({saying for _, saying in known}) == 1:
+        yield "Tokens", f"{', '.join(text for text, _ in known)}{of(known[0][1] or usage.answers_with_tokens)}"
+    elif known:
+        yield "Tokens", ", ".join(f"{text}{of(saying)}" for text, saying in known)
+    if usage.cost_usd is not None:
+        yield "Cost", f"{usage.cost_usd:,.4f} USD{of(usage.answers_with_cost)}"
+
+
+def _limits(limits: Limits) -> str:
+    own = "" if limits.gold_timeout_s is None else f" (gold {limits.gold_timeout_s:g} s)"
+    bytes_ = limits.max_memory_bytes
+    memory = f"{bytes_ / 2**30:g} GiB" if bytes_ >= 2**30 else f"{bytes_ / 2**20:g} MiB"
+    return f"{limits.timeout_s:g} s{own}, {limits.max_rows:,} rows, {memory} a query"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+_BY = {
+    "id": "by id",
+    "question": "by the text of the question",
+    "position": "by position",
+    "row": "in one row of one file",
+}
+
+
+def _joined(joining: Joining) -> str:
+    """One line: the matching key, and which column was used for which field on either side."""
+    said = _BY[joining.by]
+    if joining.stated:
+        said += ", as was said"
+    sides = [("questions", joining.case_columns), ("predictions", joining.prediction_columns)]
+    told = [f"{side}: {_columns(columns)}" for side, columns in sides if columns]
+    return "; ".join([said, *told])
+
+
+def _columns(uses: Sequence[ColumnUse]) -> str:
+    """Which column was used for which field; a column named as its field is written once."""
+    return ", ".join(
+        use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}" for use in uses
+    )

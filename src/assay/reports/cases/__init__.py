@@ -1,0 +1,1 @@
+"""One case, ready to draw: its queries or turns, their outcomes, causes, doubts and counterexamples."""

@@ -1,0 +1,237 @@
+"""One case, ready to draw: its queries, their outcomes, and a sample of the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from assay.model import Case, Evidence, Execution, Failure, Outcome, Prediction, Score
+from assay.model.comparison import RowState
+from assay.reports.blocks.values import CaseLink
+from assay.reports.cases.alignment import Alignment, alignment
+from assay.reports.cases.causes import repair, why
+from assay.reports.cases.turns import TurnView
+from assay.reports.cases.witness import WitnessView
+from assay.reports.text.meanings import FLAGS
+from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
+from assay.reports.text.results import given_text, golds_text
+
+_QUERY_LENGTH = 6000
+_ORIGINAL_LENGTH = 50_000
+_MESSAGE_LENGTH = 1000
+_ROWS: Mapping[RowState, int] = {"matched": 3, "missing": 6, "extra": 6}
+_COLUMNS = 12
+
+
+class QueryView(Struct, frozen=True, kw_only=True):
+    """One query of a case and its outcome, such as ``4 rows in 12 ms`` or an error message."""
+
+    label: str
+    query: str | None
+    """None: there was no query."""
+    outcome: str
+    failed: bool
+    original: str | None = None
+    """The given text for the clipboard, where it differs from the shown one and is not too long."""
+
+
+class ScoreView(Struct, frozen=True, array_like=True):
+    """One metric's value for one case; if there is no value, ``text`` is ``n/a`` and ``detail`` says why."""
+
+    metric: str
+    value: float | None
+    text: str
+    detail: str
+
+
+Meant: TypeAlias = tuple[str, str]
+"""A name in words, and what it means."""
+
+
+class CaseView(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename={"near_misses": "near"}
+):
+    """One case with all that is known of it: what every format shows, and what a page holds of it as JSON."""
+
+    id: str
+    anchor: str
+    outcome: Outcome
+    question: str = ""
+    context: str | None = None
+    name: str | None = None
+    database: str | None = None
+    difficulty: str | None = None
+    tags: tuple[str, ...] = ()
+    answer: str = ""
+    """Which of several answers to its question: ``answer 2 of 3``."""
+    label: str = ""
+    """On the page of two runs, the run's."""
+    reason: str = ""
+    flags: tuple[Meant, ...] = ()
+    near_misses: tuple[str, ...] = ()
+    cause: str | None = None
+    """The name of the primary cause."""
+    why: tuple[str, ...] = ()
+    """Every cause with its evidence."""
+    repair: tuple[str, ...] = ()
+    """The smallest change that makes the answer right, a line for each clause."""
+    alike: tuple[str, ...] = ()
+    """Clauses in which both queries say the same, however they spell it: nothing in them is marked."""
+    golds: tuple[QueryView, ...] = ()
+    predicted: QueryView | None = None
+    """None if selections were scored instead of queries."""
+    turns: tuple[TurnView, ...] = ()
+    """For SDMX: the questions of the conversation."""
+    raw: str | None = None
+    scores: tuple[ScoreView, ...] = ()
+    failures: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    """What is doubtful about the case's gold, the severest first."""
+    rules: tuple[str, ...] = ()
+    """The rules that say so."""
+    difference: Alignment | None = None
+    """The two results side by side."""
+    strength: Meant | None = None
+    """For a page, as what follows."""
+    explanation: str | None = None
+    tables: tuple[str, ...] = ()
+    """Those that the system said it used."""
+    facts: tuple[Meant, ...] = ()
+    """Time, tokens and cost of the answer and the queries."""
+    beyond: WitnessView | None = None
+    """The result of the search for a counterexample."""
+
+
+def case_view(item: Evidence, link: CaseLink, *, page: bool = False) -> CaseView:
+    """All that is known of one case; ``page``: with as many rows of the results as a page shows."""
+    case, verdict = item.case, item.verdict
+    raw = item.prediction.raw
+    return CaseView(
+        id=link.id,
+        anchor=link.anchor,
+        answer=link.answer,
+        question=clipped(case.question, limit=_QUERY_LENGTH),
+        context=_context(case),
+        database=short_name(case.database),
+        difficulty=short_name(case.difficulty),
+        tags=tuple(one_line(tag, limit=60) for tag in case.tags),
+        outcome=verdict.outcome,
+        reason=message(verdict.reason),
+        flags=flags(item),
+        near_misses=near_misses(item),
+        cause=short_name(item.cause),
+        golds=_golds(item),
+        predicted=_predicted(item.prediction, item.predicted_execution),
+        raw=clipped(raw, limit=_QUERY_LENGTH) if raw and raw != item.prediction.query else None,
+        scores=tuple(map(score_view, item.scores)),
+        failures=_failures(item),
+        difference=alignment(item) if page else alignment(item, most=_ROWS, columns=_COLUMNS),
+        why=why(item),
+        repair=repair(item),
+        alike=item.diagnosis.alike if item.diagnosis is not None else (),
+    )
+
+
+def _context(case: Case) -> str | None:
+    """What goes along with the question: the conversation before it, and the question set's hints."""
+    earlier = [f"{turn}. {one.question}" for turn, one in enumerate(case.history, start=1)]
+    parts = (*(("Earlier in this conversation:", *earlier) if earlier else ()), case.context or "")
+    text = "\n".join(filter(None, parts))
+    return clipped(text, limit=_QUERY_LENGTH) if text else None
+
+
+def near_misses(item: Evidence) -> tuple[str, ...]:
+    """How a wrong answer comes close to gold, each as ``name: detail``; nothing for any other answer."""
+    misses = item.comparison.near_misses if item.comparison and item.outcome == "incorrect" else ()
+    return tuple(f"{words(miss.kind)}: {message(miss.detail)}" if miss.detail else words(miss.kind) for miss in misses)
+
+
+def failures(item: Evidence) -> tuple[str, ...]:
+    """Each failure once, as ``blame: message``."""
+    executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
+    found = (item.verdict.failure, item.prediction.failure, *(execution.failure for execution in executions))
+    return tuple(dict.fromkeys(f"{failure.blame}: {message(failure.message)}" for failure in found if failure))
+
+
+def rows_and_time(execution: Execution, *, timed: bool = True) -> str:
+    """The outcome of a query: ``4 rows in 12 ms``, ``no rows``, ``timeout after 30.0 s``, ``error``."""
+    time = seconds(execution.wall_time_s) if timed and execution.wall_time_s is not None else None
+    if execution.status in ("error", "timeout", "refused"):
+        return f"{execution.status} after {time}" if time else execution.status
+    rows = execution.row_count
+    counted = "no rows" if rows == 0 else "rows" if rows is None else plural(rows, "row")
+    cut = ", cut by a cap" if execution.status == "truncated" else ""
+    return f"{counted}{cut} in {time}" if time else counted + cut
+
+
+def short_name(text: str | None) -> str | None:
+    """A name on one line; None stays None."""
+    return None if text is None else one_line(text, limit=80)
+
+
+def message(text: str) -> str:
+    """A reason or error message on one line, cut where it is long."""
+    return one_line(text, limit=_MESSAGE_LENGTH)
+
+
+def _golds(item: Evidence) -> tuple[QueryView, ...]:
+    several = item.case.gold_count > 1
+    views = []
+    for index, query in enumerate(golds_text(item.case)):
+        execution = item.gold_executions[index] if index < len(item.gold_executions) else None
+        label = f"Gold {index + 1}" if several else "Gold"
+        if several and index == item.verdict.gold_index:
+            label += ", judged by this one"
+        views.append(_query(label, query, execution, None))
+    return tuple(views)
+
+
+def _predicted(prediction: Prediction, execution: Execution | None) -> QueryView:
+    given = prediction.result
+    shown = prediction.query if given is None else given_text(given)
+    return _query("Predicted", shown, execution, prediction.failure)
+
+
+def _query(label: str, query: str | None, execution: Execution | None, failure: Failure | None) -> QueryView:
+    outcome = rows_and_time(execution) if execution else "not executed"
+    failure = failure or (execution.failure if execution else None)
+    if failure is not None:
+        told = message(failure.message)
+        # "refused: it writes" already says that the query is refused.
+        said = execution is None or told.startswith(f"{outcome}:")
+        outcome = told if said else f"{outcome}: {told}"
+    shown = None if query is None else clipped(query, limit=_QUERY_LENGTH)
+    kept = query is not None and query != shown and len(query) <= _ORIGINAL_LENGTH
+    return QueryView(
+        label=label,
+        query=shown,
+        original=query if kept else None,
+        outcome=outcome,
+        failed=failure is not None or (execution is not None and not execution.succeeded),
+    )
+
+
+@lru_cache(maxsize=1000)
+def score_view(score: Score) -> ScoreView:
+    """One metric's value, or why there is none."""
+    detail = score.failure.message if score.value is None and score.failure else score.detail
+    value = score.value
+    text = "n/a" if value is None else number(value) if value in (0.0, 1.0) else f"{value:.3f}"
+    return ScoreView(one_line(score.metric, limit=80), value, text, message(detail or ""))
+
+
+def _failures(item: Evidence) -> tuple[str, ...]:
+    """Failures other than a query's own, as ``blame: message``: a query's failure is shown above its text."""
+    executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
+    failures = (item.prediction.failure, *(execution.failure for execution in executions))
+    told = {failure.message for failure in failures if failure}
+    failure = item.verdict.failure
+    return (f"{failure.blame}: {message(failure.message)}",) if failure and failure.message not in told else ()
+
+
+def flags(item: Evidence) -> tuple[Meant, ...]:
+    """The flags of a case with their meanings."""
+    return tuple((words(flag), FLAGS.get(flag, "")) for flag in sorted(item.verdict.flags))

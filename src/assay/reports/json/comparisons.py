@@ -1,0 +1,56 @@
+"""A comparison of two runs, or a leaderboard, as one complete JSON document for programs.
+
+Top level of a comparison: ``format`` (``assay-diff``), ``version``, ``title``, ``answer`` (``direction``: ``better``,
+``worse``, ``unclear`` or ``unknown``; ``sentence``), ``counts`` (of paired cases by kind), then the fields of
+`assay.model.RunDiff`: ``baseline``, ``candidate``, ``settings``, ``headline_metric``, ``matching``, ``notes``,
+``metrics``, ``only_baseline_metrics``, ``only_candidate_metrics``, ``groups``, ``changes``, ``gates``. A metric also
+has a ``direction``.
+
+Of a leaderboard: ``format`` (``assay-leaderboard``), ``version``, ``title``, ``answer`` (``sentence``), then the
+fields of `assay.model.Leaderboard`. A pair also has ``apart``.
+
+Numbers are shares, not percent; an absent value is null. A lone surrogate is written as the six characters ``\\udcff``.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import asdict
+
+from assay.model import Leaderboard, RunDiff
+from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.leaderboard import LeaderboardReport, is_apart
+from assay.reports.json.run import document
+
+FORMAT_VERSION = 1
+
+
+def diff_json(diff: RunDiff) -> bytes:
+    """The whole comparison, UTF-8, ending in a line break."""
+    report = DiffReport(diff)
+    metrics = [{**asdict(one), "direction": report.figures[one.metric].direction} for one in diff.metrics]
+    return document(
+        {
+            "format": "assay-diff",
+            "version": FORMAT_VERSION,
+            "title": report.title,
+            "answer": {"direction": report.direction, "sentence": report.sentence},
+            "counts": {kind: number for kind, _, number in report.counts},
+            **asdict(diff),
+            "metrics": metrics,
+        }
+    )
+
+
+def leaderboard_json(board: Leaderboard) -> bytes:
+    """The whole leaderboard, UTF-8, ending in a line break."""
+    report = LeaderboardReport(board)
+    return document(
+        {
+            "format": "assay-leaderboard",
+            "version": FORMAT_VERSION,
+            "title": report.title,
+            "answer": {"sentence": report.lead},
+            **asdict(board),
+            "pairs": [{**asdict(pair), "apart": is_apart(pair, board)} for pair in board.pairs],
+        }
+    )

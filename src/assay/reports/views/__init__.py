@@ -1,1 +1,0 @@
-"""The numbers of every report, made once: no format computes one."""
