@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assay.cases.fields import closest
+from assay.cases.tables.invalid_cells import column_number
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import check_size
 from assay.errors import InputError
@@ -175,8 +176,8 @@ def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Se
         match = _RANGE.fullmatch(cells.strip())
         if match is None:
             raise UnusableFile(f'"{cells}" is no range of cells: write one such as A1:C9')
-        left, top = _column(match[1]), int(match[2]) - 1
-        right, bottom = (left, top) if match[3] is None else (_column(match[3]), int(match[4]) - 1)
+        left, top = column_number(match[1]), int(match[2]) - 1
+        right, bottom = (left, top) if match[3] is None else (column_number(match[3]), int(match[4]) - 1)
         if right < left or bottom < top:
             raise UnusableFile(f'"{cells}" is no range of cells: it ends before it begins')
         if (bottom - top) * (right - left + 1) > MOST_ROWS:
@@ -200,10 +201,3 @@ def _at(sheet: Sheet, row: int, column: int) -> Cell:
 def _sheet_cell(cell: Cell) -> Cell:
     """A sheet has one type of number: a whole one is an integer."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53 else cell
-
-
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number - 1
