@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, get_args, get_origin
 
 from msgspec import Struct
 
+from assay.cases.text.yaml import location_of
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
 from assay.settings.setting import Field, Setting, fields_of, key_of, members_of
@@ -170,27 +171,8 @@ class _Checker:
         """Raise the error with the place of what the trail leads to."""
         if trail:
             trail = (self._written.get(str(trail[0]), trail[0]), *trail[1:])
-        place = place_in(self._node, trail, of_key=of_key)
+        place = location_of(self._node, trail, of_key=of_key) if trail else None
         raise CaseFileError(f"{message}: write  {write}" if write else message, path=str(self._path), place=place)
-
-
-def place_in(node: Any, trail: Sequence[str | int], *, of_key: bool = False) -> str | None:
-    """Where a value begins, or its name; where that was merged from elsewhere, what holds it."""
-    key = node
-    for step in trail:
-        kind = getattr(node, "id", "")
-        entries: list[Any] = node.value if kind in ("sequence", "mapping") else []
-        if kind == "sequence" and isinstance(step, int) and step < len(entries):
-            node = key = entries[step]
-            continue
-        found = [pair for pair in entries if pair[0].value == step] if kind == "mapping" else []
-        if not found:
-            break
-        key, node = found[0]
-    marked = key if of_key or (getattr(node, "value", None) == "" and node.start_mark == node.end_mark) else node
-    if marked is None or not trail:
-        return None
-    return f"line {marked.start_mark.line + 1}, column {marked.start_mark.column + 1}"
 
 
 def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
