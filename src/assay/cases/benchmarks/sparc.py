@@ -9,7 +9,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from assay.cases.benchmarks import lines
-from assay.cases.fields import closest
+from assay.cases.fields import did_you_mean
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.layout import json_layout
 from assay.cases.text.decoding import empty, lines_of, read_text
@@ -54,8 +54,7 @@ class SparcFormat:
             )
         for record in table.records:
             if not record.blank and "interaction" not in record.values:
-                near = closest("interaction", record.values)
-                hint = f' (did you mean "{near}"?)' if near else ""
+                hint = did_you_mean("interaction", record.values)
                 raise CaseFileError(
                     f'has no "interaction"{hint}: expected the list of its turns',
                     path=str(path),
