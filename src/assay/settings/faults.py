@@ -49,7 +49,7 @@ def check_settings(content: dict[str, Any], node: Any, path: Path) -> dict[str, 
     content = checker.under_own_names(content)
     if content.get("cases") is None:
         checker.fail((), "names no cases", write="cases: dev.jsonl  or a list of cases under it")
-    checker.values(content, Settings, ())
+    checker.value(content, (Settings,), ())
     checker.urls(content)
     if content.get("predictions") is not None and content.get("system") is not None:
         checker.fail(
@@ -106,12 +106,6 @@ class _Checker:
                 self._written[own] = name
         return renamed
 
-    def values(self, content: dict[str, Any], of: type[Any], trail: Trail) -> None:
-        """Check the values of a mapping, and of those within it."""
-        for name, value in content.items():
-            field = fields_of(of)[name]
-            self._value(value, field.kinds, (*trail, name), optional=field.is_optional)
-
     def urls(self, content: dict[str, Any]) -> None:
         """Check that what names a database is a URL."""
         for name in ("db", "gold_db"):
@@ -121,20 +115,12 @@ class _Checker:
             except InputError as error:
                 self.fail((name,), f"{name}: {error}")
 
-    def _value(self, value: Any, kinds: Sequence[Any], trail: Trail, *, optional: bool = False) -> None:
-        section = next((kind for kind in kinds if _is_struct(kind)), None)
-        if isinstance(section, type) and isinstance(value, dict):
-            self.values(value, section, trail)
-            return
-        sequence = next((kind for kind in kinds if get_origin(kind) is tuple), None)
-        if sequence is not None and isinstance(value, list):
-            for position, entry in enumerate(value):
-                self._value(entry, members_of(get_args(sequence)[0]), (*trail, position))
-            return
-        mapping = next((kind for kind in kinds if get_origin(kind) is dict), None)
-        if mapping is not None and isinstance(value, dict):
-            for key, entry in value.items():
-                self._value(entry, members_of(get_args(mapping)[1]), (*trail, key))
+    def value(self, value: Any, kinds: Sequence[Any], trail: Trail, *, optional: bool = False) -> None:
+        """Check a value of one of these types, and the values within it."""
+        within = next((list(each) for kind in kinds if (each := _within(value, kind)) is not None), None)
+        if within is not None:
+            for step, entry, kinds_of_entry, entry_is_optional in within:
+                self.value(entry, kinds_of_entry, (*trail, step), optional=entry_is_optional)
             return
         if not (value is None and optional) and not any(_is(value, kind) for kind in kinds):
             self._unfit(value, _expected(kinds), trail)
@@ -196,23 +182,16 @@ def _section(name: str) -> dict[str, Field]:
     return {} if section is None else fields_of(section)
 
 
-def _field(trail: Trail) -> Field | None:
-    """The field of the settings that a trail leads to; None for what is within a list or a mapping."""
-    names = [step for step in trail if isinstance(step, str)]
-    if not names:
-        return None
-    inner = _section(names[0]) if len(names) > 1 else {}
-    return inner.get(names[1]) if len(names) == 2 else fields_of(Settings)[names[0]] if len(names) == 1 else None
-
-
 def _declared(trail: Trail) -> Setting | None:
-    field = _field(trail)
-    if field is not None and field.setting is None and len(trail) == 1:
+    """The declaration of the setting that a trail leads to; None for what is within a list or a mapping."""
+    names = [step for step in trail if isinstance(step, str)]
+    if not 1 <= len(names) <= 2:
         return None
-    if field is not None and field.setting is None and len(trail) > 1:
-        columns = fields_of(Settings)[str(trail[0])].columns or {}
-        return columns.get(field.name)
-    return None if field is None else field.setting
+    outer = fields_of(Settings)[names[0]]
+    if len(names) == 1:
+        return outer.setting
+    inner = _section(names[0]).get(names[1])
+    return None if inner is None else inner.setting or (outer.columns or {}).get(inner.name)
 
 
 def _example(trail: Trail) -> str | None:
@@ -225,6 +204,23 @@ def _example(trail: Trail) -> str | None:
 
 def _is_struct(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, Struct)
+
+
+def _within(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Sequence[Any], bool]] | None:
+    """What a value of that type holds: names or positions, values, their types, and whether each may be null.
+
+    None where the type holds nothing, or the value is not of it.
+    """
+    if isinstance(value, dict) and _is_struct(kind):
+        fields = fields_of(kind)
+        return ((name, entry, fields[name].kinds, fields[name].is_optional) for name, entry in value.items())
+    if isinstance(value, list) and get_origin(kind) is tuple:
+        members = members_of(get_args(kind)[0])
+        return ((position, entry, members, False) for position, entry in enumerate(value))
+    if isinstance(value, dict) and get_origin(kind) is dict:
+        members = members_of(get_args(kind)[1])
+        return ((key, entry, members, False) for key, entry in value.items())
+    return None
 
 
 def _is(value: Any, member: Any) -> bool:
