@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.cases.fields import normal
-from assay.cases.joining.sides import Sides, repeats_case, same_name
+from assay.cases.joining.sides import Sides, first_number, repeats_case, same_name
 from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.ports import Column
 
@@ -97,9 +97,8 @@ def _found(
                     in_order=list(values) == list(ids),
                 )
             )
-    rows = [str(number) for number in range(count)]
-    if not found and set(ids) in (set(rows), {str(number + 1) for number in range(count)}):
-        in_order = ids in (rows, [str(number + 1) for number in range(count)])
+    if not found and (first := first_number(ids, count)) is not None:
+        in_order = ids == [str(first + row) for row in range(count)]
         found.append(Candidate(option=option, why="its values number the rows", in_order=in_order))
     return found
 

@@ -80,6 +80,12 @@ class Sides(Struct, frozen=True, dict=True):
         return next((column for column in self.loaded.beside if normal(column.name) in names), None)
 
 
+def first_number(ids: Iterable[str], count: int) -> int | None:
+    """0 or 1 if ids are all the numbers of ``count`` rows from there on, in any order; None if they are not."""
+    numbers = set(ids)
+    return next((first for first in (0, 1) if numbers == {str(first + row) for row in range(count)}), None)
+
+
 def column_of(field: str, columns: Iterable[ColumnUse]) -> str | None:
     """The first column that was taken for a field."""
     return next((use.column for use in columns if use.field == field), None)

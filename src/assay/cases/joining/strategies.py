@@ -9,7 +9,7 @@ from msgspec import Struct
 from assay.cases.fields import POSITION, listed
 from assay.cases.joining.candidates import candidates_of, ids_in, loose_id
 from assay.cases.joining.contradictions import as_name, as_question
-from assay.cases.joining.sides import Sides, column_named, column_of, same_name
+from assay.cases.joining.sides import Sides, column_named, column_of, first_number, same_name
 from assay.cases.joining.wording import BY_POSITION, MOST_IDS, as_rows, did_you_mean, some
 from assay.errors import InputError
 from assay.model import JoinedBy
@@ -78,9 +78,9 @@ def _by_stated_position(sides: Sides, wanted: int | None) -> JoinStrategy:
         _check_count(sides, wanted)
         return _positions(sides)
     numbers = sides.prediction_ids
-    first = _first_number(numbers, sides.count)
+    first = _first_position(numbers, sides.count)
     ids = {id_: place for place, id_ in enumerate(sides.case_ids)}
-    whole = set(numbers) == {str(number) for number in range(sides.count)}
+    whole = first_number(numbers, sides.count) == 0
     if not sides.questions.by_position and not whole and ids.keys() >= set(numbers):
         other = next((number for number in numbers if ids[number] != int(number) - first), None)
         if other is not None:
@@ -147,14 +147,14 @@ def _names_positions(sides: Sides) -> bool:
 def _positions(sides: Sides) -> JoinStrategy:
     count = sides.count
     numbers = sides.prediction_ids
-    first = _first_number(numbers, count)
+    first = _first_position(numbers, count)
     places = [int(number) - first for number in numbers]
     return JoinStrategy(by="position", places=[place if place < count else None for place in places])
 
 
-def _first_number(numbers: Sequence[str], count: int) -> int:
+def _first_position(numbers: Sequence[str], count: int) -> int:
     """The number of the first case: 1 if the numbers are 1 to the number of several cases, each once, otherwise 0."""
-    return int(1 < count == len(numbers) and set(numbers) == {str(number) for number in range(1, count + 1)})
+    return int(1 < count == len(numbers) and first_number(numbers, count) == 1)
 
 
 def _check_count(sides: Sides, wanted: int | None) -> None:
@@ -254,9 +254,7 @@ def _no_positions(sides: Sides, ids: Sequence[str], fitting: int) -> None:
     """Raise where ids are just the row numbers, and some happen to equal ids of cases."""
     if not 0 < fitting < len(ids) or len(ids) != sides.count:
         return
-    rows = {str(number) for number in range(sides.count)}
-    from_one = {str(number) for number in range(1, sides.count + 1)}
-    if set(ids) in (rows, from_one):
+    if first_number(ids, sides.count) is not None:
         raise InputError(
             f"the predictions' ids count their rows, {some(ids)}, and only {fitting} of them happen to be ids of "
             f"questions, {some(sides.case_ids)}. Name the column of the questions' ids; {as_rows()}"
