@@ -77,7 +77,7 @@ except SystemExit as end:
 _IMPORTED = """
 assay.api assay.api.diffing assay.api.evaluation assay.api.gates assay.api.refuting assay.api.selections
 assay.cases.benchmarks.bird assay.cases.benchmarks.defog assay.cases.benchmarks.llmsql assay.cases.benchmarks.spider
-assay.cases.sdmx.format assay.cases.sdmx.yaml assay.cases.tables.delimited assay.cases.tables.formats
+assay.cases.sdmx.format assay.cases.sdmx.records assay.cases.tables.delimited assay.cases.tables.formats
 assay.cli.options.access assay.cli.app assay.cli.crash assay.cli.early assay.cli.output assay.cli.progress
 assay.cli.streams assay.cli.view.server assay.engines.sqlite assay.linting assay.linting.apply assay.metrics.bird
 assay.metrics.denodo

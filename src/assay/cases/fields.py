@@ -150,6 +150,12 @@ def closest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | No
     return by_normal[near[0]] if near else None
 
 
+def did_you_mean(name: str | None, names: Iterable[str], *, form: str = " ({})") -> str:
+    """For a message, the closest of ``names`` as a question within ``form``; empty without a name or a close one."""
+    near = None if name is None else closest(name, names)
+    return form.format(f'did you mean "{near}"?') if near else ""
+
+
 def listed(names: Sequence[str], *, most: int = 12) -> str:
     """Names in quotes for a message, cut where there are too many to read."""
     shown = ", ".join(f'"{name}"' for name in names[:most])
@@ -178,8 +184,7 @@ def columns_of(
     if named is not None:
         if named in columns:
             return (named,)
-        near = closest(named, (*columns, *within))
-        hint = f'; did you mean "{near}"?' if near else ""
+        hint = did_you_mean(named, (*columns, *within), form="; {}")
         raise CaseFileError(
             f'no column is called "{named}", which was named as {describe(field)}: '
             f"there is {listed((*columns, *within)) or 'no column'}{hint}",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay.cases.fields import POSITION, closest
+from assay.cases.fields import POSITION, did_you_mean
 from assay.cases.text.decoding import check_size, closest_file, empty
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Case, FieldNames, Prediction
@@ -121,9 +121,9 @@ def _format(path: Path, formats: Sequence[CaseFormat], name: str | None, fields:
         chosen = next((format for format in formats if format.name == name), None)
         if chosen is None:
             names = [format.name for format in formats]
-            near = closest(name, names)
-            hint = f' (did you mean "{near}"?)' if near else ""
-            raise InputError(f'no case format is called "{name}"{hint}: there is {", ".join(names)}')
+            raise InputError(
+                f'no case format is called "{name}"{did_you_mean(name, names)}: there is {", ".join(names)}'
+            )
     check_file(path)
     chosen = chosen or recognise(path, formats)
     if fields.sheet is not None and chosen.name != "xlsx":

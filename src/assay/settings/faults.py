@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, get_args, get_origin
 
 from msgspec import Struct
 
+from assay.cases.text.yaml import location_of
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
 from assay.settings.setting import Field, Setting, fields_of, key_of, members_of
@@ -48,7 +49,7 @@ def check_settings(content: dict[str, Any], node: Any, path: Path) -> dict[str, 
     content = checker.under_own_names(content)
     if content.get("cases") is None:
         checker.fail((), "names no cases", write="cases: dev.jsonl  or a list of cases under it")
-    checker.values(content, Settings, ())
+    checker.value(content, (Settings,), ())
     checker.urls(content)
     if content.get("predictions") is not None and content.get("system") is not None:
         checker.fail(
@@ -105,12 +106,6 @@ class _Checker:
                 self._written[own] = name
         return renamed
 
-    def values(self, content: dict[str, Any], of: type[Any], trail: Trail) -> None:
-        """Check the values of a mapping, and of those within it."""
-        for name, value in content.items():
-            field = fields_of(of)[name]
-            self._value(value, field.kinds, (*trail, name), optional=field.is_optional)
-
     def urls(self, content: dict[str, Any]) -> None:
         """Check that what names a database is a URL."""
         for name in ("db", "gold_db"):
@@ -120,20 +115,12 @@ class _Checker:
             except InputError as error:
                 self.fail((name,), f"{name}: {error}")
 
-    def _value(self, value: Any, kinds: Sequence[Any], trail: Trail, *, optional: bool = False) -> None:
-        section = next((kind for kind in kinds if _is_struct(kind)), None)
-        if isinstance(section, type) and isinstance(value, dict):
-            self.values(value, section, trail)
-            return
-        sequence = next((kind for kind in kinds if get_origin(kind) is tuple), None)
-        if sequence is not None and isinstance(value, list):
-            for position, entry in enumerate(value):
-                self._value(entry, members_of(get_args(sequence)[0]), (*trail, position))
-            return
-        mapping = next((kind for kind in kinds if get_origin(kind) is dict), None)
-        if mapping is not None and isinstance(value, dict):
-            for key, entry in value.items():
-                self._value(entry, members_of(get_args(mapping)[1]), (*trail, key))
+    def value(self, value: Any, kinds: Sequence[Any], trail: Trail, *, optional: bool = False) -> None:
+        """Check a value of one of these types, and the values within it."""
+        within = next((list(each) for kind in kinds if (each := _within(value, kind)) is not None), None)
+        if within is not None:
+            for step, entry, kinds_of_entry, entry_is_optional in within:
+                self.value(entry, kinds_of_entry, (*trail, step), optional=entry_is_optional)
             return
         if not (value is None and optional) and not any(_is(value, kind) for kind in kinds):
             self._unfit(value, _expected(kinds), trail)
@@ -170,27 +157,8 @@ class _Checker:
         """Raise the error with the place of what the trail leads to."""
         if trail:
             trail = (self._written.get(str(trail[0]), trail[0]), *trail[1:])
-        place = place_in(self._node, trail, of_key=of_key)
+        place = location_of(self._node, trail, of_key=of_key) if trail else None
         raise CaseFileError(f"{message}: write  {write}" if write else message, path=str(self._path), place=place)
-
-
-def place_in(node: Any, trail: Sequence[str | int], *, of_key: bool = False) -> str | None:
-    """Where a value begins, or its name; where that was merged from elsewhere, what holds it."""
-    key = node
-    for step in trail:
-        kind = getattr(node, "id", "")
-        entries: list[Any] = node.value if kind in ("sequence", "mapping") else []
-        if kind == "sequence" and isinstance(step, int) and step < len(entries):
-            node = key = entries[step]
-            continue
-        found = [pair for pair in entries if pair[0].value == step] if kind == "mapping" else []
-        if not found:
-            break
-        key, node = found[0]
-    marked = key if of_key or (getattr(node, "value", None) == "" and node.start_mark == node.end_mark) else node
-    if marked is None or not trail:
-        return None
-    return f"line {marked.start_mark.line + 1}, column {marked.start_mark.column + 1}"
 
 
 def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
@@ -214,23 +182,16 @@ def _section(name: str) -> dict[str, Field]:
     return {} if section is None else fields_of(section)
 
 
-def _field(trail: Trail) -> Field | None:
-    """The field of the settings that a trail leads to; None for what is within a list or a mapping."""
-    names = [step for step in trail if isinstance(step, str)]
-    if not names:
-        return None
-    inner = _section(names[0]) if len(names) > 1 else {}
-    return inner.get(names[1]) if len(names) == 2 else fields_of(Settings)[names[0]] if len(names) == 1 else None
-
-
 def _declared(trail: Trail) -> Setting | None:
-    field = _field(trail)
-    if field is not None and field.setting is None and len(trail) == 1:
+    """The declaration of the setting that a trail leads to; None for what is within a list or a mapping."""
+    names = [step for step in trail if isinstance(step, str)]
+    if not 1 <= len(names) <= 2:
         return None
-    if field is not None and field.setting is None and len(trail) > 1:
-        columns = fields_of(Settings)[str(trail[0])].columns or {}
-        return columns.get(field.name)
-    return None if field is None else field.setting
+    outer = fields_of(Settings)[names[0]]
+    if len(names) == 1:
+        return outer.setting
+    inner = _section(names[0]).get(names[1])
+    return None if inner is None else inner.setting or (outer.columns or {}).get(inner.name)
 
 
 def _example(trail: Trail) -> str | None:
@@ -243,6 +204,23 @@ def _example(trail: Trail) -> str | None:
 
 def _is_struct(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, Struct)
+
+
+def _within(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Sequence[Any], bool]] | None:
+    """What a value of that type holds: names or positions, values, their types, and whether each may be null.
+
+    None where the type holds nothing, or the value is not of it.
+    """
+    if isinstance(value, dict) and _is_struct(kind):
+        fields = fields_of(kind)
+        return ((name, entry, fields[name].kinds, fields[name].is_optional) for name, entry in value.items())
+    if isinstance(value, list) and get_origin(kind) is tuple:
+        members = members_of(get_args(kind)[0])
+        return ((position, entry, members, False) for position, entry in enumerate(value))
+    if isinstance(value, dict) and get_origin(kind) is dict:
+        members = members_of(get_args(kind)[1])
+        return ((key, entry, members, False) for key, entry in value.items())
+    return None
 
 
 def _is(value: Any, member: Any) -> bool:

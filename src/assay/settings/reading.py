@@ -69,9 +69,9 @@ def read_run_file(path: Path) -> Settings:
 
 def place_of(path: Path, *trail: str | int) -> str | None:
     """Where a value stands in a settings file, such as ``line 4, column 11``; the trail is of names and positions."""
-    from assay.settings.faults import place_in
+    from assay.cases.text.yaml import location_of
 
-    return place_in(_read(path)[1], trail)
+    return location_of(_read(path)[1], trail)
 
 
 def _relative_to(settings: Settings, folder: Path) -> Settings:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.cases.fields import closest
+from assay.cases.fields import did_you_mean
 from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.records import Record, Table, kind_of
 from assay.cases.text.decoding import head_of, read_text
@@ -56,8 +56,7 @@ class EhrsqlFormat:
                 raise CaseFileError("has no id: expected an object with id and question", path=str(data), place=place)
             key = str(item["id"])
             if key not in left:
-                near = closest(key, left)
-                hint = f'; did you mean "{near}"?' if near else ""
+                hint = did_you_mean(key, left, form="; {}")
                 raise CaseFileError(
                     f'the id "{key}" has no label in {labels_path.name}{hint}', path=str(data), place=place
                 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from assay.cases.fields import POSITION
 from assay.cases.from_records import unanswered
@@ -56,28 +58,29 @@ def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
 
 def predicted_lines(path: Path, fields: FieldNames) -> LoadedPredictions:
     """One prediction per line, by position: the text before the first tab. A blank text is no answer."""
+    lines = enumerate(_lines(path, fields.encoding))
+    loaded = predictions_of(path, ((str(number), number + 1, line) for number, line in lines))
+    return replace(loaded, by_position=True, stated=fields.id == POSITION, columns=(_USE["prediction"],))
+
+
+def predictions_of(path: Path, lines: Iterable[tuple[str, int, str]]) -> LoadedPredictions:
+    """The predictions of lines, each with the id of its case and its number in the file."""
     predictions = []
     databases: list[str | None] = []
-    for number, line in enumerate(_lines(path, fields.encoding)):
+    for case_id, number, line in lines:
         query, _, database = (part.strip() for part in line.partition("\t"))
         # A query may also hold a tab: only a single word can be a database's name.
         databases.append(database if len(database.split()) == 1 else None)
-        origin = f"{path.name}, line {number + 1}"
+        origin = f"{path.name}, line {number}"
         predictions.append(
             Prediction(
-                case_id=str(number),
+                case_id=case_id,
                 query=query or None,
                 failure=None if query else unanswered(f"{origin}, holds no query"),
                 origin=origin,
             )
         )
-    return LoadedPredictions(
-        predictions=tuple(predictions),
-        by_position=True,
-        stated=fields.id == POSITION,
-        columns=(_USE["prediction"],),
-        beside=(Column(name="db_id", values=tuple(databases)),),
-    )
+    return LoadedPredictions(predictions=tuple(predictions), beside=(Column(name="db_id", values=tuple(databases)),))
 
 
 def _lines(path: Path, encoding: str | None) -> list[str]:

@@ -9,14 +9,14 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from assay.cases.benchmarks import lines
-from assay.cases.fields import closest
-from assay.cases.from_records import read_cases, read_predictions, unanswered
+from assay.cases.fields import did_you_mean
+from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.layout import json_layout
 from assay.cases.text.decoding import empty, lines_of, read_text
 from assay.errors import CaseFileError
-from assay.model import Case, ColumnUse, FieldNames, Prediction
+from assay.model import Case, ColumnUse, FieldNames
 from assay.model.decision import Exchange
-from assay.ports import Column, LoadedCases, LoadedPredictions
+from assay.ports import LoadedCases, LoadedPredictions
 
 _GOLD = ColumnUse(field="gold", column="before the tab")
 _PREDICTED = ColumnUse(field="prediction", column="the lines")
@@ -54,8 +54,7 @@ class SparcFormat:
             )
         for record in table.records:
             if not record.blank and "interaction" not in record.values:
-                near = closest("interaction", record.values)
-                hint = f' (did you mean "{near}"?)' if near else ""
+                hint = did_you_mean("interaction", record.values)
                 raise CaseFileError(
                     f'has no "interaction"{hint}: expected the list of its turns',
                     path=str(path),
@@ -73,25 +72,12 @@ class SparcFormat:
         blocks = list(_blocks(path, fields.encoding))
         if len(blocks) == 1:
             return replace(lines.predicted_lines(path, fields), stated=True)
-        found, databases = [], []
-        for conversation, block in enumerate(blocks):
-            for turn, (number, line) in enumerate(block, start=1):
-                query, _, database = (part.strip() for part in line.partition("\t"))
-                databases.append(database if len(database.split()) == 1 else None)
-                origin = f"{path.name}, line {number}"
-                found.append(
-                    Prediction(
-                        case_id=f"{conversation}-{turn}",
-                        query=query or None,
-                        failure=None if query else unanswered(f"{origin}, holds no query"),
-                        origin=origin,
-                    )
-                )
-        return LoadedPredictions(
-            predictions=tuple(found),
-            columns=(_PREDICTED,),
-            beside=(Column(name="db_id", values=tuple(databases)),),
+        turns = (
+            (f"{conversation}-{turn}", number, line)
+            for conversation, block in enumerate(blocks)
+            for turn, (number, line) in enumerate(block, start=1)
         )
+        return replace(lines.predictions_of(path, turns), columns=(_PREDICTED,))
 
 
 class CosqlFormat(SparcFormat):

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.cases.fields import closest, listed
+from assay.cases.fields import closest, did_you_mean, listed
 from assay.cases.from_records import unanswered
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
 from assay.cases.options import counted_columns
@@ -309,8 +309,7 @@ def _lines(path: Path, encoding: str | None) -> dict[str, Record]:
         except UnusableValue as error:
             raise CaseFileError(error.message, path=str(path), place=record.place) from error
         if name is None:
-            near = closest("instance_id", record.values)
-            hint = f'; did you mean "{near}"?' if near else ""
+            hint = did_you_mean("instance_id", record.values, form="; {}")
             raise CaseFileError(f"has no instance_id{hint}", path=str(path), place=record.place)
         if name in found:
             raise CaseFileError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cases.fields import closest, listed, normal
+from assay.cases.fields import did_you_mean, listed, normal
 from assay.cases.options import CountedColumns
 from assay.cases.records import Record
 from assay.errors import CaseFileError
@@ -33,8 +33,7 @@ def counted_places(
         for one in group:
             at = one if isinstance(one, int) else known.get(normal(one))
             if at is None:
-                near = closest(str(one), names)
-                hint = f' (did you mean "{near}"?)' if near else ""
+                hint = did_you_mean(str(one), names)
                 there = listed(names) if names else "names only of results that have some: give its place, from 0"
                 raise CaseFileError(
                     f'condition_columns names "{one}"{hint}: there is {there}', path=str(path), place=record.place

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from assay.cases.fields import closest
+from assay.cases.fields import did_you_mean
+from assay.cases.tables.invalid_cells import column_number
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import check_size
 from assay.errors import InputError
@@ -112,9 +113,11 @@ class ResultFiles:
             chosen = [one for one in sheets if one.visible]
         names = [one.name for one in sheets]
         if len(chosen) != 1:
-            near = None if sheet is None else closest(sheet, names)
-            hint = f' (did you mean "{near}"?)' if near else ""
-            what = f'has no sheet "{sheet}"{hint}' if sheet is not None else "has several sheets, and none is named"
+            what = (
+                f'has no sheet "{sheet}"{did_you_mean(sheet, names)}'
+                if sheet is not None
+                else "has several sheets, and none is named"
+            )
             raise UnusableFile(f"{what}: there is {', '.join(names) or 'none with content'}")
         return _within(chosen[0], cells)
 
@@ -126,13 +129,12 @@ def _check(path: Path) -> None:
         if path.is_symlink() and not path.exists():
             raise UnusableFile(f"is a link to {path.readlink()}, and there is no such file")
         if not path.is_file():
-            near = None
-            if path.parent.is_dir():
-                near = closest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
-            hint = f' (did you mean "{near}"?)' if near else ""
             if path.is_dir():
                 raise UnusableFile("is a folder: name a file in it")
-            raise UnusableFile(f"there is no such file{hint}" if path.parent.is_dir() else "there is no such folder")
+            if not path.parent.is_dir():
+                raise UnusableFile("there is no such folder")
+            hint = did_you_mean(path.name, sorted(entry.name for entry in path.parent.iterdir()))
+            raise UnusableFile(f"there is no such file{hint}")
     except (OSError, ValueError) as error:  # a name too long, or with a zero byte
         raise UnusableFile(f"cannot be read: {error}") from error
     check_size(path, MOST_BYTES, hint=_SMALL)
@@ -175,8 +177,8 @@ def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Se
         match = _RANGE.fullmatch(cells.strip())
         if match is None:
             raise UnusableFile(f'"{cells}" is no range of cells: write one such as A1:C9')
-        left, top = _column(match[1]), int(match[2]) - 1
-        right, bottom = (left, top) if match[3] is None else (_column(match[3]), int(match[4]) - 1)
+        left, top = column_number(match[1]), int(match[2]) - 1
+        right, bottom = (left, top) if match[3] is None else (column_number(match[3]), int(match[4]) - 1)
         if right < left or bottom < top:
             raise UnusableFile(f'"{cells}" is no range of cells: it ends before it begins')
         if (bottom - top) * (right - left + 1) > MOST_ROWS:
@@ -200,10 +202,3 @@ def _at(sheet: Sheet, row: int, column: int) -> Cell:
 def _sheet_cell(cell: Cell) -> Cell:
     """A sheet has one type of number: a whole one is an integer."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53 else cell
-
-
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number - 1

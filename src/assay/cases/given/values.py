@@ -20,7 +20,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.cases.fields import closest
+from assay.cases.fields import did_you_mean
 from assay.cases.given.files import SUFFIXES, ResultFiles, UnusableFile
 from assay.cases.records import kind_of
 from assay.cases.values import UnusableValue, answer_of, golds_of, is_absent
@@ -131,8 +131,7 @@ def _of_object(value: Mapping[Any, Any], files: ResultFiles, cells: CellTypes) -
     told = {str(name).strip().lower(): one for name, one in value.items()}
     for name in told:
         if name not in NAMES:
-            near = closest(name, NAMES)
-            hint = f' (did you mean "{near}"?)' if near else ""
+            hint = did_you_mean(name, NAMES)
             raise UnusableValue(f'a result has no "{name}"{hint}: there is {", ".join(NAMES)}')
     given = [name for name in ("value", "rows", "file") if name in told]
     if len(given) != 1:

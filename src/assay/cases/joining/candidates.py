@@ -8,16 +8,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.cases.fields import ALIASES, normal
-from assay.cases.paths import leaf_columns
+from assay.cases.fields import normal
+from assay.cases.joining.sides import Sides, first_number, repeats_case, same_name
 from assay.cases.values import UnusableValue, is_absent, name_of
-from assay.platform.spool import parts_of
-from assay.ports import Column, LoadedCases, LoadedPredictions
+from assay.ports import Column
 
-QUESTIONS = frozenset(normal(name) for tier in ALIASES["question"][:2] for name in tier)
-"""Names under which a prediction repeats its question, without names for prompts, which hold more."""
-DATABASES = frozenset({"dbid", "databaseid"})
-"""Names under which a prediction repeats the database's name; others may hold a path or a URL."""
 _LONGEST = 200
 """The most characters of an id: longer texts are prompts and answers."""
 _NUMBER = re.compile(r"([+-]?)0*(\d+)(?:\.0+)?")
@@ -48,27 +43,22 @@ def loose_id(text: str) -> str:
     return f"{number[1].replace('+', '')}{number[2]}" if number else plain
 
 
-def same_name(first: str, second: str) -> bool:
-    """Whether two columns have the same name."""
-    return normal(first) == normal(second)
-
-
-def candidates_of(questions: LoadedCases, loaded: LoadedPredictions) -> list[Candidate]:
+def candidates_of(sides: Sides) -> list[Candidate]:
     """The columns of predictions whose values identify rows and occur among the questions, or may still be ids.
 
     Columns that hold the questions' ids come first. The others have a name like an id's, or a different number or word
     in each row: what they refer to is not in the questions, so the order of the rows cannot be checked.
     """
-    own = {loose_id(case.id) for case in parts_of(questions.cases, "id")} if not questions.by_position else set()
-    beside = [(column.name, ids) for column in leaf_columns(questions.beside) if (ids := ids_in(column)) is not None]
+    own = {loose_id(id_) for id_ in sides.case_ids} if not sides.questions.by_position else set()
+    beside = [(column.name, ids) for column in sides.case_columns if (ids := ids_in(column)) is not None]
     certain: list[Candidate] = []
     by_name: list[Candidate] = []
-    plain = {column.name for column in loaded.beside}
-    for column in leaf_columns(loaded.beside):
+    plain = {column.name for column in sides.loaded.beside}
+    for column in sides.prediction_columns:
         ids = ids_in(column)
-        if ids is None or normal(column.name) in QUESTIONS | DATABASES:
+        if ids is None or repeats_case(column):
             continue
-        found = _found(column.name, ids, own, beside, len(questions.cases))
+        found = _found(column.name, ids, own, beside, sides.count)
         certain += found
         if not found and (
             _SOUNDS_LIKE_ID.search(normal(column.name)) or (column.name in plain and _labels_rows(column.name, ids))
@@ -107,9 +97,8 @@ def _found(
                     in_order=list(values) == list(ids),
                 )
             )
-    rows = [str(number) for number in range(count)]
-    if not found and set(ids) in (set(rows), {str(number + 1) for number in range(count)}):
-        in_order = ids in (rows, [str(number + 1) for number in range(count)])
+    if not found and (first := first_number(ids, count)) is not None:
+        in_order = ids == [str(first + row) for row in range(count)]
         found.append(Candidate(option=option, why="its values number the rows", in_order=in_order))
     return found
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from assay.cases.joining.candidates import loose_id
-from assay.cases.paths import leaf_columns
+from assay.cases.joining.sides import Sides, column_of
 from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.platform.spool import parts_of
-from assay.ports import Column, LoadedCases, LoadedPredictions
+from assay.ports import Column
 
 _LONG_ENOUGH = 8
 """Characters of a question that is searched for within a prompt: a shorter one could occur in any text."""
@@ -36,23 +36,22 @@ class Contradiction(Struct, frozen=True, kw_only=True):
     """Whether the column repeats questions; otherwise the questions have the same column."""
 
 
-def contradiction(
-    questions: LoadedCases, loaded: LoadedPredictions, places: Sequence[int | None], *, by_position: bool
-) -> Contradiction | None:
+def contradiction(sides: Sides, places: Sequence[int | None], *, by_position: bool) -> Contradiction | None:
     """The first column of the predictions that contradicts how they were joined; None where there is none.
 
     For a join by position there is no other evidence: then questions are also searched for within longer texts, and
     columns that both files have are compared.
     """
-    columns = leaf_columns(loaded.beside)
-    if not columns:
+    if not sides.prediction_columns:
         return None
-    asked = [as_question(case.question) for case in parts_of(questions.cases, "question")]
-    for column in columns:
+    asked = [as_question(text) for text in sides.asked]
+    for column in sides.prediction_columns:
         row = _other_question(column, asked, places, within=by_position)
         if row is not None:
-            return Contradiction(column=column, row=row, asked=_asked(questions, places, row), question=True)
-    return _other_order(columns, questions, places) if by_position else None
+            place = places[row]
+            own = "" if place is None else sides.questions.cases[place].question
+            return Contradiction(column=column, row=row, asked=own, question=True)
+    return _other_order(sides, places) if by_position else None
 
 
 def as_question(value: object) -> str:
@@ -68,11 +67,6 @@ def as_name(value: object) -> str:
         return loose_id(str(value) if not isinstance(value, float) else name_of(value, "") or "")
     except UnusableValue:
         return ""
-
-
-def _asked(questions: LoadedCases, places: Sequence[int | None], row: int) -> object:
-    place = places[row]
-    return "" if place is None else questions.cases[place].question
 
 
 def _other_question(column: Column, asked: Sequence[str], places: Sequence[int | None], *, within: bool) -> int | None:
@@ -96,15 +90,13 @@ def _other_question(column: Column, asked: Sequence[str], places: Sequence[int |
     return wrong[0] if wrong and len(wrong) * 2 >= len(lacking) else None
 
 
-def _other_order(
-    columns: Sequence[Column], questions: LoadedCases, places: Sequence[int | None]
-) -> Contradiction | None:
+def _other_order(sides: Sides, places: Sequence[int | None]) -> Contradiction | None:
     """A column with the same values as one of the questions' columns, but in a different order."""
     held: dict[tuple[str, ...], list[tuple[str, list[str], Column]]] = {}
-    for own in _own_columns(questions):
+    for own in _own_columns(sides):
         values = [as_name(value) for value in own.values]
         held.setdefault(tuple(sorted(values)), []).append((as_name(own.name), values, own))
-    for column in columns:
+    for column in sides.prediction_columns:
         said = [as_name(value) for value in column.values]
         different = len(set(said))
         alike = [
@@ -121,8 +113,9 @@ def _other_order(
     return None
 
 
-def _own_columns(questions: LoadedCases) -> Iterator[Column]:
-    yield from leaf_columns(questions.beside)
-    named = next((use.column for use in questions.columns if use.field == "difficulty"), None)
+def _own_columns(sides: Sides) -> Iterator[Column]:
+    yield from sides.case_columns
+    named = column_of("difficulty", sides.questions.columns)
     if named is not None:
-        yield Column(name=named, values=tuple(case.difficulty for case in parts_of(questions.cases, "difficulty")))
+        difficulties = parts_of(sides.questions.cases, "difficulty")
+        yield Column(name=named, values=tuple(case.difficulty for case in difficulties))

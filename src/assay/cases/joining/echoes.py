@@ -8,57 +8,57 @@ from msgspec import Struct
 
 from assay.cases.joining.candidates import candidates_of
 from assay.cases.joining.contradictions import as_name, as_question, contradiction
-from assay.cases.joining.other_strategies import better_way
-from assay.cases.joining.repeated import database_echo_of, echo_of
+from assay.cases.joining.other_strategies import other_ways
+from assay.cases.joining.sides import Sides
 from assay.cases.joining.strategies import JoinStrategy
 from assay.cases.joining.wording import MOST_TEXT, did_you_mean
 from assay.cases.records import shortened
 from assay.errors import InputError
 from assay.model import JoinedBy
-from assay.ports import Column, LoadedCases, LoadedPredictions
+from assay.ports import Column
 
 
-def check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> int:
+def check_echoes(sides: Sides, way: JoinStrategy) -> int:
     """Raise if a prediction repeats a question or database that is not its case's; return how many repeat their own."""
-    echoes = _echoes(questions, loaded)
+    echoes = _echoes(sides)
     compared: set[int] = set()
     for echo in echoes:
         same, wrong = echo.compared(way.places)
         if wrong:
             counts = f" {len(wrong)} of {len(same)} predictions differ like this." if len(wrong) > 1 else ""
-            advice = _advice(echoes, questions, loaded, way)
-            raise InputError(f"{_contradicted(echo, wrong[0], questions, loaded, way)}{counts}{advice} {_LAST}")
+            advice = _advice(echoes, sides, way)
+            raise InputError(f"{_contradicted(echo, wrong[0], sides, way)}{counts}{advice} {_LAST}")
         compared |= same
     if way.by != "row":
-        _check_other_columns(questions, loaded, way)
+        _check_other_columns(sides, way)
     return len(compared)
 
 
-def differing(questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> int:
+def differing(sides: Sides, way: JoinStrategy) -> int:
     """How many predictions repeat a question or database that is not their case's."""
-    return len({row for echo in _echoes(questions, loaded) for row in echo.compared(way.places)[1]})
+    return len({row for echo in _echoes(sides) for row in echo.compared(way.places)[1]})
 
 
-def _echoes(questions: LoadedCases, loaded: LoadedPredictions) -> list[_Echo]:
+def _echoes(sides: Sides) -> list[_Echo]:
     """What predictions repeat of their cases."""
     found = []
-    if (echo := echo_of(questions, loaded)) is not None:
-        found.append(_Echo("question", *echo))
-    if (database := database_echo_of(questions, loaded)) is not None:
-        found.append(_Echo("database", database, [case.database for case in questions.cases]))
+    if sides.question_echo is not None:
+        found.append(_Echo("question", *sides.question_echo))
+    if sides.database_echo is not None:
+        found.append(_Echo("database", sides.database_echo, sides.databases))
     return found
 
 
-def _check_other_columns(questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> None:
+def _check_other_columns(sides: Sides, way: JoinStrategy) -> None:
     """Raise where a column with any other name shows that rows belong to other cases."""
-    by_position = way.by == "position" and not (loaded.stated or questions.stated)
-    found = contradiction(questions, loaded, way.places, by_position=by_position)
+    by_position = way.by == "position" and not (sides.loaded.stated or sides.questions.stated)
+    found = contradiction(sides, way.places, by_position=by_position)
     if found is None:
         return
     name = found.column.name
     rename = ' To join by it, call the column "question".' if found.question else ""
     raise InputError(
-        f'{_row(loaded, found.row)}: the column "{name}" {"repeats a question" if found.question else "says"} '
+        f'{_row(sides, found.row)}: the column "{name}" {"repeats a question" if found.question else "says"} '
         f"{shortened(str(found.column.values[found.row]), most=MOST_TEXT)}, and the case to which it belongs "
         f"{_HOW[way.by]} has {shortened(str(found.asked), most=MOST_TEXT)}: the rows are in another order, or of other "
         f"questions.{rename} Name the columns of the ids (--id-column, --prediction-id-column). Only if you know "
@@ -74,9 +74,9 @@ _HOW: Mapping[JoinedBy, str] = {
 }
 
 
-def _row(loaded: LoadedPredictions, row: int) -> str:
+def _row(sides: Sides, row: int) -> str:
     """The place of a prediction in its file."""
-    return (loaded.predictions[row].origin or "").partition(", ")[2] or f"item {row + 1}"
+    return (sides.loaded.predictions[row].origin or "").partition(", ")[2] or f"item {row + 1}"
 
 
 class _Echo(Struct, frozen=True):
@@ -100,25 +100,31 @@ class _Echo(Struct, frozen=True):
         return compared, wrong
 
 
-def _advice(echoes: Sequence[_Echo], questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> str:
-    """Which way of joining agrees with what predictions repeat, or which columns may be meant."""
-
-    def agrees(places: Sequence[int | None]) -> tuple[int, int]:
+def _advice(echoes: Sequence[_Echo], sides: Sides, way: JoinStrategy) -> str:
+    """The way of joining under which the most predictions agree with their case, and none differs from it; if there is
+    no such way, the columns that may be meant.
+    """
+    best: tuple[int, str] | None = None
+    for option, places in other_ways(sides):
+        if list(places) == list(way.places):
+            continue
         counts = [echo.compared(places) for echo in echoes]
-        return len(set().union(*(rows for rows, _ in counts))), sum(len(rows) for _, rows in counts)
-
-    better = better_way(questions, loaded, way, agrees)
-    return f" {better}" if better else f" {did_you_mean(candidates_of(questions, loaded))}".rstrip()
+        compared = len(set().union(*(rows for rows, _ in counts)))
+        if compared and not any(wrong for _, wrong in counts) and (best is None or compared > best[0]):
+            best = compared, option
+    if best is None:
+        return f" {did_you_mean(candidates_of(sides))}".rstrip()
+    return f" Use {best[1]}: with it, all {best[0]} predictions that can be compared agree with their case."
 
 
 _LAST = "Only if you know that they belong together as they are joined now: --ignore-questions"
 
 
-def _contradicted(echo: _Echo, row: int, questions: LoadedCases, loaded: LoadedPredictions, way: JoinStrategy) -> str:
+def _contradicted(echo: _Echo, row: int, sides: Sides, way: JoinStrategy) -> str:
     """What a prediction repeats, and what its case has."""
     place = way.places[row] or 0
     return (
-        f"{_row(loaded, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, and that "
-        f"of the case {questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
+        f"{_row(sides, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, and that "
+        f"of the case {sides.questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
         f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}."
     )

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from assay.cases.from_records import unanswered
 from assay.cases.joining.echoes import check_echoes, differing
+from assay.cases.joining.sides import Sides
 from assay.cases.joining.strategies import JoinStrategy, way_of
 from assay.cases.joining.wording import no_fit
 from assay.errors import InputError
@@ -55,7 +56,8 @@ def join(
     ambiguous, where no prediction fits at all, and where an answer repeats a question that is not its case's.
     """
     questions = cases if isinstance(cases, LoadedCases) else _plain(tuple(cases))
-    way = way_of(questions, loaded, wanted=wanted, same_file=same_file, echoes=not ignore_questions)
+    sides = Sides(questions, loaded)
+    way = way_of(sides, wanted=wanted, same_file=same_file, echoes=not ignore_questions)
     answered_by = array("q", [_NOBODY]) * len(questions.cases)
     unmatched = []
     for number, place in enumerate(way.places):
@@ -64,9 +66,9 @@ def join(
         else:
             answered_by[place] = number
     if questions.cases and loaded.predictions and len(unmatched) == len(loaded.predictions):
-        raise InputError(no_fit(questions, loaded))
-    compared = 0 if ignore_questions else check_echoes(questions, loaded, way)
-    differ = differing(questions, loaded, way) if ignore_questions else 0
+        raise InputError(no_fit(sides))
+    compared = 0 if ignore_questions else check_echoes(sides, way)
+    differ = differing(sides, way) if ignore_questions else 0
     return Joined(
         predictions=_answers(questions, loaded, answered_by, exact=way.by == "id" and not way.loose),
         unmatched=tuple(unmatched),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from assay.cases.fields import POSITION, listed
-from assay.cases.joining.candidates import candidates_of, ids_in, loose_id, same_name
+from assay.cases.joining.candidates import candidates_of, ids_in, loose_id
 from assay.cases.joining.contradictions import as_name, as_question
-from assay.cases.joining.repeated import column_named, database_echo_of, echo_of
-from assay.cases.joining.wording import BY_POSITION, MOST_IDS, as_rows, did_you_mean, shown_ids, some
+from assay.cases.joining.sides import Sides, column_named, column_of, first_number, same_name
+from assay.cases.joining.wording import BY_POSITION, MOST_IDS, as_rows, did_you_mean, some
 from assay.errors import InputError
-from assay.model import ColumnUse, JoinedBy
+from assay.model import JoinedBy
 from assay.platform.spool import parts_of
-from assay.ports import Column, LoadedCases, LoadedPredictions
+from assay.ports import Column
 
 
 class JoinStrategy(Struct, frozen=True, kw_only=True):
@@ -25,41 +25,39 @@ class JoinStrategy(Struct, frozen=True, kw_only=True):
     loose: int = 0
 
 
-def way_of(
-    questions: LoadedCases, loaded: LoadedPredictions, *, wanted: int | None, same_file: bool, echoes: bool
-) -> JoinStrategy:
-    if same_file and (by_row := _by_row(questions, loaded)) is not None:
+def way_of(sides: Sides, *, wanted: int | None, same_file: bool, echoes: bool) -> JoinStrategy:
+    if same_file and (by_row := _by_row(sides)) is not None:
         return by_row
-    if not loaded.by_position:
-        return _by_id(questions, loaded, echoes=echoes)
-    if loaded.stated or _names_positions(loaded):
-        return _by_stated_position(questions, loaded, wanted)
-    by_question = _by_question(questions, loaded) if echoes else None
+    if not sides.loaded.by_position:
+        return _by_id(sides, echoes=echoes)
+    if sides.loaded.stated or _names_positions(sides):
+        return _by_stated_position(sides, wanted)
+    by_question = _by_question(sides) if echoes else None
     if by_question is not None and any(place is not None for place in by_question.places):
         return by_question
-    return _by_position(questions, loaded, wanted)
+    return _by_position(sides, wanted)
 
 
-def _by_row(questions: LoadedCases, loaded: LoadedPredictions) -> JoinStrategy | None:
+def _by_row(sides: Sides) -> JoinStrategy | None:
     """Join by row, for both read from the same rows. Blank rows, which a question set skips, hold no prediction."""
-    places = {case.origin: place for place, case in enumerate(parts_of(questions.cases, "origin"))}
-    if None in places or len(places) != len(questions.cases):
+    places = {case.origin: place for place, case in enumerate(parts_of(sides.questions.cases, "origin"))}
+    if None in places or len(places) != sides.count:
         return None
-    found = [places.get(one.origin) for one in parts_of(loaded.predictions, "origin")]
-    rest = [one for one, place in zip(loaded.predictions, found, strict=True) if place is None]
+    found = [places.get(one.origin) for one in parts_of(sides.loaded.predictions, "origin")]
+    rest = [one for one, place in zip(sides.loaded.predictions, found, strict=True) if place is None]
     if any(one.query is not None or one.turns for one in rest):
         return None
     return JoinStrategy(by="row", places=found) if not rest else None
 
 
-def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> JoinStrategy:
+def _by_position(sides: Sides, wanted: int | None) -> JoinStrategy:
     """Join by position, since neither side has ids. Raises where that is not certain."""
-    found = candidates_of(questions, loaded)
-    if not questions.by_position:
+    found = candidates_of(sides)
+    if not sides.questions.by_position:
         raise InputError(
             f"the predictions have no id that is known as one, and the questions have ids, "
-            f"{shown_ids(questions.cases)}. "
-            + ("The questions that they repeat do not tell the cases apart. " if echo_of(questions, loaded) else "")
+            f"{some(sides.case_ids)}. "
+            + ("The questions that they repeat do not tell the cases apart. " if sides.question_echo else "")
             + (did_you_mean(found) or f"Give each prediction the id of its question; {as_rows()}")
         )
     doubtful = [candidate for candidate in found if not candidate.in_order]
@@ -68,55 +66,53 @@ def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int 
             "neither the questions nor the predictions have an id that is known as one, and rows are joined by "
             f"position only where nothing speaks against it. {did_you_mean(doubtful)}"
         )
-    _check_count(questions, loaded, wanted)
-    return _positions(questions, loaded)
+    _check_count(sides, wanted)
+    return _positions(sides)
 
 
-def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> JoinStrategy:
+def _by_stated_position(sides: Sides, wanted: int | None) -> JoinStrategy:
     """Join by position, as the format or the user says. Raises if the numbers could also be the cases' ids, unless the
     user says so or the databases that predictions repeat fit only their positions.
     """
-    if not _names_positions(loaded):
-        _check_count(questions, loaded, wanted)
-        return _positions(questions, loaded)
-    numbers = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
-    first = _first_number(numbers, len(questions.cases))
-    ids = {case.id: place for place, case in enumerate(parts_of(questions.cases, "id"))}
-    whole = set(numbers) == {str(number) for number in range(len(questions.cases))}
-    if not questions.by_position and not whole and ids.keys() >= set(numbers):
+    if not _names_positions(sides):
+        _check_count(sides, wanted)
+        return _positions(sides)
+    numbers = sides.prediction_ids
+    first = _first_position(numbers, sides.count)
+    ids = {id_: place for place, id_ in enumerate(sides.case_ids)}
+    whole = first_number(numbers, sides.count) == 0
+    if not sides.questions.by_position and not whole and ids.keys() >= set(numbers):
         other = next((number for number in numbers if ids[number] != int(number) - first), None)
         if other is not None:
-            beyond = int(other) - first >= len(questions.cases)
+            beyond = int(other) - first >= sides.count
             raise InputError(
                 f"the predictions are read by position, but their keys are the cases' ids: {other} is "
                 + (
-                    f"beyond the last of {len(questions.cases)} cases and is the id of one"
+                    f"beyond the last of {sides.count} cases and is the id of one"
                     if beyond
                     else "the id of another case than stands there"
                 )
                 + ". Name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
             )
-    if whole and not loaded.chosen and not questions.by_position and ids.keys() >= set(numbers):
-        _check_both_ways(questions, loaded, [int(number) for number in numbers], [ids[number] for number in numbers])
-    if first == 0 and "0" not in numbers and len(questions.cases) > 1:
+    if whole and not sides.loaded.chosen and not sides.questions.by_position and ids.keys() >= set(numbers):
+        _check_both_ways(sides, [int(number) for number in numbers], [ids[number] for number in numbers])
+    if first == 0 and "0" not in numbers and sides.count > 1:
         raise InputError(
             f"the predictions are keyed by positions, {listed(numbers[:MOST_IDS])} …, and none is 0: they may count "
             "from 1, or be ids. Give the first question an answer, too, be it null, so that it is plain; or "
             "name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
         )
-    return _positions(questions, loaded)
+    return _positions(sides)
 
 
-def _check_both_ways(
-    questions: LoadedCases, loaded: LoadedPredictions, positions: Sequence[int], by_id: Sequence[int]
-) -> None:
+def _check_both_ways(sides: Sides, positions: Sequence[int], by_id: Sequence[int]) -> None:
     """Raise if keys are all the positions and all the ids, and databases do not tell which are meant."""
     other = next((row for row, (place, case) in enumerate(zip(positions, by_id, strict=True)) if place != case), None)
     if other is None:
         return
-    echo = database_echo_of(questions, loaded)
+    echo = sides.database_echo
     if echo is not None:
-        own = [as_name(case.database) for case in parts_of(questions.cases, "database")]
+        own = [as_name(database) for database in sides.databases]
         fit_positions, fit_ids = (
             all(
                 not (said := as_name(value)) or said == own[place]
@@ -126,43 +122,44 @@ def _check_both_ways(
         )
         if not (fit_positions and fit_ids):
             return  # where the positions do not fit, comparing what predictions repeat says so
+    name = column_of("id", sides.questions.columns) or "question_id"
     key, first, second = (
-        loaded.predictions[other].case_id,
-        questions.cases[positions[other]],
-        questions.cases[by_id[other]],
+        sides.loaded.predictions[other].case_id,
+        sides.questions.cases[positions[other]],
+        sides.questions.cases[by_id[other]],
     )
     raise InputError(
         f"the predictions' keys are the cases' positions and also their ids, in another order: {key} is the position "
         f"of the case {first.id!r} and the id of the case {second.id!r}. If the keys are ids, say "
-        f"--prediction-id-column {id_column(questions.columns) or 'question_id'}; if they are positions, as in BIRD's "
+        f"--prediction-id-column {name}; if they are positions, as in BIRD's "
         f"own scripts, say {BY_POSITION}"
     )
 
 
-def _names_positions(loaded: LoadedPredictions) -> bool:
+def _names_positions(sides: Sides) -> bool:
     """Whether each prediction names its position, as BIRD's keys do; otherwise rows were counted."""
-    keyed = any(use.field == "id" for use in loaded.columns)
+    keyed = any(use.field == "id" for use in sides.loaded.columns)
     return keyed or any(
-        one.case_id != str(number) for number, one in enumerate(parts_of(loaded.predictions, "case_id"))
+        one.case_id != str(number) for number, one in enumerate(parts_of(sides.loaded.predictions, "case_id"))
     )
 
 
-def _positions(questions: LoadedCases, loaded: LoadedPredictions) -> JoinStrategy:
-    count = len(questions.cases)
-    numbers = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
-    first = _first_number(numbers, count)
+def _positions(sides: Sides) -> JoinStrategy:
+    count = sides.count
+    numbers = sides.prediction_ids
+    first = _first_position(numbers, count)
     places = [int(number) - first for number in numbers]
     return JoinStrategy(by="position", places=[place if place < count else None for place in places])
 
 
-def _first_number(numbers: Sequence[str], count: int) -> int:
+def _first_position(numbers: Sequence[str], count: int) -> int:
     """The number of the first case: 1 if the numbers are 1 to the number of several cases, each once, otherwise 0."""
-    return int(1 < count == len(numbers) and set(numbers) == {str(number) for number in range(1, count + 1)})
+    return int(1 < count == len(numbers) and first_number(numbers, count) == 1)
 
 
-def _check_count(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> None:
+def _check_count(sides: Sides, wanted: int | None) -> None:
     """Raise where both sides of a join by position differ in their number of rows."""
-    rows, count = len(loaded.predictions), len(questions.cases)
+    rows, count = len(sides.loaded.predictions), sides.count
     if rows not in (count, wanted if wanted is not None and wanted < count else count):
         raise InputError(
             f"the predictions have no ids and are {rows}, and there are {count} questions: by position both must be "
@@ -171,20 +168,20 @@ def _check_count(questions: LoadedCases, loaded: LoadedPredictions, wanted: int 
         )
 
 
-def _by_id(questions: LoadedCases, loaded: LoadedPredictions, *, echoes: bool) -> JoinStrategy:
-    places = {case.id: place for place, case in enumerate(parts_of(questions.cases, "id"))}
-    ids = [one.case_id for one in parts_of(loaded.predictions, "case_id")]
+def _by_id(sides: Sides, *, echoes: bool) -> JoinStrategy:
+    places = {id_: place for place, id_ in enumerate(sides.case_ids)}
+    ids = sides.prediction_ids
     found, loose = _matched(ids, places)
     fitting = sum(place is not None for place in found)
     if not fitting and echoes:
-        by_question = _keyed_by_question(questions, ids) or _by_question(questions, loaded)
+        by_question = _keyed_by_question(sides, ids) or _by_question(sides)
         if by_question is not None and any(place is not None for place in by_question.places):
             return by_question
-    if questions.by_position and questions.columns and not questions.stated and fitting:
-        _check_row_numbers(questions, loaded, ids)
+    if sides.questions.by_position and sides.questions.columns and not sides.questions.stated and fitting:
+        _check_row_numbers(sides, ids)
     if fitting:
-        _no_other_id(questions, loaded, found)
-    _no_positions(questions, ids, fitting)
+        _no_other_id(sides, found)
+    _no_positions(sides, ids, fitting)
     return JoinStrategy(by="id", places=found, loose=loose)
 
 
@@ -200,10 +197,10 @@ def _matched(ids: Sequence[str], places: dict[str, int]) -> tuple[list[int | Non
     return loosely, sum(place is not None for place in loosely) - sum(place is not None for place in found)
 
 
-def _check_row_numbers(questions: LoadedCases, loaded: LoadedPredictions, ids: Sequence[str]) -> None:
+def _check_row_numbers(sides: Sides, ids: Sequence[str]) -> None:
     """Raise unless ids of predictions are clearly the zero-based row numbers of questions without ids."""
     loose = {loose_id(id_) for id_ in ids}
-    for column in questions.beside:
+    for column in sides.questions.beside:
         own = ids_in(column) or []
         at = {id_: place for place, id_ in enumerate(own)}
         both = loose.intersection(at)
@@ -212,29 +209,29 @@ def _check_row_numbers(questions: LoadedCases, loaded: LoadedPredictions, ids: S
                 f'the predictions have ids, {some(ids)}, which may be the questions\' column "{column.name}" or their '
                 f'row numbers from 0: say --id-column "{column.name}", or --id-column "{POSITION}"'
             )
-    if "0" in loose and all(number.isdigit() and int(number) < len(questions.cases) for number in loose):
+    if "0" in loose and all(number.isdigit() and int(number) < sides.count for number in loose):
         return
     raise InputError(
         f"the questions have no id that is known as one, and the predictions have ids, {some(ids)}: they are no "
         "certain row numbers, which count from 0. "
         + (
-            did_you_mean(candidates_of(questions, loaded))
+            did_you_mean(candidates_of(sides))
             or f"Name the id's column of the questions (--id-column); or, if the ids are row numbers from 0, say "
             f'--id-column "{POSITION}"'
         )
     )
 
 
-def _no_other_id(questions: LoadedCases, loaded: LoadedPredictions, found: Sequence[int | None]) -> None:
+def _no_other_id(sides: Sides, found: Sequence[int | None]) -> None:
     """Raise where both files have a column of one name that is the id on one side only, and contradicts the join."""
-    own, others = id_column(questions.columns), id_column(loaded.columns)
+    own, others = column_of("id", sides.questions.columns), column_of("id", sides.loaded.columns)
     if own is None or others is None or same_name(own, others):
         return
     pairs = (
-        (column_named(questions.beside, others), tuple(one.case_id for one in parts_of(loaded.predictions, "case_id"))),
+        (column_named(sides.questions.beside, others), tuple(sides.prediction_ids)),
         (
-            Column(name=own, values=tuple(case.id for case in parts_of(questions.cases, "id"))),
-            column_named(loaded.beside, own),
+            Column(name=own, values=tuple(sides.case_ids)),
+            column_named(sides.loaded.beside, own),
         ),
     )
     for case_side, prediction_side in pairs:
@@ -253,30 +250,28 @@ def _no_other_id(questions: LoadedCases, loaded: LoadedPredictions, found: Seque
             )
 
 
-def _no_positions(questions: LoadedCases, ids: Sequence[str], fitting: int) -> None:
+def _no_positions(sides: Sides, ids: Sequence[str], fitting: int) -> None:
     """Raise where ids are just the row numbers, and some happen to equal ids of cases."""
-    if not 0 < fitting < len(ids) or len(ids) != len(questions.cases):
+    if not 0 < fitting < len(ids) or len(ids) != sides.count:
         return
-    rows = {str(number) for number in range(len(questions.cases))}
-    from_one = {str(number) for number in range(1, len(questions.cases) + 1)}
-    if set(ids) in (rows, from_one):
+    if first_number(ids, sides.count) is not None:
         raise InputError(
             f"the predictions' ids count their rows, {some(ids)}, and only {fitting} of them happen to be ids of "
-            f"questions, {shown_ids(questions.cases)}. Name the column of the questions' ids; {as_rows()}"
+            f"questions, {some(sides.case_ids)}. Name the column of the questions' ids; {as_rows()}"
         )
 
 
-def _keyed_by_question(questions: LoadedCases, keys: Sequence[str]) -> JoinStrategy | None:
-    places = _unique_places(tuple(case.question for case in parts_of(questions.cases, "question")), of=as_question)
+def _keyed_by_question(sides: Sides, keys: Sequence[str]) -> JoinStrategy | None:
+    places = _unique_places(sides.asked, of=as_question)
     if places is None:
         return None
     found = [places.get(as_question(key)) for key in keys]
     return None if None in found or len(set(found)) != len(found) else JoinStrategy(by="question", places=found)
 
 
-def _by_question(questions: LoadedCases, loaded: LoadedPredictions) -> JoinStrategy | None:
+def _by_question(sides: Sides) -> JoinStrategy | None:
     """Join by the repeated questions and databases; None where these do not identify the cases."""
-    echo = echo_of(questions, loaded)
+    echo = sides.question_echo
     if echo is None:
         return None
     column, asked = echo
@@ -285,10 +280,10 @@ def _by_question(questions: LoadedCases, loaded: LoadedPredictions) -> JoinStrat
         return None
     keys: list[tuple[str, str]] = [(text, "") for text in said]
     own: list[tuple[str, str]] = [(as_question(text), "") for text in asked]
-    database = database_echo_of(questions, loaded)
+    database = sides.database_echo
     if len(set(own)) != len(own) and database is not None:
         keys = [(text, as_name(value)) for text, value in zip(said, database.values, strict=True)]
-        own = [(text, as_name(case.database)) for (text, _), case in zip(own, questions.cases, strict=True)]
+        own = [(text, as_name(case.database)) for (text, _), case in zip(own, sides.questions.cases, strict=True)]
     if len(set(own)) != len(own) or len(set(keys)) != len(keys):
         return None
     places = {key: place for place, key in enumerate(own)}
@@ -300,7 +295,3 @@ def _unique_places(values: Sequence[object], *, of: object = None) -> dict[str, 
     reading = as_question if of is as_question else as_name
     texts = [reading(value) for value in values]
     return None if "" in texts or len(set(texts)) != len(texts) else {text: place for place, text in enumerate(texts)}
-
-
-def id_column(columns: Iterable[ColumnUse]) -> str | None:
-    return next((use.column for use in columns if use.field == "id"), None)

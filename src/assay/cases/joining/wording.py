@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from assay.cases.fields import POSITION
 from assay.cases.joining.candidates import Candidate, candidates_of
-from assay.model import Case
-from assay.platform.spool import parts_of
-from assay.ports import LoadedCases, LoadedPredictions
+from assay.cases.joining.sides import Sides
 
 MOST_IDS = 3
 """Ids of either side that a message shows."""
@@ -29,29 +27,25 @@ def as_rows() -> str:
     return f"if the n-th prediction answers the n-th question, say {BY_POSITION}"
 
 
-def no_fit(questions: LoadedCases, loaded: LoadedPredictions) -> str:
-    count = len(questions.cases)
-    given = some([one.case_id for one in parts_of(loaded.predictions, "case_id")])
-    if loaded.by_position:
+def no_fit(sides: Sides) -> str:
+    count = sides.count
+    given = some(sides.prediction_ids)
+    if sides.loaded.by_position:
         return (
             f"no prediction fits a case: there are {count} cases, at positions from 0 to {count - 1}, "
             f"and the predictions are for the positions {given}. Where these are ids, name the column of the id "
             "(BIRD: question_id)"
         )
     message = (
-        f"no prediction fits a case: the cases' ids are {shown_ids(questions.cases)}, the predictions' {given}. "
+        f"no prediction fits a case: the cases' ids are {some(sides.case_ids)}, the predictions' {given}. "
         "Name the columns that hold the same ids on both sides."
     )
-    found = candidates_of(questions, loaded)
+    found = candidates_of(sides)
     if found:
         return f"{message} {did_you_mean(found)}"
-    if count == len(loaded.predictions):
+    if count == len(sides.loaded.predictions):
         message += f" Or, if both files hold the same {count} in the same order, say {BY_POSITION}"
     return message
-
-
-def shown_ids(cases: Sequence[Case]) -> str:
-    return some([case.id for case in parts_of(cases, "id")])
 
 
 def some(ids: Sequence[str]) -> str:

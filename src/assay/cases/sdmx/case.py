@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.cases.fields import closest
+from assay.cases.fields import did_you_mean
 from assay.cases.sdmx.target import TermCache, selection_of
 from assay.cases.sdmx.values import Keys, Misread, entries, filled, is_null, mapping, text
 from assay.model import Case, CaseOptions, Selection, Turn
@@ -88,8 +88,7 @@ def _turns(held: Mapping[str, object], origin: str, scripted: list[str]) -> list
             if _is_scripted(role, message, here):
                 scripted.append(origin)
         else:
-            near = closest(role, ("user", "assistant", "system"))
-            hint = f'; did you mean "{near}"?' if near else ""
+            hint = did_you_mean(role, ("user", "assistant", "system"), form="; {}")
             raise Misread(f'the role is "{role}": expected user{hint}', (*here, "role"))
     if not turns:
         raise Misread("has no message of the role user, so there is no question to ask", keys)

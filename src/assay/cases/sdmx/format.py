@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cases.text.decoding import head_of
-from assay.errors import CaseFileError, InputError
+from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction
 from assay.ports import LoadedPredictions
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
-    from assay.cases.sdmx.record import Record
+    from assay.cases.sdmx.records import Record
 
-_YAML = frozenset({".yaml", ".yml"})
-_LINES = frozenset({".jsonl", ".ndjson"})
-_SUFFIXES = _YAML | _LINES | {".json"}
+_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".jsonl", ".ndjson"})
 
 
 class SdmxFormat:
@@ -42,6 +40,7 @@ class SdmxFormat:
     def cases(self, path: Path, fields: FieldNames) -> tuple[Case, ...]:
         """Read cases. Raises CaseFileError with file, line and column, and with the wrong key."""
         from assay.cases.sdmx.case import case_of
+        from assay.cases.sdmx.records import records_of
         from assay.cases.sdmx.target import TermCache
 
         _fixed_names(path, fields, ())
@@ -52,7 +51,7 @@ class SdmxFormat:
         with collector_paused():
             for file in _files(path):
                 called = _called(path, file)
-                for record in _records(file):
+                for record in records_of(file):
                     for value, place, keys in _each(file, record, wrappers=("cases",), of=("conversation", "id")):
                         with _placed(file, record, keys):
                             case = case_of(value, origin=f"{called}, {place}", cache=terms, scripted=scripted)
@@ -80,6 +79,7 @@ class SdmxFormat:
         Their answers are kept as they came (``TurnAnswer.raw``): interpreting them needs the structures.
         """
         from assay.cases.sdmx.answers import PredictionReader
+        from assay.cases.sdmx.records import records_of
 
         _fixed_names(path, fields, ("id", "prediction"))
         reader = PredictionReader(fields)
@@ -87,7 +87,7 @@ class SdmxFormat:
         with collector_paused():
             for file in _files(path):
                 called = _called(path, file)
-                for record in _records(file):
+                for record in records_of(file):
                     predictions.extend(reader.read(file, called, record))
         return reader.loaded(path, predictions)
 
@@ -123,20 +123,6 @@ def _fixed_names(path: Path, fields: FieldNames, free: Sequence[str]) -> None:
                 "id, name, tags, comments, difficulty and conversation",
                 path=str(path),
             )
-
-
-def _records(path: Path) -> Iterator[Record]:
-    from assay.cases.sdmx.json import json_lines_records, json_records
-    from assay.cases.sdmx.yaml import yaml_records
-
-    suffix = path.suffix.lower()
-    if suffix in _LINES:
-        return json_lines_records(path)
-    if suffix == ".json":
-        return json_records(path)
-    if suffix in _YAML:
-        return yaml_records(path)
-    raise InputError(f'{path}: has the suffix "{path.suffix}": SDMX cases are .yaml, .yml, .json or .jsonl files')
 
 
 def _each(

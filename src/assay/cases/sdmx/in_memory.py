@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.cases.sdmx.answers import PredictionReader
 from assay.cases.sdmx.case import case_of
-from assay.cases.sdmx.record import Record
+from assay.cases.sdmx.records import Record
 from assay.cases.sdmx.target import TermCache
 from assay.cases.sdmx.values import Misread, shown
 from assay.errors import CaseFileError

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from assay.cases.fields import closest
+from assay.cases.fields import did_you_mean
 from assay.cases.records import kind_of
 
 Keys: TypeAlias = tuple[str | int, ...]
@@ -94,8 +94,7 @@ def mapping(value: object, keys: Keys, known: Sequence[str], *, like: str) -> Ma
 def unknown_key(key: str, known: Iterable[str], keys: Keys) -> Misread:
     """The error for a key that has no meaning at its place."""
     known = tuple(known)
-    near = closest(key, known)
-    hint = f'; did you mean "{near}"?' if near else ""
+    hint = did_you_mean(key, known, form="; {}")
     return Misread(f'the key "{key}" is not known here: there is {", ".join(known)}{hint}', (*keys, key), at_key=True)
 
 

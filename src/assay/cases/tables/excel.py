@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay.cases.fields import Field, closest, columns_of, describe, listed
+from assay.cases.fields import Field, columns_of, describe, did_you_mean, listed
 from assay.cases.records import InvalidCell, Record, Table, header_of, without_end
 from assay.cases.tables.invalid_cells import cell_name
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
@@ -96,8 +96,7 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
         if named is None and fields.sheet.isdecimal():
             named = next((sheet for sheet in sheets if sheet.number == int(fields.sheet)), None)
         if named is None:
-            near = closest(fields.sheet, [sheet.name for sheet in sheets])
-            hint = f'; did you mean "{near}"?' if near else ""
+            hint = did_you_mean(fields.sheet, [sheet.name for sheet in sheets], form="; {}")
             there = listed([sheet.name for sheet in sheets]) or "none"
             raise CaseFileError(
                 f'no sheet with content is called "{fields.sheet}": there is {there}{hint}', path=str(path)

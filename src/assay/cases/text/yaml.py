@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def yaml_table(path: Path, *, encoding: str | None = None) -> Table:
     build = Builder(path, _scalar)
     if len(nodes) == 1:
         return document_table(path, build.value(nodes[0]), _places(nodes[0]))
-    return document_table(path, [build.value(node) for node in nodes], [_line(node) for node in nodes])
+    return document_table(path, [build.value(node) for node in nodes], [line_of(node) for node in nodes])
 
 
 def plain_document(path: Path, text: str) -> tuple[object, Any]:
@@ -41,7 +41,7 @@ def plain_document(path: Path, text: str) -> tuple[object, Any]:
     """
     nodes = nodes_of(path, text)
     if len(nodes) > 1:
-        raise CaseFileError("holds several documents: expected one", path=str(path), place=_line(nodes[1]))
+        raise CaseFileError("holds several documents: expected one", path=str(path), place=line_of(nodes[1]))
     return (Builder(path, _scalar).value(nodes[0]), nodes[0]) if nodes else (None, None)
 
 
@@ -110,14 +110,40 @@ def _fault(error: Any) -> tuple[Any, str]:
 
 def _places(node: Any) -> list[str] | dict[str, str] | None:
     if node.id == "sequence":
-        return [_line(entry) for entry in node.value]
+        return [line_of(entry) for entry in node.value]
     if node.id == "mapping":
-        return {str(key.value): _line(key) for key, _ in node.value if key.id == "scalar"}
+        return {str(key.value): line_of(key) for key, _ in node.value if key.id == "scalar"}
     return None
 
 
-def _line(node: Any) -> str:
+def is_null_node(node: Any) -> bool:
+    """Whether a node is null, written or left out."""
+    return bool(node.tag == _TAG + "null")
+
+
+def line_of(node: Any) -> str:
+    """The line on which a node begins."""
     return f"line {node.start_mark.line + 1}"
+
+
+def location_of(node: Any, keys: Sequence[str | int], *, of_key: bool = False) -> str:
+    """Line and column of the value that keys and positions lead to from a node, or of the value's key.
+
+    For an empty value it is the key's, since ruamel marks the text that follows; for a value that was merged from
+    elsewhere it is that of the mapping that holds it.
+    """
+    key = value = node
+    for step in keys:
+        if value.id == "sequence" and isinstance(step, int) and step < len(value.value):
+            key = value = value.value[step]
+            continue
+        pairs = value.value if value.id == "mapping" else ()
+        pair = next((pair for pair in pairs if pair[0].value == step), None)
+        if pair is None:
+            break
+        key, value = pair
+    marked = key if of_key or (is_null_node(value) and not value.value) else value
+    return f"{line_of(marked)}, column {marked.start_mark.column + 1}"
 
 
 _MOST_EXPANDED = 1_000_000
@@ -183,14 +209,12 @@ class Builder:
         return {**merged, **own}
 
     def _error(self, node: Any, message: str) -> CaseFileError:
-        mark = node.start_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}"
-        return CaseFileError(message, path=str(self._path), place=place)
+        return CaseFileError(message, path=str(self._path), place=location_of(node, ()))
 
 
 def _scalar(node: Any) -> object:
     text = str(node.value)
-    if node.tag == _TAG + "null":
+    if is_null_node(node):
         return None
     if node.tag == _TAG + "bool":
         # A "%YAML 1.1" line would make yes, no, on and off truth values: they still stay text.

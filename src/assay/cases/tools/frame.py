@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from assay.cases.fields import closest, listed, normal
+from assay.cases.fields import did_you_mean, listed, normal
 from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.paths import with_path
 from assay.cases.records import Record, Table, document_table
@@ -179,10 +179,10 @@ def chosen(path: Path, wanted: str | None, names: Sequence[str], what: str, how:
         return wanted
     if wanted is None and len(names) == 1:
         return names[0]
-    near = closest(wanted, names) if wanted is not None else None
-    hint = f' (did you mean "{near}"?)' if near else ""
     said = f'no {what} is called "{wanted}"' if wanted is not None else f"holds more than one {what}"
-    raise CaseFileError(f"{said}: there is {listed(names)}{hint}. Name one: {how}", path=str(path))
+    raise CaseFileError(
+        f"{said}: there is {listed(names)}{did_you_mean(wanted, names)}. Name one: {how}", path=str(path)
+    )
 
 
 def value_of(record: Record, name: str) -> object:

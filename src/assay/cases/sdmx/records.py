@@ -1,0 +1,126 @@
+"""Read the records of SDMX case files and prediction files: YAML, JSON and JSON Lines.
+
+Scalars are texts as written: ``NO`` and ``1.10`` in YAML, and the numbers of JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from assay.cases.sdmx.values import Keys, Null
+from assay.cases.text.decoding import lines_of, read_text
+from assay.cases.text.json import json_lines_table, parse_json
+from assay.errors import InputError
+
+YAML = frozenset({".yaml", ".yml"})
+LINES = frozenset({".jsonl", ".ndjson"})
+WRAPPER = "cases"
+"""The key under which a YAML document may keep its list of records."""
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """One record of a file. Unquoted scalars are texts as written, or Null."""
+
+    value: object
+    place: str
+    alone: bool
+    """Whether the record is a whole document, and not an entry of a list."""
+    node: Any = None
+    """The YAML node of the record, which knows the line and column of each value."""
+
+    def place_of(self, keys: Keys, *, at_key: bool) -> str:
+        """The place of a value of this record: line and column, where known."""
+        from assay.cases.text.yaml import location_of
+
+        return self.place if self.node is None else location_of(self.node, keys, of_key=at_key)
+
+
+def records_of(path: Path) -> Iterator[Record]:
+    """The records of a file. Raises CaseFileError with line and column, and InputError for an unknown suffix."""
+    suffix = path.suffix.lower()
+    if suffix in LINES:
+        return _of_json_lines(path)
+    if suffix == ".json":
+        return _of_json(path)
+    if suffix in YAML:
+        return _of_yaml(path)
+    raise InputError(f'{path}: has the suffix "{path.suffix}": SDMX cases are .yaml, .yml, .json or .jsonl files')
+
+
+def _of_yaml(path: Path) -> Iterator[Record]:
+    """Entries of lists (also of one under ``cases``), or whole documents."""
+    from assay.cases.text.yaml import Builder, is_null_node, line_of, nodes_of
+
+    def scalar(node: Any) -> object:
+        return Null(str(node.value)) if is_null_node(node) else str(node.value)
+
+    build = Builder(path, scalar)
+    for node in nodes_of(path, read_text(path)):
+        listed = node
+        if node.id == "mapping" and [key.value for key, _ in node.value] == [WRAPPER]:
+            listed = node.value[0][1]
+        if listed.id == "sequence":
+            # Built in one go, so that an anchor that contains itself is always found.
+            values = build.value(listed)
+            assert isinstance(values, list)
+            for value, entry in zip(values, listed.value, strict=True):
+                yield Record(value=value, place=line_of(entry), alone=False, node=entry)
+        elif not is_null_node(node):
+            yield Record(value=build.value(node), place=line_of(node), alone=True, node=node)
+
+
+def _of_json(path: Path) -> Iterator[Record]:
+    """The entries of a document's list, or the whole document."""
+    text = read_text(path)
+    try:
+        value = _decoded(text)
+    except _Doubtful:
+        value = parse_json(path, text, number_of=str)
+    if not isinstance(value, list):
+        yield Record(value=value, place="item 1", alone=True)
+        return
+    for number, entry in enumerate(value, start=1):
+        yield Record(value=entry, place=f"item {number}", alone=False)
+
+
+def _of_json_lines(path: Path) -> Iterator[Record]:
+    """The objects of a JSON Lines file, without blank lines."""
+    count = 0
+    for number, line in enumerate(lines_of(read_text(path)), start=1):
+        if not line or line.isspace():
+            continue
+        try:
+            value = _decoded(line)
+            if isinstance(value, list):
+                raise _Doubtful  # a whole document with this suffix, or a mistake: the table reader decides
+        except _Doubtful:
+            # That reader raises for an error; without one, it gives the remaining records.
+            for record in json_lines_table(path, number_of=str).records[count:]:
+                yield Record(value=record.values, place=record.place, alone=False)
+            return
+        yield Record(value=value, place=f"line {number}", alone=False)
+        count += 1
+
+
+class _Doubtful(Exception):
+    """The fast decoder cannot decode a text with certainty."""
+
+
+def _decoded(text: str) -> object:
+    """The value of a JSON text. Raises _Doubtful where it may be broken, or may repeat a key in one object.
+
+    Colons follow keys and occur in texts: encoded again, a value has fewer colons where a repeated key was lost.
+    """
+    import msgspec
+
+    try:
+        value = msgspec.json.Decoder(float_hook=str).decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise _Doubtful from error
+    if "\\u003" in text or text.count(":") != msgspec.json.encode(value).count(b":"):
+        raise _Doubtful
+    return value
