@@ -12,12 +12,12 @@ from assay.model.frozen_cells import frozen_rows
 from assay.ports import Engine
 from assay.sql.schema.create_table import TableClauses, table_clauses
 
-TRIAL_ROWS = 5_000
-TRIAL_BYTES = 512 * 1024 * 1024
+SCRATCH_ROWS = 5_000
+SCRATCH_BYTES = 512 * 1024 * 1024
 
 
-class DuckdbTrial:
-    """Implements `assay.ports.TrialDatabase`. Untrusted queries go through the engine, which guards them.
+class DuckdbScratch:
+    """Implements `assay.ports.ScratchDatabase`. Untrusted queries go through the engine, which guards them.
 
     Keys are not declared: an index that is deleted from and filled again refuses rows that it should take. Whoever
     fills the tables keeps keys unique.
@@ -35,7 +35,7 @@ class DuckdbTrial:
         schema: DatabaseSchema,
         *,
         version: str,
-        keyless: bool = False,
+        without_keys: bool = False,
     ) -> None:
         self.engine: str = f"duckdb {version}"
         self._connection = connection
@@ -50,7 +50,7 @@ class DuckdbTrial:
             for table in schema.tables
             if table.kind == "table"
         }
-        for statement, shown, why, table in _wanted(schema, clauses, keyless=keyless):
+        for statement, shown, why, table in _wanted(schema, clauses, without_keys=without_keys):
             try:
                 if len(connection.extract_statements(statement)) != 1:
                     refused.append(f"{why}: it is more than one statement")
@@ -111,7 +111,7 @@ class DuckdbTrial:
             for table, names in self._filled
         ]
 
-    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
+    def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         """None: DuckDB has no triggers."""
         return ()
 
@@ -124,9 +124,9 @@ class DuckdbTrial:
         """As `rows`, with the columns' names, or the reason of the failure."""
         return self._engine.execute(query)
 
-    def reverse(self, turned: bool) -> bool:  # noqa: FBT001 - a switch
+    def reverse_scan(self, *, on: bool) -> bool:
         """DuckDB scans rows in the order in which they were given."""
-        return not turned
+        return not on
 
     def close(self) -> None:
         """Release it. Closing twice is harmless."""
@@ -134,7 +134,7 @@ class DuckdbTrial:
 
 
 def _wanted(
-    schema: DatabaseSchema, clauses: Mapping[str, TableClauses], *, keyless: bool
+    schema: DatabaseSchema, clauses: Mapping[str, TableClauses], *, without_keys: bool
 ) -> Iterator[tuple[str, str, str, TableSchema | None]]:
     """Statements to execute, what a reader is shown in their place, what is lost where one fails, and the table."""
     for namespace in sorted({table.namespace for table in schema.tables if table.namespace is not None}):
@@ -143,8 +143,8 @@ def _wanted(
     for table in schema.tables:
         if table.kind == "table":
             yield (
-                _created(table, clauses[table.quoted_name], keyless=keyless, keys=False),
-                _created(table, clauses[table.quoted_name], keyless=keyless, keys=True),
+                _created(table, clauses[table.quoted_name], without_keys=without_keys, keys=False),
+                _created(table, clauses[table.quoted_name], without_keys=without_keys, keys=True),
                 f"the table {table.name} cannot be made",
                 table,
             )
@@ -153,18 +153,18 @@ def _wanted(
             yield view.ddl, view.ddl, f"the view {view.name} cannot be made", None
 
 
-def _created(table: TableSchema, clauses: TableClauses, *, keyless: bool, keys: bool) -> str:
+def _created(table: TableSchema, clauses: TableClauses, *, without_keys: bool, keys: bool) -> str:
     parts = []
     for column in table.columns:
         found = clauses.columns.get(column.name.lower())
         words = [quoted(column.name), column.type or "VARCHAR", "" if found is None else found.text]
-        if column.not_null and not keyless and (found is None or not found.formula):
+        if column.not_null and not without_keys and (found is None or not found.formula):
             words.append("NOT NULL")
         parts.append(" ".join(filter(None, words)))
-    if keys and not keyless:
+    if keys and not without_keys:
         if table.primary_key:
             parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
         parts += [f"UNIQUE ({', '.join(map(quoted, columns))})" for columns in table.unique]
-    if not keyless:
+    if not without_keys:
         parts += [f"CHECK ({check})" for check in table.checks]
     return f"CREATE TABLE {table.quoted_name} ({', '.join(parts)})"

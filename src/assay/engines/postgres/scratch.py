@@ -47,8 +47,8 @@ class _Elsewhere(Exception):
     """A query names a schema that is not its own."""
 
 
-class PostgresTrial:
-    """Implements `assay.ports.TrialDatabase`."""
+class PostgresScratch:
+    """Implements `assay.ports.ScratchDatabase`."""
 
     dialect = "postgres"
     has_boolean_type = True
@@ -79,7 +79,7 @@ class PostgresTrial:
         opens: type[Engine],
         *,
         limits: Any,
-        keyless: bool = False,
+        without_keys: bool = False,
         prefix: str,
     ) -> None:
         self._url = url
@@ -100,13 +100,13 @@ class PostgresTrial:
         with contextlib.ExitStack() as undone:
             undone.callback(self._release)
             try:
-                self._begin(url, schema, opens, limits, keyless=keyless)
+                self._begin(url, schema, opens, limits, without_keys=without_keys)
             except psycopg.Error as error:
                 raise unusable(url, error) from None
             undone.pop_all()
 
     def _begin(
-        self, url: DatabaseUrl, schema: DatabaseSchema, opens: type[Engine], limits: Any, *, keyless: bool
+        self, url: DatabaseUrl, schema: DatabaseSchema, opens: type[Engine], limits: Any, *, without_keys: bool
     ) -> None:
         for name in (self._name, *self._spaces.values()):
             self._connection.execute(_LOCKED, (name,))
@@ -116,7 +116,7 @@ class PostgresTrial:
             self._connection.execute(f"CREATE SCHEMA {quoted(name)}")
         version = self._connection.info.server_version
         self.engine: str = f"postgresql {version // 10000}.{version % 10000}"
-        self.refused: tuple[str, ...] = tuple(self._make(schema, keyless=keyless))
+        self.refused: tuple[str, ...] = tuple(self._make(schema, without_keys=without_keys))
         self._engine: Engine = opens.open(_within(url, self._name), limits)
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ class PostgresTrial:
         """The rows that the prepared tables hold now, as they were given."""
         return [list(rows) for rows in self._content]
 
-    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+    def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
         """The tables with rows and triggers on inserting them, whose functions are not at hand here."""
         return tuple(name for name, given in zip(self._given, rows, strict=True) if given and name in self._triggered)
 
@@ -182,7 +182,7 @@ class PostgresTrial:
             return outcomes.failed(query, "error", "error", f"it gives more than {MOST_ROWS:,} rows")
         return found
 
-    def reverse(self, turned: bool) -> bool:  # noqa: ARG002, FBT001 - the port's
+    def reverse_scan(self, *, on: bool) -> bool:  # noqa: ARG002 - the port's
         """PostgreSQL has no such switch: rows are permuted instead."""
         return False
 
@@ -216,14 +216,14 @@ class PostgresTrial:
                     self._connection.execute(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE")
             self._connection.close()
 
-    def _make(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[str]:
+    def _make(self, schema: DatabaseSchema, *, without_keys: bool) -> Iterator[str]:
         """Make the tables and views; a sentence for each that cannot be."""
         self._made += [(None, f"CREATE SCHEMA {quoted(one)}") for one in self._spaces]
         # Types and functions of extensions are found where they are.
         self._connection.execute(f"SET search_path = {quoted(self._name)}, public")
         for table in schema.tables:
             if table.kind == "table":
-                yield from self._make_table(table, keyless=keyless)
+                yield from self._make_table(table, without_keys=without_keys)
         self._connection.execute(f"SET search_path = {quoted(self._name)}")  # a view reads these tables or none
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
@@ -237,11 +237,11 @@ class PostgresTrial:
                 else:
                     self._made.append((None, view.ddl))
 
-    def _make_table(self, table: TableSchema, *, keyless: bool) -> Iterator[str]:
+    def _make_table(self, table: TableSchema, *, without_keys: bool) -> Iterator[str]:
         shown = table.quoted_name
         space = self._name if table.namespace is None else self._spaces[table.namespace]
         place = f"{quoted(space)}.{quoted(table.name)}"
-        body = _body(table, keyless=keyless)
+        body = _body(table, without_keys=without_keys)
         try:
             self._make_types(table)
             self._connection.execute(f"CREATE TABLE {place} ({body})".encode())
@@ -341,13 +341,13 @@ def _cell(value: Cell) -> str | bytes | None:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _body(table: TableSchema, *, keyless: bool) -> str:
+def _body(table: TableSchema, *, without_keys: bool) -> str:
     """The columns and constraints of a table, without foreign keys: rows are chosen so that these hold."""
     parts = [
-        f"{quoted(column.name)} {column.type or 'text'}{' NOT NULL' if column.not_null and not keyless else ''}"
+        f"{quoted(column.name)} {column.type or 'text'}{' NOT NULL' if column.not_null and not without_keys else ''}"
         for column in table.columns
     ]
-    if not keyless:
+    if not without_keys:
         if table.primary_key:
             parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
         parts += [f"UNIQUE ({', '.join(map(quoted, columns))})" for columns in table.unique]

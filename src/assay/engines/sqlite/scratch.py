@@ -25,7 +25,7 @@ _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 _GENERATED = 2  # from this number on, a column of table_xinfo is computed from others
 
 
-class _TrialGuard(Guard):
+class _ScratchGuard(Guard):
     """A guard that lets its owner's own statements write."""
 
     __slots__ = ("owner",)
@@ -43,8 +43,8 @@ class _TrialGuard(Guard):
         return super()._authorize(action, first, second, database, source)
 
 
-class SqliteTrial:
-    """Implements `assay.ports.TrialDatabase`."""
+class SqliteScratch:
+    """Implements `assay.ports.ScratchDatabase`."""
 
     dialect = "sqlite"
     has_boolean_type = False
@@ -65,11 +65,11 @@ class SqliteTrial:
         "refused",
     )
 
-    def __init__(self, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> None:
+    def __init__(self, schema: DatabaseSchema, *, without_keys: bool = False, timeout_s: float = 0.25) -> None:
         self.engine: str = f"sqlite {sqlite3.sqlite_version}"
         self._limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS)
         self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=512)
-        self._guard = _TrialGuard()
+        self._guard = _ScratchGuard()
         self._names: dict[str, tuple[str, ...]] = {}
         self._inserts: list[str] = []
         self._deletes: list[str] = []
@@ -87,7 +87,7 @@ class SqliteTrial:
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000)
         self._guard.attach(self._connection)
         self._guard.start(_MAKING_S)  # a suite's tables may come from elsewhere
-        for table_name, statements, why in self._wanted(schema, keyless=keyless):
+        for table_name, statements, why in self._wanted(schema, without_keys=without_keys):
             failed: Exception | None = None
             for statement in statements:
                 try:
@@ -161,7 +161,7 @@ class SqliteTrial:
         finally:
             self._guard.owner = False
 
-    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+    def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
         """The tables in which other rows are than these once the database's own triggers have seen them inserted."""
         if not self._triggers:
             return ()
@@ -221,12 +221,12 @@ class SqliteTrial:
             )
         raise AssertionError("the second try returns")
 
-    def reverse(self, turned: bool) -> bool:  # noqa: FBT001 - a switch
+    def reverse_scan(self, *, on: bool) -> bool:
         """Have rows scanned in the opposite order where none is asked for."""
         self._guard.start(self._limits.timeout_s)
         self._guard.owner = True
         try:
-            self._connection.execute(f"PRAGMA reverse_unordered_selects = {int(turned)}")
+            self._connection.execute(f"PRAGMA reverse_unordered_selects = {int(on)}")
         finally:
             self._guard.owner = False
         return True
@@ -235,7 +235,9 @@ class SqliteTrial:
         """Release it. Closing twice is harmless."""
         self._connection.close()
 
-    def _wanted(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str | None, tuple[str, ...], str]]:
+    def _wanted(
+        self, schema: DatabaseSchema, *, without_keys: bool
+    ) -> Iterator[tuple[str | None, tuple[str, ...], str]]:
         """What makes the tables, their further unique indexes, and the views; with what is lost where one fails.
 
         A table whose own statement is another engine's, as in a file of MySQL's, is made from what was read of it.
@@ -244,9 +246,13 @@ class SqliteTrial:
         for table in schema.tables:
             if table.kind != "table":
                 continue
-            yield table.quoted_name, _ways(table, own=own, keyless=keyless), f"the table {table.name} cannot be made"
-            there = () if keyless else self._unique(table)
-            for number, columns in enumerate(() if keyless else table.unique):
+            yield (
+                table.quoted_name,
+                _ways(table, own=own, without_keys=without_keys),
+                f"the table {table.name} cannot be made",
+            )
+            there = () if without_keys else self._unique(table)
+            for number, columns in enumerate(() if without_keys else table.unique):
                 if {name.lower() for name in columns} in there:
                     continue
                 name, names = quoted(f"{table.name}_unique_{number}"), ", ".join(map(quoted, columns))
@@ -255,7 +261,7 @@ class SqliteTrial:
                     (f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",),
                     f"a UNIQUE constraint of {table.name} cannot be made",
                 )
-            for statement in table.indexes if own and not keyless else ():
+            for statement in table.indexes if own and not without_keys else ():
                 yield table.quoted_name, (statement,), f"a unique index of {table.name} cannot be made"
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
@@ -277,7 +283,7 @@ class SqliteTrial:
         return list(found.values())
 
     def _owned(self, *statements: str) -> list[Row]:
-        """Execute statements of the trial's own, and give the last one's rows."""
+        """Execute statements of our own, and give the last one's rows."""
         self._guard.start(self._limits.timeout_s)
         self._guard.owner = True
         found: list[Row] = []
@@ -312,7 +318,7 @@ class SqliteTrial:
         return outcomes.failed(query, "error", "error", outcomes.first_line(error))
 
 
-def _ways(table: TableSchema, *, own: bool, keyless: bool) -> tuple[str, ...]:
+def _ways(table: TableSchema, *, own: bool, without_keys: bool) -> tuple[str, ...]:
     """Statements that make the table, of which the first that SQLite reads is taken.
 
     Without its keys, too, the columns compute and compare their values alike. What a virtual table does no other can.
@@ -323,10 +329,10 @@ def _ways(table: TableSchema, *, own: bool, keyless: bool) -> tuple[str, ...]:
     clauses = table_clauses(table.ddl, "sqlite") if given else NO_CLAUSES
     plain = _plainly_typed(table)
     ways = (
-        *((table.ddl,) if given and not keyless else ()),
-        created(table, clauses, keyless=keyless),
-        created(plain, clauses, keyless=keyless),
-        created(plain, clauses.without_collations(), keyless=keyless),  # these may be another engine's
+        *((table.ddl,) if given and not without_keys else ()),
+        created(table, clauses, without_keys=without_keys),
+        created(plain, clauses, without_keys=without_keys),
+        created(plain, clauses.without_collations(), without_keys=without_keys),  # these may be another engine's
     )
     return tuple(dict.fromkeys(ways))
 
@@ -342,17 +348,17 @@ def _plainly_typed(table: TableSchema) -> TableSchema:
     return replace(table, columns=columns)
 
 
-def created(table: TableSchema, clauses: TableClauses, *, keyless: bool = False) -> str:
+def created(table: TableSchema, clauses: TableClauses, *, without_keys: bool = False) -> str:
     """A CREATE TABLE of the schema's own words, without foreign keys: rows are chosen so that these hold."""
     parts = []
     for column in table.columns:
         words = [quoted(column.name), column.type]
         if (found := clauses.columns.get(column.name.lower())) is not None:
             words.append(found.text)
-        if column.not_null and not keyless:
+        if column.not_null and not without_keys:
             words.append("NOT NULL")
         parts.append(" ".join(filter(None, words)))
-    if not keyless:
+    if not without_keys:
         if table.primary_key:
             parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
         parts += [f"CHECK ({check})" for check in table.checks]
