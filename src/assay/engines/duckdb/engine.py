@@ -178,11 +178,12 @@ class DuckdbEngine(DatabaseFile):
     @classmethod
     def scratch(cls, schema: DatabaseSchema, *, without_keys: bool = False, timeout_s: float = 0.25) -> ScratchDatabase:
         """An empty database in memory with the schema's tables, to try queries on."""
-        from assay.engines.duckdb.scratch import SCRATCH_BYTES, SCRATCH_ROWS, DuckdbScratch
+        from assay.engines.duckdb.scratch import SCRATCH_BYTES, DuckdbScratch
+        from assay.engines.scratch import MOST_ROWS
 
         connection = duckdb.connect(MEMORY, config={**_SETTINGS, "memory_limit": f"{SCRATCH_BYTES >> 20}MiB"})
         _lock(connection)
-        limits = Limits(timeout_s=timeout_s, max_rows=SCRATCH_ROWS, max_memory_bytes=SCRATCH_BYTES)
+        limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS, max_memory_bytes=SCRATCH_BYTES)
         engine = cls(connection, DatabaseUrl(text=f"duckdb:///{MEMORY}"), limits)
         return DuckdbScratch(connection, engine, schema, version=cls.version(), without_keys=without_keys)
 

@@ -151,7 +151,8 @@ class PostgresEngine:
         Raises DatabaseError where the server cannot be used, or its role may make no schema.
         """
         _require()
-        from assay.engines.postgres.scratch import MOST_ROWS, PostgresScratch
+        from assay.engines.postgres.scratch import PostgresScratch
+        from assay.engines.scratch import MOST_ROWS
 
         limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS, max_memory_bytes=_SCRATCH_BYTES)
         return PostgresScratch(url, schema, cls, limits=limits, without_keys=without_keys, prefix=prefix)

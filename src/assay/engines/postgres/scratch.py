@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -23,12 +23,12 @@ import psycopg
 
 from assay.engines import outcomes
 from assay.engines.postgres.session import unusable
+from assay.engines.scratch import EVERY_CONSTRAINT, Scratch, table_body
 from assay.errors import DatabaseError
-from assay.model import Cell, DatabaseSchema, DatabaseUrl, Execution, Row, TableSchema, quoted
+from assay.model import Cell, DatabaseSchema, DatabaseUrl, Execution, Limits, Row, TableSchema, quoted
 from assay.ports import Engine
 from assay.sql.lexing import pieces
 
-MOST_ROWS = 5_000
 _CONNECT_TIMEOUT_S = 10
 _LEFT = """SELECT nspname FROM pg_namespace
 WHERE left(nspname, length(%(one)s)) = %(one)s AND pg_has_role(nspowner, 'MEMBER')"""
@@ -47,30 +47,13 @@ class _Elsewhere(Exception):
     """A query names a schema that is not its own."""
 
 
-class PostgresScratch:
-    """Implements `assay.ports.ScratchDatabase`."""
+class PostgresScratch(Scratch):
+    """A scratch database in a schema of a server. Using it raises DatabaseError if the server is gone."""
 
     dialect = "postgres"
     has_boolean_type = True
-
-    __slots__ = (
-        "_connection",
-        "_content",
-        "_engine",
-        "_filled",
-        "_given",
-        "_made",
-        "_name",
-        "_names",
-        "_others",
-        "_places",
-        "_spaces",
-        "_triggered",
-        "_url",
-        "_views",
-        "engine",
-        "refused",
-    )
+    errors = (psycopg.Error,)
+    placeholder = "%s"
 
     def __init__(
         self,
@@ -78,118 +61,75 @@ class PostgresScratch:
         schema: DatabaseSchema,
         opens: type[Engine],
         *,
-        limits: Any,
+        limits: Limits,
         without_keys: bool = False,
         prefix: str,
     ) -> None:
+        super().__init__(schema)
         self._url = url
         self._connection = _connected(url)
         self._name = f"{prefix}{os.urandom(6).hex()}"
-        self._filled: list[tuple[str, int, str]] = []
-        self._given: list[str] = []
-        self._triggered = {table.quoted_name for table in schema.tables if table.triggers}
-        self._content: list[list[Row]] = []
-        self._names: dict[str, tuple[str, ...]] = {}
-        self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
-        self._made: list[tuple[str | None, str]] = []
-        self._places: dict[str, str] = {}
+        self._locations: dict[str, str] = {}
         """Where each table is, by its name as a query writes it."""
         outside = sorted({table.namespace for table in schema.tables if table.namespace is not None})
-        self._spaces = {one: f"{self._name}_{number}" for number, one in enumerate(outside)}
+        self._spaces = {namespace: f"{self._name}_{number}" for number, namespace in enumerate(outside)}
         """The scratch schemas that stand in for others than the default one."""
         with contextlib.ExitStack() as undone:
             undone.callback(self._release)
             try:
-                self._begin(url, schema, opens, limits, without_keys=without_keys)
+                for name in (self._name, *self._spaces.values()):
+                    self._connection.execute(_LOCKED, (name,))
+                names = self._connection.execute("SELECT nspname FROM pg_namespace WHERE nspname <> 'pg_catalog'")
+                self._others = {row[0] for row in names}
+                for name in (self._name, *self._spaces.values()):
+                    self._connection.execute(f"CREATE SCHEMA {quoted(name)}")
+                version = self._connection.info.server_version
+                self.engine = f"postgresql {version // 10000}.{version % 10000}"
+                self._make(schema, without_keys=without_keys)
+                self._engine = opens.open(_within(url, self._name), limits)
             except psycopg.Error as error:
                 raise unusable(url, error) from None
             undone.pop_all()
 
-    def _begin(
-        self, url: DatabaseUrl, schema: DatabaseSchema, opens: type[Engine], limits: Any, *, without_keys: bool
-    ) -> None:
-        for name in (self._name, *self._spaces.values()):
-            self._connection.execute(_LOCKED, (name,))
-        names = self._connection.execute("SELECT nspname FROM pg_namespace WHERE nspname <> 'pg_catalog'")
-        self._others = {row[0] for row in names}
-        for name in (self._name, *self._spaces.values()):
-            self._connection.execute(f"CREATE SCHEMA {quoted(name)}")
-        version = self._connection.info.server_version
-        self.engine: str = f"postgresql {version // 10000}.{version % 10000}"
-        self.refused: tuple[str, ...] = tuple(self._make(schema, without_keys=without_keys))
-        self._engine: Engine = opens.open(_within(url, self._name), limits)
-
-    def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
-        """What made these tables, and the views that the queries may name."""
-        return outcomes.wanted_statements(self._made, self._views, tables, queries)
-
-    def columns(self, table: str) -> tuple[str, ...]:
-        """The columns of a table that rows may be given for."""
-        return self._names.get(table, ())
-
-    def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
-        """Say which columns of which tables `fill` will be given."""
-        self._given = list(filled)
-        self._filled = [
-            (self._places[table], len(names), ", ".join(map(quoted, names))) for table, names in filled.items()
-        ]
-
     def fill(self, rows: Sequence[Sequence[Row]]) -> bool:
-        """Replace every row. False where a constraint refused one. Raises DatabaseError where the server is gone."""
-        self._content = []
-        complete = True
+        """Replace every row. False if a constraint rejected one. Raises DatabaseError if the server is gone."""
         try:
             with self._connection.transaction():
-                for table, _, _ in self._filled:
-                    self._connection.execute(f"DELETE FROM {table}")
-                for (table, width, names), given in zip(self._filled, rows, strict=True):
-                    kept = self._inserted(f"INSERT INTO {table} ({names}) VALUES ", width, given)
-                    complete = complete and len(kept) == len(given)
-                    self._content.append(kept)
+                return super().fill(rows)
         except psycopg.Error as error:
             if self._connection.closed:
                 raise unusable(self._url, error) from None
-            self._content = [[] for _ in self._filled]
+            self._stored = [[] for _ in self._filled]
             return False
-        return complete
-
-    def content(self) -> list[list[Row]]:
-        """The rows that the prepared tables hold now, as they were given."""
-        return [list(rows) for rows in self._content]
-
-    def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
-        """The tables with rows and triggers on inserting them, whose functions are not at hand here."""
-        return tuple(name for name, given in zip(self._given, rows, strict=True) if given and name in self._triggered)
-
-    def rows(self, query: str) -> list[Row] | None:
-        """The rows of a query; None where it fails, takes too long or gives too many."""
-        found = self.execute(query)
-        return None if found.result is None or found.status == "truncated" else list(found.result.rows)
 
     def execute(self, query: str) -> Execution:
         """As `rows`, with the columns' names, or the reason of the failure.
 
-        Raises DatabaseError where the server is gone.
+        Raises DatabaseError if the server is gone.
         """
         try:
-            found = self._engine.execute(self._here(query))
+            execution = super().execute(self._here(query))
         except _Elsewhere as error:
             message = f"refused: it reads the schema {error.args[0]!r}, and not the small database that it is tried on"
             return outcomes.failed(query, "refused", "refused", message)
-        if found.failure is not None and found.failure.kind == "unreadable_database":
-            raise DatabaseError(found.failure.message)
-        if found.status == "truncated":
-            return outcomes.failed(query, "error", "error", f"it gives more than {MOST_ROWS:,} rows")
-        return found
-
-    def reverse_scan(self, *, on: bool) -> bool:  # noqa: ARG002 - the port's
-        """PostgreSQL has no such switch: rows are permuted instead."""
-        return False
+        if execution.failure is not None and execution.failure.kind == "unreadable_database":
+            raise DatabaseError(execution.failure.message)
+        return execution
 
     def close(self) -> None:
         """Drop the schema. Closing twice is harmless."""
         self._engine.close()
         self._release()
+
+    def _execute(self, statement: str) -> object:
+        return self._connection.execute(statement.encode())
+
+    def _write(self, statement: str, cells: Sequence[Cell]) -> None:
+        with self._connection.transaction():
+            self._connection.execute(statement, list(map(_cell, cells)))
+
+    def _location(self, table: str) -> str:
+        return self._locations[table]
 
     def _here(self, query: str) -> str:
         """The query with scratch schemas in place of those that they stand for; the guard sees to everything else.
@@ -216,41 +156,42 @@ class PostgresScratch:
                     self._connection.execute(f"DROP SCHEMA IF EXISTS {quoted(name)} CASCADE")
             self._connection.close()
 
-    def _make(self, schema: DatabaseSchema, *, without_keys: bool) -> Iterator[str]:
-        """Make the tables and views; a sentence for each that cannot be."""
-        self._made += [(None, f"CREATE SCHEMA {quoted(one)}") for one in self._spaces]
+    def _make(self, schema: DatabaseSchema, *, without_keys: bool) -> None:
+        """Make the tables and views."""
+        self._made += [(None, f"CREATE SCHEMA {quoted(namespace)}") for namespace in self._spaces]
         # Types and functions of extensions are found where they are.
-        self._connection.execute(f"SET search_path = {quoted(self._name)}, public")
+        self._execute(f"SET search_path = {quoted(self._name)}, public")
         for table in schema.tables:
-            if table.kind == "table":
-                yield from self._make_table(table, without_keys=without_keys)
-        self._connection.execute(f"SET search_path = {quoted(self._name)}")  # a view reads these tables or none
+            if table.kind != "table":
+                continue
+            name, why = table.quoted_name, f"the table {table.name} cannot be made"
+            space = self._name if table.namespace is None else self._spaces[table.namespace]
+            location = f"{quoted(space)}.{quoted(table.name)}"
+            constraints = frozenset() if without_keys else EVERY_CONSTRAINT
+            body = table_body(table, default_type="text", constraints=constraints)
+            try:
+                self._make_types(table)
+            except psycopg.Error as error:
+                self._refuse(why, error)
+                continue
+            shown = f"CREATE TABLE {name} ({body})"
+            if self._try(why, f"CREATE TABLE {location} ({body})", table=name, shown=shown):
+                self._locations[name] = location
+                self._names[name] = tuple(column.name for column in table.columns)
+        self._execute(f"SET search_path = {quoted(self._name)}")  # a view reads these tables or none
         for view in schema.tables:
-            if view.kind == "view" and view.ddl:
-                if not _DEFINED.search(view.ddl):
-                    yield f"the view {view.name} cannot be made: the database's schema tells its columns alone"
-                    continue
-                try:
-                    self._connection.execute(self._here(view.ddl).encode())
-                except (psycopg.Error, _Elsewhere) as error:
-                    yield f"the view {view.name} cannot be made: {outcomes.first_line(error)}"
-                else:
-                    self._made.append((None, view.ddl))
-
-    def _make_table(self, table: TableSchema, *, without_keys: bool) -> Iterator[str]:
-        shown = table.quoted_name
-        space = self._name if table.namespace is None else self._spaces[table.namespace]
-        place = f"{quoted(space)}.{quoted(table.name)}"
-        body = _body(table, without_keys=without_keys)
-        try:
-            self._make_types(table)
-            self._connection.execute(f"CREATE TABLE {place} ({body})".encode())
-        except psycopg.Error as error:
-            yield f"the table {table.name} cannot be made: {outcomes.first_line(error)}"
-            return
-        self._made.append((shown, f"CREATE TABLE {shown} ({body})"))
-        self._places[shown] = place
-        self._names[shown] = tuple(column.name for column in table.columns)
+            if view.kind != "view" or not view.ddl:
+                continue
+            why = f"the view {view.name} cannot be made"
+            if not _DEFINED.search(view.ddl):
+                self.refused += (f"{why}: the database's schema tells its columns alone",)
+                continue
+            try:
+                here = self._here(view.ddl)
+            except _Elsewhere as error:
+                self._refuse(why, error)
+                continue
+            self._try(why, here, shown=view.ddl)
 
     def _make_types(self, table: TableSchema) -> None:
         """Make the enumerations of a table's columns: the schema tells their labels as a condition, in their order."""
@@ -264,27 +205,6 @@ class PostgresScratch:
             if (known is None or known[0] is None or known[0] >= _FIRST_OF_USERS) and (None, own) not in self._made:
                 self._connection.execute(own.encode())
                 self._made.append((None, own))
-
-    def _inserted(self, insert: str, width: int, given: Sequence[Row]) -> list[Row]:
-        """Insert rows, at once where no constraint refuses one, else one by one; those that are in the table now."""
-        if not given:
-            return []
-        places = f"({', '.join(['%s'] * width)})"
-        try:
-            with self._connection.transaction():
-                cells = [_cell(cell) for row in given for cell in row]
-                self._connection.execute(insert + ", ".join([places] * len(given)), cells)
-        except psycopg.Error:
-            pass
-        else:
-            return list(given)
-        kept = []
-        for row in given:
-            with contextlib.suppress(psycopg.Error):
-                with self._connection.transaction():
-                    self._connection.execute(insert + places, list(map(_cell, row)))
-                kept.append(row)
-        return kept
 
 
 def drop_left(url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
@@ -339,17 +259,3 @@ def _cell(value: Cell) -> str | bytes | None:
     if value is None or isinstance(value, bytes):
         return value
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _body(table: TableSchema, *, without_keys: bool) -> str:
-    """The columns and constraints of a table, without foreign keys: rows are chosen so that these hold."""
-    parts = [
-        f"{quoted(column.name)} {column.type or 'text'}{' NOT NULL' if column.not_null and not without_keys else ''}"
-        for column in table.columns
-    ]
-    if not without_keys:
-        if table.primary_key:
-            parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
-        parts += [f"UNIQUE ({', '.join(map(quoted, columns))})" for columns in table.unique]
-        parts += [f"CHECK ({check})" for check in table.checks]
-    return ", ".join(parts)
