@@ -284,6 +284,12 @@ def test_a_port_that_is_not_used_is_warned_of() -> None:
     assert config.url == "http://denodo:9090/denodo-data-catalog"
 
 
+def test_a_host_that_counts_beside_an_empty_url_is_named() -> None:
+    older = {"DATA_CATALOG_URL": "", "DATA_CATALOG_HOST": "a"}
+    with pytest.warns(UserWarning, match="DATA_MARKETPLACE_URL counts, and DATA_CATALOG_HOST says another"):
+        assert from_environment({**older, "DATA_MARKETPLACE_URL": BASE}).url == BASE
+
+
 def test_an_execution_url_is_kept_beside_a_newer_name_of_the_url() -> None:
     execution = {"DATA_CATALOG_EXECUTION_URL": "http://a/run"}
     newer = {"AI_SDK_DATA_MARKETPLACE_URL": "http://b"}

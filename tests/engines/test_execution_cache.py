@@ -27,10 +27,10 @@ from hypothesis import strategies as st
 
 from assay import registry
 from assay.engines.execution_cache import content
+from assay.engines.execution_cache.cache import ExecutionCache
 from assay.engines.execution_cache.content import WatchedFile
 from assay.engines.execution_cache.entry import decode_execution, encode_execution
 from assay.engines.execution_cache.folder import CacheFolder, key_of
-from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool.executor import Executor
 from assay.errors import InputError
 from assay.model import DatabaseUrl, Execution, Failure, Limits, Result, Row
@@ -365,21 +365,21 @@ def test_writers_at_the_same_time_and_killed_ones_leave_whole_entries(tmp_path: 
 # The content of a database file
 
 
-class NoDigests:
-    """Remembers nothing, or what it is given."""
+class Noted(CacheFolder):
+    """A folder that keeps nothing on the disk."""
 
     def __init__(self) -> None:
-        self.noted: dict[tuple[object, ...], bytes] = {}
+        self.noted: dict[bytes, bytes] = {}
 
-    def known(self, *what: object) -> bytes | None:
-        return self.noted.get(what)
+    def get(self, key: bytes) -> bytes | None:
+        return self.noted.get(key)
 
-    def note(self, digest: bytes, *what: object) -> None:
-        self.noted[what] = digest
+    def put(self, key: bytes, content: bytes) -> None:
+        self.noted[key] = content
 
 
-def digest(path: Path, digests: NoDigests | None = None) -> bytes | None:
-    return WatchedFile(str(path), ("-wal", "-journal")).digest(digests or NoDigests())
+def digest(path: Path, folder: Noted | None = None) -> bytes | None:
+    return WatchedFile(str(path), ("-wal", "-journal")).digest(folder or Noted())
 
 
 def change_byte(path: Path, at: int) -> None:
@@ -403,23 +403,23 @@ def test_a_changed_byte_is_another_content_though_the_time_is_set_back(
         monkeypatch.setattr(content, "_WHOLE_BYTES", 1000)
     path = tmp_path / "db"
     path.write_bytes(os.urandom(500_000))
-    digests = NoDigests()
-    first = digest(path, digests)
+    folder = Noted()
+    first = digest(path, folder)
     assert first is not None
-    assert digest(path, digests) == first
-    assert len(digests.noted) == (0 if whole else 1)
+    assert digest(path, folder) == first
+    assert len(folder.noted) == (0 if whole else 1)
     change_byte(path, at)
-    assert digest(path, digests) not in (None, first)
+    assert digest(path, folder) not in (None, first)
 
 
 def test_a_large_file_is_read_whole_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "_WHOLE_BYTES", 1000)
     path = tmp_path / "db"
     path.write_bytes(os.urandom(100_000))
-    digests = NoDigests()
-    first = digest(path, digests)
+    folder = Noted()
+    first = digest(path, folder)
     monkeypatch.setattr(content, "_hash_whole", lambda _: pytest.fail("it is known"))
-    assert digest(path, digests) == first
+    assert digest(path, folder) == first
 
 
 @pytest.mark.parametrize(
@@ -443,10 +443,10 @@ def test_a_file_that_changes_after_it_was_looked_at_has_no_content_any_more(
     path = tmp_path / "db"
     path.write_bytes(b"x" * 100)
     before, after = WatchedFile(str(path), ("-wal", "-journal")), WatchedFile(str(path), ("-wal", "-journal"))
-    assert before.digest(NoDigests()) is not None
+    assert before.digest(Noted()) is not None
     change(path)
-    assert before.digest(NoDigests()) is None
-    assert after.digest(NoDigests()) is None
+    assert before.digest(Noted()) is None
+    assert after.digest(Noted()) is None
     assert not before.unchanged()
 
 
@@ -456,10 +456,10 @@ def test_a_link_that_leads_elsewhere_is_a_change(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "one")
     watched = WatchedFile(str(link), ("-wal",))
-    assert watched.digest(NoDigests()) is not None
+    assert watched.digest(Noted()) is not None
     link.unlink()
     link.symlink_to(tmp_path / "two")
-    assert watched.digest(NoDigests()) is None
+    assert watched.digest(Noted()) is None
     assert digest(link) is not None
     (tmp_path / "two-wal").write_bytes(b"log")
     assert digest(link) is None, "a database's log stands beside the file that the link leads to"
@@ -496,7 +496,7 @@ class Runs:
 
     def executor(self, limits: Limits | None = None) -> Executor:
         limits = limits or self.limits
-        executor = Executor(engines=ENGINES, limits=limits, recall=Recall(self.folder, limits))
+        executor = Executor(engines=ENGINES, limits=limits, shared=ExecutionCache(self.folder, limits))
         self._open.append(executor)
         return executor
 
@@ -690,12 +690,12 @@ def test_what_no_file_holds_is_never_looked_at(tmp_path: Path, reference: str) -
     """A server's content cannot be told, whatever else its engine says, and even where its URL names a file."""
     module, _, name = reference.partition(":")
     engine_class = getattr(pytest.importorskip(module, reason="an extra"), name)
-    recall = Recall(CacheFolder(tmp_path / "cache"), Limits())
+    shared = ExecutionCache(CacheFolder(tmp_path / "cache"), Limits())
     url = DatabaseUrl.parse(f"sqlite:///{tmp_path / 'shop.sqlite'}")
     Path(url.path).touch()
-    recall.look(url, engine_class)
-    assert not recall._files
-    assert recall.find(url, engine_class, "SELECT 1") is None
+    shared.watch(url, engine_class)
+    assert not shared._files
+    assert shared.get(url, engine_class, "SELECT 1") is None
 
 
 SQLITE_UNSTEADY = [
@@ -810,7 +810,7 @@ def test_what_the_session_is_asked_does_not_hide_what_the_query_called(
 ) -> None:
     """As where the file cannot be read while the query is looked for, and can be afterwards."""
     with monkeypatch.context() as patch:
-        patch.setattr(Recall, "find", lambda *_: None)
+        patch.setattr(ExecutionCache, "get", lambda *_: None)
         runs.executor().execute(database, "SELECT abs(random()) FROM t")
     assert runs.ran(database, "SELECT abs(random()) FROM t")[1]
 

@@ -99,19 +99,19 @@ def test_a_witness_is_found_and_nothing_is_left(server: dict[str, str]) -> None:
 def test_queries_reach_nothing_else(server: dict[str, str], query: str) -> None:
     """What writes, leaves the schema or gives up its lock is refused, and costs nothing."""
     before = _everything(server["owner"])
-    trial = _trial(server)
+    scratch = _scratch(server)
     try:
-        trial.prepare({'"singer"': ("id", "name", "fee")})
-        assert trial.fill([[(1, "a", 2)]])
-        assert not trial.fill([[(1, "a", -2), (2, None, 1), (3, "b", 1), (3, "c", 1)]])
-        assert trial.content() == [[(3, "b", 1)]]
-        assert trial.rows("SELECT name, fee FROM singer")[0][0] == "b"
-        failure = trial.execute(query).failure
+        scratch.prepare({'"singer"': ("id", "name", "fee")})
+        assert scratch.fill([[(1, "a", 2)]])
+        assert not scratch.fill([[(1, "a", -2), (2, None, 1), (3, "b", 1), (3, "c", 1)]])
+        assert scratch.content() == [[(3, "b", 1)]]
+        assert scratch.rows("SELECT name, fee FROM singer")[0][0] == "b"
+        failure = scratch.execute(query).failure
         assert failure is not None
         assert failure.kind in ("refused", "writes", "several_statements")
-        assert trial.rows("SELECT count(*) FROM singer") == [(1,)]
+        assert scratch.rows("SELECT count(*) FROM singer") == [(1,)]
     finally:
-        trial.close()
+        scratch.close()
     assert _everything(server["owner"]) == before
 
 
@@ -143,17 +143,17 @@ def test_a_server_that_goes_away_is_told_from_a_query_that_fails(server: dict[st
     """Nothing is said of a pair whose databases are gone."""
     import psycopg
 
-    trial = _trial(server)
-    trial.prepare({'"singer"': ("id", "name")})
+    scratch = _scratch(server)
+    scratch.prepare({'"singer"': ("id", "name")})
     with psycopg.connect(server["owner"], autocommit=True) as owner:
-        owner.execute("SELECT pg_terminate_backend(%s)", (trial._connection.info.backend_pid,))
+        owner.execute("SELECT pg_terminate_backend(%s)", (scratch._connection.info.backend_pid,))
     with pytest.raises(DatabaseError):
-        list(iter(lambda: trial.fill([[(1, "a")]]), None))  # until the session ends, a moment later
-    trial.close()
-    from assay.engines.postgres.trial import drop_left
+        list(iter(lambda: scratch.fill([[(1, "a")]]), None))  # until the session ends, a moment later
+    scratch.close()
+    from assay.engines.postgres.scratch import drop_left
 
-    drop_left(DatabaseUrl.parse(server["maker"]), trial._name, wait_s=60)
-    assert not [row for row in _everything(server["owner"]) if row[0] == trial._name]
+    drop_left(DatabaseUrl.parse(server["maker"]), scratch._name, wait_s=60)
+    assert not [row for row in _everything(server["owner"]) if row[0] == scratch._name]
 
 
 def test_a_whole_run_is_tried_and_leaves_nothing(server: dict[str, str], tmp_path: Path) -> None:
@@ -206,10 +206,10 @@ def test_a_run_names_a_server_that_serves_it(server: dict[str, str], tmp_path: P
 
 def test_what_a_killed_process_left_is_dropped(server: dict[str, str]) -> None:
     """A schema whose session is gone goes; one that is in use stays."""
-    from assay.engines.postgres.trial import drop_left
+    from assay.engines.postgres.scratch import drop_left
 
     before = _everything(server["owner"])
-    used, left = _trial(server), _trial(server)
+    used, left = _scratch(server), _scratch(server)
     left._connection.close()  # as a killed process does
     left._engine.close()
     url = DatabaseUrl.parse(server["maker"])
@@ -236,7 +236,7 @@ def test_a_server_that_cannot_be_used_is_said(server: dict[str, str]) -> None:
     assert "--scratch" in without.reason
 
 
-def _trial(server: dict[str, str]) -> Any:
+def _scratch(server: dict[str, str]) -> Any:
     from assay.engines.postgres.engine import PostgresEngine
     from assay.model import Limits
 
@@ -245,4 +245,4 @@ def _trial(server: dict[str, str]) -> Any:
         schema = engine.schema()
     finally:
         engine.close()
-    return PostgresEngine.scratch_trial(DatabaseUrl.parse(server["maker"]), schema, prefix="assay_scratch_")
+    return PostgresEngine.scratch_on_server(DatabaseUrl.parse(server["maker"]), schema, prefix="assay_scratch_")

@@ -10,19 +10,19 @@ from assay.engines.duckdb import DuckdbEngine
 from assay.engines.sqlite import SqliteEngine
 from assay.model import DatabaseSchema, Row
 from assay.model.witness import Refutation
-from assay.ports import TrialDatabase
+from assay.ports import ScratchDatabase
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql.schema.ddl import read_ddl
 from assay.witness import Budget, RealData, RealTable, Refuter
 from assay.witness.search import finds_nothing
 
 
-def _sqlite(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
-    return SqliteEngine.trial(schema, keyless=keyless)
+def _sqlite(schema: DatabaseSchema, *, without_keys: bool = False) -> ScratchDatabase:
+    return SqliteEngine.scratch(schema, without_keys=without_keys)
 
 
-def _duckdb(schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase:
-    return DuckdbEngine.trial(schema, keyless=keyless)
+def _duckdb(schema: DatabaseSchema, *, without_keys: bool = False) -> ScratchDatabase:
+    return DuckdbEngine.scratch(schema, without_keys=without_keys)
 
 
 @lru_cache

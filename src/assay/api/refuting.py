@@ -20,7 +20,7 @@ from assay.errors import AssayError, DatabaseError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
 from assay.model.witness import MOST_ROWS, SCRATCH_PREFIX, Refutation, ScratchServer
 from assay.ports import Task, TaskDone, TaskLost
-from assay.runs.trials import scratch_maker
+from assay.runs.trials import server_scratch_maker
 from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
 from assay.sql.dialects import closest_dialect, is_dialect
 from assay.sql.schema.ddl import read_ddl
@@ -158,7 +158,7 @@ def scratch_server(text: str) -> Iterator[ScratchServer]:
     Raises InputError for a URL whose engine makes none, and DatabaseError where the server cannot be used.
     """
     url = DatabaseUrl.parse(text)
-    maker = scratch_maker(registry.engine_references(), url)
+    maker = server_scratch_maker(registry.engine_references(), url)
     if maker is None or url.is_template:
         raise InputError(
             f"{url}: scratch schemas are made on PostgreSQL servers: write postgresql://user@host/database"

@@ -23,7 +23,7 @@ from assay.ports import Task, TaskDone
 from assay.runs.progress import Progress
 from assay.runs.store.suite_folder import check_place, read_suite, write_suite
 from assay.runs.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings
-from assay.runs.trials import trial_maker
+from assay.runs.trials import memory_scratch_maker
 from assay.witness.showing import sql_literal
 
 _MOST_DATABASES = 50
@@ -242,7 +242,7 @@ def _engine(urls: Sequence[DatabaseUrl], engines: dict[str, str]) -> str:
     schemes = sorted({url.scheme for url in urls})
     if len(schemes) > 1:
         raise InputError(f"the databases are of several kinds ({', '.join(schemes)}): build a suite for each")
-    if trial_maker(engines, schemes[0]) is None:
+    if memory_scratch_maker(engines, schemes[0]) is None:
         raise InputError(
             f"databases to try queries on are made for SQLite and DuckDB, not for {schemes[0]!r}: "
             "another engine's answers would prove nothing"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from assay.model import Blame, Execution, Failure, FailureKind, Limits, Result, Row
@@ -55,29 +55,6 @@ def fetched(
         row_count=len(rows),
         columns=columns,
         undecodable_text=undecodable_text,
-    )
-
-
-def wanted_statements(
-    made: Sequence[tuple[str | None, str]],
-    views: Mapping[str, str],
-    tables: Collection[str],
-    queries: Sequence[str],
-) -> tuple[str, ...]:
-    """Of the statements that made a database, those for some tables and for the views that queries may name.
-
-    ``made`` has the table of each statement, None for a view's or a schema's; ``views`` the statement of each view.
-    """
-    text = " ".join(queries).lower()
-    named: dict[str, None] = {}
-    waiting = [name for name in views if name.lower() in text]
-    while waiting:
-        name = waiting.pop()
-        named[views[name]] = None
-        waiting += [one for one in views if one.lower() in views[name].lower() and views[one] not in named]
-    unwanted = set(views.values()) - set(named)
-    return tuple(
-        statement for table, statement in made if (statement not in unwanted if table is None else table in tables)
     )
 
 

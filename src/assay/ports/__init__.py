@@ -27,7 +27,13 @@ from assay.ports.scoring import (
 )
 from assay.ports.suites import ChecksSuite
 from assay.ports.systems import AsksAboutDatabases, ChatMessage, ChatModel, Completion, SchemaSource, System, ToolCall
-from assay.ports.witnesses import MakesScratch, MakesTrials, PossibleAnswers, ReadsAnswers, TrialDatabase
+from assay.ports.witnesses import (
+    MakesScratchInMemory,
+    MakesScratchOnServer,
+    PossibleAnswers,
+    ReadsAnswers,
+    ScratchDatabase,
+)
 from assay.ports.workers import (
     LABEL_BYTES,
     Backend,
@@ -66,8 +72,8 @@ __all__ = [
     "Loss",
     "LossKind",
     "LostKind",
-    "MakesScratch",
-    "MakesTrials",
+    "MakesScratchInMemory",
+    "MakesScratchOnServer",
     "Metric",
     "NeededDatabase",
     "PossibleAnswers",
@@ -78,6 +84,7 @@ __all__ = [
     "Reporter",
     "SchemaSource",
     "ScoredCase",
+    "ScratchDatabase",
     "SelectionDiagnoser",
     "StreamingReporter",
     "System",
@@ -88,5 +95,4 @@ __all__ = [
     "TimedMetric",
     "TimedScore",
     "ToolCall",
-    "TrialDatabase",
 ]

@@ -8,7 +8,7 @@ from typing import Protocol
 from assay.model import Comparison, ComparisonOptions, DatabaseSchema, DatabaseUrl, Execution, Result, Row
 
 
-class TrialDatabase(Protocol):
+class ScratchDatabase(Protocol):
     """A database in memory whose rows are replaced for each trial. Used by one thread.
 
     Its tables are those of a schema. Everything that a query could do beside reading is refused, and each query has
@@ -42,10 +42,10 @@ class TrialDatabase(Protocol):
         """The rows that the prepared tables hold now, with the prepared columns."""
         ...
 
-    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+    def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
         """The tables, by name, whose triggers refuse or change rows such as these, as prepared, or may do so.
 
-        Triggers run in nothing else: a trial's rows are what `fill` is given.
+        Triggers run in nothing else: its rows are what `fill` is given.
         """
         ...
 
@@ -57,7 +57,7 @@ class TrialDatabase(Protocol):
         """As `rows`, with the columns' names, or the reason of the failure."""
         ...
 
-    def reverse(self, turned: bool) -> bool:  # noqa: FBT001 - a switch
+    def reverse_scan(self, *, on: bool) -> bool:
         """Have rows scanned in the opposite order where none is asked for. False where the engine cannot."""
         ...
 
@@ -66,24 +66,32 @@ class TrialDatabase(Protocol):
         ...
 
 
-class MakesTrials(Protocol):
+class MakesScratchInMemory(Protocol):
     """An optional ability of an engine's class: databases in memory of its own kind and version."""
 
-    def trial(self, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> TrialDatabase:
+    def scratch(
+        self, schema: DatabaseSchema, *, without_keys: bool = False, timeout_s: float = 0.25
+    ) -> ScratchDatabase:
         """An empty database with the schema's tables, views and constraints.
 
-        ``keyless``: without any constraint, so that rows are stored in the order in which they are given.
+        ``without_keys``: without any constraint, so that rows are stored in the order in which they are given.
         """
         ...
 
 
-class MakesScratch(Protocol):
+class MakesScratchOnServer(Protocol):
     """An optional ability of the class of an engine that is a server: small databases in a schema of their own."""
 
-    def scratch_trial(
-        self, url: DatabaseUrl, schema: DatabaseSchema, *, prefix: str, keyless: bool = False, timeout_s: float = 1.0
-    ) -> TrialDatabase:
-        """As `MakesTrials.trial`, on the server of the URL, in a schema whose name begins with ``prefix``.
+    def scratch_on_server(
+        self,
+        url: DatabaseUrl,
+        schema: DatabaseSchema,
+        *,
+        prefix: str,
+        without_keys: bool = False,
+        timeout_s: float = 1.0,
+    ) -> ScratchDatabase:
+        """As `MakesScratchInMemory.scratch`, on the server of the URL, in a schema whose name begins with ``prefix``.
 
         Closing it drops the schema. Raises `assay.errors.DatabaseError` where the server cannot be used.
         """
@@ -119,4 +127,4 @@ class PossibleAnswers(Protocol):
 class ReadsAnswers(Protocol):
     """Finds the answers that a query allows, by the verdict's own rules."""
 
-    def __call__(self, database: TrialDatabase, query: str, result: Result) -> PossibleAnswers: ...
+    def __call__(self, database: ScratchDatabase, query: str, result: Result) -> PossibleAnswers: ...

@@ -59,11 +59,11 @@ class MatchCauses:
         def is_right(query: str) -> bool:
             if clock.is_over:
                 return False
-            trial = self._worker.made_again(witness)
-            result = None if trial is None else trial.execute(query).result
-            if trial is None or result is None:
+            scratch = self._worker.made_again(witness)
+            result = None if scratch is None else scratch.execute(query).result
+            if scratch is None or result is None:
                 return False
-            if not read_answers(trial, task.first, witness.first).compare(result, options).equal:
+            if not read_answers(scratch, task.first, witness.first).compare(result, options).equal:
                 return False
             again = replace(task, second=query, url=url, seconds=task.seconds * _LOOKED_AGAIN, max_rows=0)
             return not self._worker(again).differs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from assay.engines.execution_cache.recall import Recall
+from assay.engines.execution_cache.cache import ExecutionCache
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
@@ -119,7 +119,7 @@ class WorkerScorer:
             limits=limits,
             cache=ByteCache(self._settings.cache_bytes // (2 if self._golds_apart else 1)),
             attempt=attempt + _GOLDS * of_gold,
-            recall=None if folder is None else Recall(folder, limits),
+            shared=None if folder is None else ExecutionCache(folder, limits),
         )
 
     def _make_scorer(self, executor: Executor, golds: Executor | None = None) -> QueryScorer:

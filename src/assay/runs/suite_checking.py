@@ -10,10 +10,10 @@ from assay.comparison import Answer
 from assay.engines.pool import heartbeat
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Limits, Prediction, Result, Row
 from assay.model.suite import Suite, SuiteCase, SuiteDatabase, SuiteFinding, SuiteLayout
-from assay.ports import TrialDatabase
-from assay.runs.trials import label_of, trial_maker, watched
+from assay.ports import ScratchDatabase
+from assay.runs.trials import label_of, memory_scratch_maker, watched
 from assay.scoring.queries.gold_answers import GoldAnswer
-from assay.scoring.queries.possible_answers import TrialAnswers, read_answers
+from assay.scoring.queries.possible_answers import ScratchAnswers, read_answers
 from assay.sql.query import Unreadable
 from assay.witness.query_facts import read_pair
 from assay.witness.showing import sql_literal
@@ -29,9 +29,9 @@ class SuiteChecker:
 
     def __init__(self, suite: Suite, engines: dict[str, str], limits: Limits) -> None:
         self._suite = suite
-        self._maker = trial_maker(engines, suite.engine)
+        self._maker = memory_scratch_maker(engines, suite.engine)
         self._timeout_s = min(limits.timeout_s, _MOST_SECONDS)
-        self._trials: dict[str | None, TrialDatabase] = {}
+        self._scratches: dict[str | None, ScratchDatabase] = {}
 
     def check(self, case: Case, prediction: Prediction, options: ComparisonOptions) -> SuiteFinding:
         """How the answer fares on the databases of its case."""
@@ -64,27 +64,27 @@ class SuiteChecker:
 
     def close(self) -> None:
         """Release the databases. Closing twice is harmless."""
-        for trial in self._trials.values():
-            trial.close()
-        self._trials.clear()
+        for scratch in self._scratches.values():
+            scratch.close()
+        self._scratches.clear()
 
     def _checked(
         self, entry: SuiteCase, case: Case, query: str, layout: SuiteLayout, options: ComparisonOptions
     ) -> SuiteFinding:
-        trial = self._trial(layout)
+        scratch = self._scratch(layout)
         agreed: list[list[bool]] = [[] for _ in case.golds]
         first: tuple[SuiteDatabase, str] | None = None
         for database in entry.databases:
-            if not trial.fill(database.rows):
-                why = "; ".join(trial.refused) or "a constraint refuses a row"
+            if not scratch.fill(database.rows):
+                why = "; ".join(scratch.refused) or "a constraint refuses a row"
                 return SuiteFinding(problem=f"database {database.name} of the suite cannot be made here: {why}")
-            predicted = trial.execute(query)
+            predicted = scratch.execute(query)
             for number, gold in enumerate(case.golds):
-                right = trial.execute(gold)
+                right = scratch.execute(gold)
                 if right.result is None:
                     why = right.failure.message if right.failure is not None else ""
                     return SuiteFinding(problem=f"gold fails on database {database.name} of the suite: {why}")
-                comparison = _compared(trial, case, gold, right.result, predicted, options)
+                comparison = _compared(scratch, case, gold, right.result, predicted, options)
                 equal = comparison is not None and comparison.equal
                 agreed[number].append(equal)
                 if not equal and first is None:
@@ -101,30 +101,30 @@ class SuiteChecker:
             witness=shown_rows(layout, first[0], (case.golds[agreed.index(best)], query)),
         )
 
-    def _trial(self, layout: SuiteLayout) -> TrialDatabase:
-        found = self._trials.pop(layout.database, None)
+    def _scratch(self, layout: SuiteLayout) -> ScratchDatabase:
+        found = self._scratches.pop(layout.database, None)
         if found is None:
             assert self._maker is not None
-            found = self._maker.trial(layout.schema, timeout_s=self._timeout_s)
+            found = self._maker.scratch(layout.schema, timeout_s=self._timeout_s)
             found.prepare(dict(layout.tables))
-        self._trials[layout.database] = found
-        if len(self._trials) > _KEPT:
-            self._trials.pop(next(iter(self._trials))).close()
+        self._scratches[layout.database] = found
+        if len(self._scratches) > _KEPT:
+            self._scratches.pop(next(iter(self._scratches))).close()
         return found
 
 
 def _compared(  # noqa: PLR0917 - one caller
-    trial: TrialDatabase, case: Case, gold: str, right: Result, predicted: Execution, options: ComparisonOptions
+    scratch: ScratchDatabase, case: Case, gold: str, right: Result, predicted: Execution, options: ComparisonOptions
 ) -> Comparison | None:
     """By the verdict's own rules; None where the answer has no result."""
     if predicted.result is None:
         return None
-    options = replace(options, boolean_is_integer=not trial.has_boolean_type, near_misses=False, sample_rows=0)
+    options = replace(options, boolean_is_integer=not scratch.has_boolean_type, near_misses=False, sample_rows=0)
     if case.options.ordered is None:
-        answers = read_answers(trial, gold, right)
+        answers = read_answers(scratch, gold, right)
     else:
         answer = Answer.strict(right) if case.options.ordered else Answer.bag(right)
-        answers = TrialAnswers(GoldAnswer(answer=answer))
+        answers = ScratchAnswers(GoldAnswer(answer=answer))
     return answers.compare(predicted.result, options)
 
 

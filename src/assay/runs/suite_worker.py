@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from assay.engines.pool import heartbeat
 from assay.model import Case, ComparisonOptions, DatabaseSchema, DatabaseUrl
 from assay.model.suite import SuiteAssumption, SuiteCase, SuiteDatabase, SuiteLayout
-from assay.ports import TrialDatabase
-from assay.runs.trials import ExecutorSettings, declared_schema, label_of, real_table, trial_maker, watched
+from assay.ports import ScratchDatabase
+from assay.runs.trials import ExecutorSettings, declared_schema, label_of, memory_scratch_maker, real_table, watched
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql import same_text
 from assay.sql.mutants import mutants_of
@@ -63,13 +63,13 @@ class _Known(Struct, frozen=True, kw_only=True):
 
     schema: DatabaseSchema
     real: dict[str, RealTable]
-    trial: TrialDatabase
-    keyless: TrialDatabase
+    scratch: ScratchDatabase
+    without_keys: ScratchDatabase
 
     def close(self) -> None:
         """Release the databases in memory."""
-        self.trial.close()
-        self.keyless.close()
+        self.scratch.close()
+        self.without_keys.close()
 
 
 def set_up(settings: SuiteWorkerSettings) -> SuiteWorker:
@@ -110,7 +110,7 @@ class SuiteWorker:
         self._known.clear()
 
     def _made(self, task: SuiteTask, empty: SuiteCase, known: _Known) -> SuiteMade:
-        settings, case, dialect = self._settings, task.case, known.trial.dialect
+        settings, case, dialect = self._settings, task.case, known.scratch.dialect
         if not case.golds:
             why = "gold is a given result, and no query" if case.results else "the case has no gold query"
             return SuiteMade(case=replace(empty, why=why))
@@ -151,7 +151,7 @@ class SuiteWorker:
             case_id=case.id, database=case.database, golds=case.golds, databases=tuple(made), why=why, **totals
         )
         layout = SuiteLayout(database=case.database, schema=known.schema, tables=tables) if made else None
-        return SuiteMade(case=done, layout=layout, engine=known.trial.engine)
+        return SuiteMade(case=done, layout=layout, engine=known.scratch.engine)
 
     def _distilled(self, gold: str, targets: Sequence[Target], url: DatabaseUrl, known: _Known, most: int) -> Distilled:
         settings = self._settings
@@ -162,16 +162,16 @@ class SuiteWorker:
             gold,
             targets,
             known.schema,
-            dialect=known.trial.dialect,
-            trial=known.trial,
-            keyless=known.keyless,
+            dialect=known.scratch.dialect,
+            scratch=known.scratch,
+            without_keys=known.without_keys,
             reads_answers=read_answers,
             options=settings.options,
             real=known.real,
             selects=not finds_nothing(result.rows),
             seed=settings.seed,
             clock=Clock(settings.seconds),
-        ).distil(most=most, trials=_TRIALS.get(known.trial.dialect, 60), keeps=settings.keeps)
+        ).distil(most=most, trials=_TRIALS.get(known.scratch.dialect, 60), keeps=settings.keeps)
 
     def _database(self, url: DatabaseUrl) -> _Known | str:
         """What is known of the database; a reason where nothing can be tried for it."""
@@ -184,7 +184,7 @@ class SuiteWorker:
         return self._known[url.text]
 
     def _opened(self, url: DatabaseUrl) -> _Known | str:
-        maker = trial_maker(self._settings.engines, url.scheme)
+        maker = memory_scratch_maker(self._settings.engines, url.scheme)
         if maker is None:
             return f"databases to try queries on are made for SQLite and DuckDB, not for {url.scheme!r}"
         schema = declared_schema(self._executor, url)
@@ -198,4 +198,9 @@ class SuiteWorker:
             held = real_table(self._executor, url, table.quoted_name, columns, most=_REAL_ROWS, quote=table.quote)
             if held is not None:
                 real[table.name.lower()] = held
-        return _Known(schema=schema, real=real, trial=maker.trial(schema), keyless=maker.trial(schema, keyless=True))
+        return _Known(
+            schema=schema,
+            real=real,
+            scratch=maker.scratch(schema),
+            without_keys=maker.scratch(schema, without_keys=True),
+        )

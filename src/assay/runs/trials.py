@@ -16,7 +16,7 @@ from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits, quoted
 from assay.model.frozen_cells import frozen_rows
-from assay.ports import LABEL_BYTES, MakesScratch, MakesTrials
+from assay.ports import LABEL_BYTES, MakesScratchInMemory, MakesScratchOnServer
 from assay.sql.schema.ddl import with_declared
 from assay.witness.observed import RealTable
 
@@ -42,16 +42,16 @@ def engine_class(engines: Mapping[str, str], scheme: str) -> Any:
     return load_engine(engines[scheme]) if scheme in engines else None
 
 
-def trial_maker(engines: Mapping[str, str], scheme: str) -> MakesTrials | None:
+def memory_scratch_maker(engines: Mapping[str, str], scheme: str) -> MakesScratchInMemory | None:
     """What makes databases in memory for an engine; None where nothing does."""
     engine = engine_class(engines, scheme)
-    return cast("MakesTrials", engine) if callable(getattr(engine, "trial", None)) else None
+    return cast("MakesScratchInMemory", engine) if callable(getattr(engine, "scratch", None)) else None
 
 
-def scratch_maker(engines: Mapping[str, str], url: DatabaseUrl) -> MakesScratch | None:
+def server_scratch_maker(engines: Mapping[str, str], url: DatabaseUrl) -> MakesScratchOnServer | None:
     """What makes small databases on a server; None where its engine cannot."""
     engine = engine_class(engines, url.scheme)
-    return cast("MakesScratch", engine) if callable(getattr(engine, "scratch_trial", None)) else None
+    return cast("MakesScratchOnServer", engine) if callable(getattr(engine, "scratch_on_server", None)) else None
 
 
 def declared_schema(executor: Executor, url: DatabaseUrl) -> DatabaseSchema | str:

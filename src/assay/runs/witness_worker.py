@@ -13,16 +13,16 @@ from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl
 from assay.model.witness import Refutation, ScratchServer, Witness
-from assay.ports import TrialDatabase
+from assay.ports import ScratchDatabase
 from assay.runs.trials import (
     ExecutorSettings,
     begin,
     declared_schema,
     engine_class,
     label_of,
+    memory_scratch_maker,
     real_table,
-    scratch_maker,
-    trial_maker,
+    server_scratch_maker,
     watched,
 )
 from assay.scoring.queries.possible_answers import read_answers
@@ -30,7 +30,7 @@ from assay.witness import Budget, RealData, RealTable, Refuter, prove_alone
 from assay.witness.search import finds_nothing
 
 if TYPE_CHECKING:
-    from assay.witness.refuter import MakeTrial
+    from assay.witness.refuter import MakeScratch
 
 WITNESS_SETUP = "assay.runs.witness_worker:set_up"
 _REAL_ROWS = 20_000
@@ -95,7 +95,7 @@ class WitnessWorker:
         """What executes queries on real databases."""
         return self._executor
 
-    def made_again(self, witness: Witness) -> TrialDatabase | None:
+    def made_again(self, witness: Witness) -> ScratchDatabase | None:
         """The database of a witness that the last task found, until the next task; None where it cannot be made."""
         return None if self._used is None else self._used[0].made_again(self._used[1], witness)
 
@@ -124,18 +124,18 @@ class WitnessWorker:
         while self._refuters:
             self._refuters.popitem()[1].close()
 
-    def _maker(self, task: WitnessTask, engine: str) -> tuple[MakeTrial, str, str] | None:
+    def _maker(self, task: WitnessTask, engine: str) -> tuple[MakeScratch, str, str] | None:
         """What makes databases that answer as this engine does, their dialect, and the prefix of those on a server."""
         engines, scratch = self._settings.engines, task.scratch
         found = engine_class(engines, engine)
-        if maker := trial_maker(engines, engine):
-            return maker.trial, str(found.dialect), ""
+        if maker := memory_scratch_maker(engines, engine):
+            return maker.scratch, str(found.dialect), ""
         if scratch is None or scratch.dialect != (engine if found is None else found.dialect):
             return None
-        server = scratch_maker(engines, scratch.url)
+        server = server_scratch_maker(engines, scratch.url)
         if server is None:
             return None
-        return partial(server.scratch_trial, scratch.url, prefix=scratch.prefix), scratch.dialect, scratch.prefix
+        return partial(server.scratch_on_server, scratch.url, prefix=scratch.prefix), scratch.dialect, scratch.prefix
 
     def _of_schema(self, task: WitnessTask, label: bytes) -> Refutation:
         assert task.schema is not None

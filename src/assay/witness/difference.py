@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from assay.comparison import Answer, compare
 from assay.model import Cell, Comparison, ComparisonOptions, Execution, Result, Row
-from assay.ports import PossibleAnswers, ReadsAnswers, TrialDatabase
+from assay.ports import PossibleAnswers, ReadsAnswers, ScratchDatabase
 from assay.witness.clock import Clock
 from assay.witness.query_facts import PairFacts
 
@@ -61,20 +61,20 @@ class Difference:
         queries: tuple[str, str],
         facts: PairFacts,
         *,
-        trial: TrialDatabase,
-        keyless: TrialDatabase,
+        scratch: ScratchDatabase,
+        without_keys: ScratchDatabase,
         reads_answers: ReadsAnswers,
         options: ComparisonOptions,
         seed: int,
         clock: Clock,
     ) -> None:
         self._queries = queries
-        self._keyless_queries = (facts.first.by_key or queries[0], facts.second.by_key or queries[1])
+        self._queries_without_keys = (facts.first.by_key or queries[0], facts.second.by_key or queries[1])
         self._facts = facts
-        self._trial = trial
-        self._keyless = keyless
+        self._scratch = scratch
+        self._without_keys = without_keys
         self._reads_answers = reads_answers
-        self._options = replace(options, boolean_is_integer=not trial.has_boolean_type, sample_rows=0)
+        self._options = replace(options, boolean_is_integer=not scratch.has_boolean_type, sample_rows=0)
         self._quick = replace(self._options, near_misses=False)
         self._seed = seed
         self._clock = clock
@@ -123,9 +123,9 @@ class Difference:
         return self._last[1]
 
     def _judged(self, database: Sequence[Sequence[Row]]) -> Judged:
-        trial = self._trial
-        trial.fill(database)
-        one, two = (trial.execute(query) for query in self._queries)
+        scratch = self._scratch
+        scratch.fill(database)
+        one, two = (scratch.execute(query) for query in self._queries)
         if one.result is None or two.result is None:
             return Judged(finding="fails", failed=(_why(one), _why(two)))
         first = self._answers(self._facts.first.doubts, 0, one.result)
@@ -138,8 +138,8 @@ class Difference:
         second = self._answers(self._facts.second.doubts, 1, two.result)
         if second.open and self._within(second, one.result):
             return replace(judged, finding="tie")
-        pairs = self._rearranged(trial.content(), one.result, two.result)
-        trial.fill(database)
+        pairs = self._rearranged(scratch.content(), one.result, two.result)
+        scratch.fill(database)
         if pairs is None and self._clock.is_over:
             return judged  # there is no time left to find out
         if pairs is not None:
@@ -152,7 +152,7 @@ class Difference:
         ordered = self._ordered if number == 0 else self._facts.second.ordered
         if not doubts and not ordered:
             return _Bag(Answer.bag(result))
-        return self._reads_answers(self._trial, self._queries[number], result)
+        return self._reads_answers(self._scratch, self._queries[number], result)
 
     def _within(self, second: PossibleAnswers, first: Result) -> bool:
         return second.compare(first, self._quick).equal
@@ -167,14 +167,14 @@ class Difference:
         most = _MOST_ORDERS if self.doubtful else _FEW_ORDERS
         self._tried_all = _orders(contents) <= most
         for turned in (False, True):  # the engine prepares every statement anew when it turns: once is enough
-            if turned and not self._keyless.reverse(turned=True):
+            if turned and not self._without_keys.reverse_scan(on=True):
                 continue
             try:
                 for arranged in _arrangements(contents, self._seed, most):
                     if self._clock.is_over:
                         return None if tried < _FEW_ORDERS else pairs
-                    self._keyless.fill(arranged)
-                    one, two = (self._keyless.rows(query) for query in self._keyless_queries)
+                    self._without_keys.fill(arranged)
+                    one, two = (self._without_keys.rows(query) for query in self._queries_without_keys)
                     if one is None or two is None:
                         return None  # what fails on the same rows in another order is no evidence
                     tried += 1
@@ -184,7 +184,7 @@ class Difference:
                         pairs.append((replace(first, rows=found[0]), replace(second, rows=found[1])))
             finally:
                 if turned:
-                    self._keyless.reverse(turned=False)
+                    self._without_keys.reverse_scan(on=False)
         return pairs
 
     def _is_tie(self, pairs: Sequence[tuple[Result, Result]], first: PossibleAnswers, *, is_open: bool) -> bool:

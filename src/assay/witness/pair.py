@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Row
 from assay.model.witness import Assumption, AssumptionKind, AssumptionLevel, Refutation, WhyUnknown, Witness
-from assay.ports import ReadsAnswers, TrialDatabase
+from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
@@ -82,8 +82,8 @@ class PairSearch:
         queries: tuple[str, str],
         facts: PairFacts,
         schema: DatabaseSchema,
-        trial: TrialDatabase,
-        keyless: TrialDatabase,
+        scratch: ScratchDatabase,
+        without_keys: ScratchDatabase,
         clock: Clock,
         seed: int,
     ) -> None:
@@ -94,8 +94,8 @@ class PairSearch:
         """What both the search and the proof take for granted; complete after `prepare`."""
         self._unmade = ""
         self._trials = 1
-        self._trial = trial
-        self._keyless = keyless
+        self._scratch = scratch
+        self._without_keys = without_keys
         self._clock = clock
         self._seed = seed
         self._glanced = 0
@@ -108,24 +108,26 @@ class PairSearch:
         """Read the real data, and settle what is assumed. Without ``read_real`` nothing but what is declared is."""
         absent = [name for name in self._facts.tables if not self._columns_of(name)]
         if absent:
-            self._unmade = "; ".join(self._trial.refused) or f"no rows can be given to {absent[0]}"
+            self._unmade = "; ".join(self._scratch.refused) or f"no rows can be given to {absent[0]}"
             if read_real is not None:  # nothing is read, so nobody knows whether they hold
                 self.assumed = replace(self.assumed, schema=without_references(self._schema))
             return
         self._plan = self._planned(read_real)
-        for database in (self._trial, self._keyless):
+        for database in (self._scratch, self._without_keys):
             database.prepare(self._plan.filled)
         difference = Difference(
             self._queries,
             self._facts,
-            trial=self._trial,
-            keyless=self._keyless,
+            scratch=self._scratch,
+            without_keys=self._without_keys,
             reads_answers=reads_answers,
             options=options,
             seed=self._seed,
             clock=self._clock,
         )
-        self._search = Search(self._queries, self._facts, trial=self._trial, difference=difference, clock=self._clock)
+        self._search = Search(
+            self._queries, self._facts, scratch=self._scratch, difference=difference, clock=self._clock
+        )
 
     @property
     def may_leave_choice(self) -> bool:
@@ -179,7 +181,7 @@ class PairSearch:
         return self._told(self._climb(self._plan, declared, database))
 
     def _told(self, outcome: Refutation) -> Refutation:
-        notes = (*self._trial.refused, *self.assumed.notes, *self._plan.notes)
+        notes = (*self._scratch.refused, *self.assumed.notes, *self._plan.notes)
         if self._clock.is_over and outcome.differs:
             notes = (*notes, "the time was up: a smaller witness, or one that assumes less, may exist")
         return replace(outcome, notes=notes, trials=self._search.tally.trials)
@@ -187,10 +189,10 @@ class PairSearch:
     def _columns_of(self, name: str) -> tuple[str, ...]:
         """The columns of a table, by its name in lower case, that rows may be given for."""
         names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
-        return self._trial.columns(names[0]) if names else ()
+        return self._scratch.columns(names[0]) if names else ()
 
     def _planned(self, read_real: ReadReal | None) -> Plan:
-        plan = make_plan(self.assumed.schema, self._facts, self._trial)
+        plan = make_plan(self.assumed.schema, self._facts, self._scratch)
         if read_real is None:
             self._values = {
                 (table.schema.name.lower(), column.name.lower()): [_literal(value) for value in column.values]
@@ -200,7 +202,7 @@ class PairSearch:
             return plan
         self._real = real = read_real(plan.filled)
         self.assumed = assume(self._schema, real.tables)
-        plan = make_plan(self.assumed.schema, self._facts, self._trial)
+        plan = make_plan(self.assumed.schema, self._facts, self._scratch)
         self._held = mine(plan, self._facts, real.tables)
         for table in plan.tables:
             rows = real.tables.get(table.schema.name.lower())
@@ -279,7 +281,7 @@ class PairSearch:
 
     def _outcome(self, rules: Rules, smaller: Database) -> Refutation:
         witness, judged = self._shown(rules, smaller)
-        broken = (*self._broken(smaller, judged), *self._barred(smaller))
+        broken = (*self._broken(smaller, judged), *self._rejected_rows(smaller))
         kinds = {one.kind for one in broken}
         level: AssumptionLevel = next((level for level, allowed in _LEVELS if kinds <= allowed), "declared")
         holds = level == "observed"
@@ -363,9 +365,9 @@ class PairSearch:
             if rows and table.read and table.schema.name.lower() in empty
         ]
 
-    def _barred(self, database: Database) -> list[Assumption]:
+    def _rejected_rows(self, database: Database) -> list[Assumption]:
         """The tables into which the real database's triggers would not let these rows, for all that is known."""
-        names = set(self._trial.barred(database))
+        names = set(self._scratch.rejected_rows(database))
         return [
             Assumption(
                 kind="trigger",
@@ -379,27 +381,27 @@ class PairSearch:
 
     def _shown(self, rules: Rules, database: Database) -> tuple[Witness, Judged]:
         judged = self._search.judge(database)
-        self._trial.fill(database)
-        return make_witness(rules.plan, self._trial, judged, self._queries), judged
+        self._scratch.fill(database)
+        return make_witness(rules.plan, self._scratch, judged, self._queries), judged
 
     def _nothing(self, plan: Plan) -> Refutation:
         """What no difference means."""
         tally = self._search.tally
         if tally.tie is not None:
             judged = self._search.judge(tally.tie)
-            self._trial.fill(tally.tie)
+            self._scratch.fill(tally.tie)
             return Refutation(
                 kind="tie",
                 reason=f"they differ only by a choice that a query leaves to the engine: {told_difference(judged)}",
-                witness=None if judged.first is None else make_witness(plan, self._trial, judged, self._queries),
+                witness=None if judged.first is None else make_witness(plan, self._scratch, judged, self._queries),
             )
         if tally.trials and max(tally.failed) == tally.trials:
-            self._trial.fill([[] for _ in plan.tables])
-            both = [self._trial.execute(query).failure for query in self._queries]
+            self._scratch.fill([[] for _ in plan.tables])
+            both = [self._scratch.execute(query).failure for query in self._queries]
             return unknown("fails", unknown_sentence("fails", [one.message if one else None for one in both]))
         if tally.failing is not None:
-            self._trial.fill(tally.failing)
-            both = [self._trial.execute(query).failure for query in self._queries]
+            self._scratch.fill(tally.failing)
+            both = [self._scratch.execute(query).failure for query in self._queries]
             return unknown("one_fails", unknown_sentence("one_fails", [one.message if one else None for one in both]))
         never = [table.title for number, table in enumerate(plan.tables) if table.read and number not in tally.stored]
         if never and tally.trials:

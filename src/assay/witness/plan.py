@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
-from assay.ports import TrialDatabase
+from assay.ports import ScratchDatabase
 from assay.sql.schema import SchemaNames, TypeFamily, type_family
 from assay.witness.query_facts import ColumnKey, PairFacts
 
@@ -93,12 +93,12 @@ def loosely(value: Cell) -> Cell:
     return str(value) if isinstance(value, float) else value
 
 
-def make_plan(schema: DatabaseSchema, facts: PairFacts, trial: TrialDatabase) -> Plan:
+def make_plan(schema: DatabaseSchema, facts: PairFacts, scratch: ScratchDatabase) -> Plan:
     """The plan for a pair of queries, under the constraints of `assay.witness.assumed.Assumed.schema`."""
     names = SchemaNames(schema)
     ordered = _parents_first([names.tables[name].schema for name in facts.tables])
     places = {table.name.lower(): number for number, table in enumerate(ordered)}
-    tables = [_table(table, facts, trial, schema) for table in ordered]
+    tables = [_table(table, facts, scratch, schema) for table in ordered]
     notes: list[str] = []
     linked = []
     for table in tables:
@@ -135,7 +135,7 @@ def _parents_first(tables: Sequence[TableSchema]) -> list[TableSchema]:
     return list(done.values())
 
 
-def _table(table: TableSchema, facts: PairFacts, trial: TrialDatabase, schema: DatabaseSchema) -> PlanTable:
+def _table(table: TableSchema, facts: PairFacts, scratch: ScratchDatabase, schema: DatabaseSchema) -> PlanTable:
     name = table.name.lower()
     used = {column for of, column in facts.columns if of == name}
     keys = {column.lower() for columns in (table.primary_key, *table.unique) for column in columns}
@@ -147,7 +147,7 @@ def _table(table: TableSchema, facts: PairFacts, trial: TrialDatabase, schema: D
         if key.table.lower() == name
         for column in key.referenced or table.primary_key
     }
-    fillable = {column.lower() for column in trial.columns(table.quoted_name)}
+    fillable = {column.lower() for column in scratch.columns(table.quoted_name)}
     own_key = {column.lower() for column in table.primary_key}
     indexed = set(_WORD.findall(" ".join(table.indexes).lower()))  # which rows a partial index means
     columns = tuple(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
 from assay.model.witness import Refutation, Witness
-from assay.ports import ReadsAnswers, TrialDatabase
+from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.sql import same_text
 from assay.sql.query import Unreadable
 from assay.witness.assumed import assume, without_references
@@ -21,10 +21,10 @@ from assay.witness.query_facts import PairFacts, read_pair
 from assay.witness.wording import not_proved_sentence, proved_sentence
 
 
-class MakeTrial(Protocol):
+class MakeScratch(Protocol):
     """Makes an empty database with a schema's tables."""
 
-    def __call__(self, schema: DatabaseSchema, *, keyless: bool = False) -> TrialDatabase: ...
+    def __call__(self, schema: DatabaseSchema, *, without_keys: bool = False) -> ScratchDatabase: ...
 
 
 _ATTACKED = 20
@@ -37,7 +37,7 @@ class Refuter:
 
     def __init__(
         self,
-        make_trial: MakeTrial,
+        make_scratch: MakeScratch,
         reads_answers: ReadsAnswers,
         *,
         options: ComparisonOptions | None = None,
@@ -45,10 +45,10 @@ class Refuter:
     ) -> None:
         """``kept`` is of how many schemas the databases are kept."""
         self._kept = kept
-        self._make_trial = make_trial
+        self._make_scratch = make_scratch
         self._reads_answers = reads_answers
         self._options = options or ComparisonOptions()
-        self._trials: OrderedDict[DatabaseSchema, tuple[TrialDatabase, TrialDatabase]] = OrderedDict()
+        self._scratches: OrderedDict[DatabaseSchema, tuple[ScratchDatabase, ScratchDatabase]] = OrderedDict()
 
     def refute(
         self,
@@ -74,13 +74,13 @@ class Refuter:
         facts = _readable(first, second, schema, dialect)
         if isinstance(facts, Refutation):
             return facts
-        trial, keyless = self._databases(schema)
+        scratch, without_keys = self._databases(schema)
         pair = PairSearch(
             queries=(first, second),
             facts=facts,
             schema=schema,
-            trial=trial,
-            keyless=keyless,
+            scratch=scratch,
+            without_keys=without_keys,
             clock=Clock(budget.seconds),
             seed=seed,
         )
@@ -90,33 +90,33 @@ class Refuter:
             if proves
             else pair.look(trials=budget.trials)
         )
-        return replace(found, engine=trial.engine, seconds=time.monotonic() - began, seed=seed)
+        return replace(found, engine=scratch.engine, seconds=time.monotonic() - began, seed=seed)
 
-    def made_again(self, schema: DatabaseSchema, witness: Witness) -> TrialDatabase | None:
+    def made_again(self, schema: DatabaseSchema, witness: Witness) -> ScratchDatabase | None:
         """The database of a witness, until the next pair is looked at; None where it cannot be made."""
-        trial, _ = self._databases(schema)
-        trial.prepare({table.name: table.columns for table in witness.tables})
-        return trial if trial.fill([table.rows for table in witness.tables]) else None
+        scratch, _ = self._databases(schema)
+        scratch.prepare({table.name: table.columns for table in witness.tables})
+        return scratch if scratch.fill([table.rows for table in witness.tables]) else None
 
     def close(self) -> None:
         """Release the databases. Closing twice is harmless."""
-        while self._trials:
-            for trial in self._trials.popitem()[1]:
-                trial.close()
+        while self._scratches:
+            for scratch in self._scratches.popitem()[1]:
+                scratch.close()
 
-    def _databases(self, schema: DatabaseSchema) -> tuple[TrialDatabase, TrialDatabase]:
-        found = self._trials.pop(schema, None)
+    def _databases(self, schema: DatabaseSchema) -> tuple[ScratchDatabase, ScratchDatabase]:
+        found = self._scratches.pop(schema, None)
         if found is None:
-            while len(self._trials) >= self._kept:
-                for trial in self._trials.popitem(last=False)[1]:
-                    trial.close()
-            first = self._make_trial(schema)
+            while len(self._scratches) >= self._kept:
+                for scratch in self._scratches.popitem(last=False)[1]:
+                    scratch.close()
+            first = self._make_scratch(schema)
             try:
-                found = first, self._make_trial(schema, keyless=True)
+                found = first, self._make_scratch(schema, without_keys=True)
             except BaseException:
                 first.close()
                 raise
-        self._trials[schema] = found
+        self._scratches[schema] = found
         return found
 
 

@@ -8,7 +8,7 @@ from random import Random
 from msgspec import Struct, field
 
 from assay.model import Row
-from assay.ports import TrialDatabase
+from assay.ports import ScratchDatabase
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
 from assay.witness.generation import DatabaseGenerator
@@ -65,11 +65,17 @@ class Search:
     """Searches for one pair of queries."""
 
     def __init__(
-        self, queries: tuple[str, str], facts: PairFacts, *, trial: TrialDatabase, difference: Difference, clock: Clock
+        self,
+        queries: tuple[str, str],
+        facts: PairFacts,
+        *,
+        scratch: ScratchDatabase,
+        difference: Difference,
+        clock: Clock,
     ) -> None:
         self._queries = queries
         self._facts = facts
-        self._trial = trial
+        self._scratch = scratch
         self._difference = difference
         self._clock = clock
         self.tally = Tally()
@@ -88,12 +94,12 @@ class Search:
             made = maker.make()
             if made is None or not self._fits(rules, made):
                 continue
-            self._trial.fill(made)
+            self._scratch.fill(made)
             seen, kept = self._differ(rules)
             if seen == "none" or not kept:
                 self._note_stored(made)
                 continue
-            database = self._trial.content()
+            database = self._scratch.content()
             if not rules.kept_by(database):
                 continue
             if seen == "order":
@@ -129,7 +135,7 @@ class Search:
         def keeps(smaller: Database) -> bool:
             if self._clock.is_over or not keys_hold(rules.plan, smaller) or not self._fits(rules, smaller):
                 return False
-            if not self._trial.fill(smaller):
+            if not self._scratch.fill(smaller):
                 return False
             seen, kept = self._differ(rules)
             if seen == "none" or not kept:
@@ -144,21 +150,21 @@ class Search:
 
     def stands(self, rules: Rules, database: Database) -> bool:
         """Whether a database keeps the rules, and the queries genuinely differ on it."""
-        if not self._fits(rules, database) or not self._trial.fill(database):
+        if not self._fits(rules, database) or not self._scratch.fill(database):
             return False
         seen, kept = self._differ(rules)
         return seen != "none" and kept and rules.kept_by(database) and self.judge(database).finding == "genuine"
 
     def _differ(self, rules: Rules) -> tuple[str, bool]:
-        tally, trial = self.tally, self._trial
+        tally, scratch = self.tally, self._scratch
         tally.trials += 1
-        first = trial.rows(self._queries[0])
-        second = trial.rows(self._queries[1])
+        first = scratch.rows(self._queries[0])
+        second = scratch.rows(self._queries[1])
         if first is None or second is None:
             tally.failed[0] += first is None
             tally.failed[1] += second is None
             if tally.failing is None and (first is None) != (second is None):
-                tally.failing = trial.content()
+                tally.failing = scratch.content()
             return "none", False
         if first == second:
             return "none", True
@@ -170,7 +176,7 @@ class Search:
 
     def _note_stored(self, made: Database) -> None:
         if len(self.tally.stored) < len(made):
-            self.tally.stored |= {number for number, rows in enumerate(self._trial.content()) if rows}
+            self.tally.stored |= {number for number, rows in enumerate(self._scratch.content()) if rows}
 
 
 def finds_nothing(rows: Sequence[Row]) -> bool:

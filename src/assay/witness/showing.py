@@ -7,26 +7,26 @@ from collections.abc import Sequence
 
 from assay.model import Cell, Comparison, Result, Row, quoted
 from assay.model.witness import Witness, WitnessTable, WitnessTag
-from assay.ports import TrialDatabase
+from assay.ports import ScratchDatabase
 from assay.witness.difference import Judged, value_key
 from assay.witness.plan import Plan
 
 
-def make_witness(plan: Plan, trial: TrialDatabase, judged: Judged, queries: Sequence[str]) -> Witness:
-    """The witness that the trial database holds now."""
+def make_witness(plan: Plan, scratch: ScratchDatabase, judged: Judged, queries: Sequence[str]) -> Witness:
+    """The witness that the scratch database holds now."""
     assert judged.first is not None
     assert judged.second is not None
     tables = []
-    for table, rows in zip(plan.tables, trial.content(), strict=True):
+    for table, rows in zip(plan.tables, scratch.content(), strict=True):
         if not table.read and not rows:
             continue
         columns = tuple(column.name for column in table.columns)
-        hidden = tuple(name for name in trial.columns(table.name) if name not in columns)
+        hidden = tuple(name for name in scratch.columns(table.name) if name not in columns)
         tables.append(WitnessTable(name=table.name, columns=columns, rows=tuple(map(tuple, rows)), hidden=hidden))
     only_first, only_second = _unshared(judged.first, judged.second, judged.comparison)
     return Witness(
         tables=tuple(tables),
-        statements=_statements(plan, trial, tables, queries),
+        statements=_statements(plan, scratch, tables, queries),
         first=judged.first,
         second=judged.second,
         only_first=only_first,
@@ -100,19 +100,19 @@ def _unshared(first: Result, second: Result, comparison: Comparison | None) -> t
 
 
 def _statements(
-    plan: Plan, trial: TrialDatabase, tables: Sequence[WitnessTable], queries: Sequence[str]
+    plan: Plan, scratch: ScratchDatabase, tables: Sequence[WitnessTable], queries: Sequence[str]
 ) -> tuple[str, ...]:
     """What makes the witness. A table that no query reads is there for one that refers to it: with foreign keys
     enforced, SQLite refuses rows of a table whose parent does not exist.
     """
-    made = trial.statements_for({table.name for table in plan.tables}, queries)
+    made = scratch.statements_for({table.name for table in plan.tables}, queries)
     inserts = []
     for table in tables:
         if table.rows:
             names = ", ".join(map(quoted, table.columns))
             rows = ", ".join(f"({', '.join(map(sql_literal, row))})" for row in table.rows)
             inserts.append(f"INSERT INTO {table.name} ({names}) VALUES {rows}")
-    if trial.dialect == "sqlite" and _refer_ahead(plan, {table.name for table in tables if table.rows}):
+    if scratch.dialect == "sqlite" and _refer_ahead(plan, {table.name for table in tables if table.rows}):
         inserts = ["BEGIN", "PRAGMA defer_foreign_keys = ON", *inserts, "COMMIT"]
     return (*made, *inserts)
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from msgspec import Struct
@@ -35,7 +36,6 @@ _LINE = re.compile(r"^\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.]*)\s*=\s*(
 _REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
-_SETTINGS = ("URL", "EXECUTION_URL", "SERVER_ID", "VERIFY_SSL")
 _HOST, _PORT = "HOST", "PORT"
 _PREFIXES = ("DATA_CATALOG_", "DATA_MARKETPLACE_", "AI_SDK_DATA_MARKETPLACE_")
 """The newest name last: it takes precedence."""
@@ -80,14 +80,13 @@ class DenodoConfig(Struct, frozen=True, kw_only=True):
         verify_ssl: bool | None = None,
     ) -> DenodoConfig:
         """Settings from a command line. Raises InputError for an invalid address."""
-        return cls(
-            url=None if url is None else _web_address("--catalog-url", url, "the command line"),
-            execution_url=None
-            if execution_url is None
-            else _web_address("--execution-url", execution_url, "the command line"),
-            server_id=server_id,
-            verify_ssl=verify_ssl,
-        )
+        addresses = {"url": ("--catalog-url", url), "execution_url": ("--execution-url", execution_url)}
+        checked = {
+            field: _parse_address(value, f"the command line: {flag}")
+            for field, (flag, value) in addresses.items()
+            if value is not None
+        }
+        return cls(server_id=server_id, verify_ssl=verify_ssl, **checked)
 
     @property
     def is_named(self) -> bool:
@@ -219,29 +218,32 @@ def _meant(name: str) -> str | None:
 
 
 def _settings(given: Mapping[str, tuple[str, str]]) -> DenodoConfig:
-    """The settings made from values and their places, both by name. Newer names take precedence over older ones."""
-    found = DenodoConfig()
+    """The settings made from values and their places, both by name. Newer names take precedence over older ones.
+
+    An empty value leaves a setting at its default.
+    """
+    config = DenodoConfig()
     names: dict[str, str] = {}
     for prefix in _PREFIXES:
-        of_prefix = DenodoConfig()
-        for setting in _SETTINGS:
-            if prefix + setting in given:
-                of_prefix = _with(of_prefix, prefix + setting, *given[prefix + setting])
-        if of_prefix.url is None:
-            of_prefix = replace(of_prefix, url=_of_host(prefix, given))
-        for setting, name in zip(_SETTINGS, DenodoConfig.__struct_fields__, strict=True):
-            was, now = getattr(found, name), getattr(of_prefix, name)
-            if now is not None:
-                new = prefix + (setting if prefix + setting in given else _HOST)
-                if was is not None and was != now:
-                    message = f"{given[new][1]}: {new} counts, and {names[setting]} says another"
-                    warnings.warn(message, UserWarning, stacklevel=3)
-                names[setting] = new
-        overlaid = found.overlaid(of_prefix)
-        if found.url is None and overlaid.execution_url is None:  # nothing says that it belongs to another server
-            overlaid = replace(overlaid, execution_url=found.execution_url)
-        found = overlaid
-    return found
+        values: dict[str, Any] = {}
+        of_prefix: dict[str, str] = {}
+        for setting, (field, parse) in _SETTINGS.items():
+            value, place = given.get(prefix + setting, ("", ""))
+            if value:
+                values[field] = parse(value, f"{place}: {prefix}{setting}")
+                of_prefix[field] = prefix + setting
+        if "url" not in values and (url := _of_host(prefix, given)) is not None:
+            values["url"], of_prefix["url"] = url, prefix + _HOST
+        for field, name in of_prefix.items():
+            if field in names and getattr(config, field) not in (None, values[field]):
+                message = f"{given[name][1]}: {name} counts, and {names[field]} says another"
+                warnings.warn(message, UserWarning, stacklevel=3)
+        names |= of_prefix
+        overlaid = config.overlaid(DenodoConfig(**values))
+        if config.url is None and overlaid.execution_url is None:  # nothing says that it belongs to another server
+            overlaid = replace(overlaid, execution_url=config.execution_url)
+        config = overlaid
+    return config
 
 
 def _of_host(prefix: str, given: Mapping[str, tuple[str, str]]) -> str | None:
@@ -250,48 +252,31 @@ def _of_host(prefix: str, given: Mapping[str, tuple[str, str]]) -> str | None:
     if not host:
         return None
     port, place_of_port = given.get(prefix + _PORT, ("", ""))
-    if "://" in host or "/" in host:
-        return _of_address(prefix, _web_address(prefix + _HOST, host, place), port, place_of_port)
-    port = _checked_port(prefix, port or _DEFAULT_PORT, place_of_port)
-    scheme = "https" if port in _HTTPS_PORTS else "http"
-    shown_host = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return _web_address(prefix + _HOST, f"{scheme}://{shown_host}:{port}{_PATH}", place)
-
-
-def _of_address(prefix: str, address: str, port: str, place_of_port: str) -> str:
-    """The catalog's URL from an address in place of a host: with the port that it lacks, and the usual path."""
-    split = urlsplit(address)
-    place = split.netloc
+    if "://" not in host and "/" not in host:
+        port = _checked_port(port or _DEFAULT_PORT, f"{place_of_port}: {prefix}{_PORT}")
+        scheme = "https" if port in _HTTPS_PORTS else "http"
+        shown_host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+        return _parse_address(f"{scheme}://{shown_host}:{port}{_PATH}", f"{place}: {prefix}{_HOST}")
+    # An address in place of a host gets the port and the path that it lacks.
+    split = urlsplit(_parse_address(host, f"{place}: {prefix}{_HOST}"))
+    authority = split.netloc
     if port and split.port is None:
-        place = f"{place.rstrip(':')}:{_checked_port(prefix, port, place_of_port)}"
+        authority = f"{authority.rstrip(':')}:{_checked_port(port, f'{place_of_port}: {prefix}{_PORT}')}"
     elif port and port != str(split.port):
         message = f"{place_of_port}: {prefix}{_PORT} is not used, since {prefix}{_HOST} has another port"
         warnings.warn(message, UserWarning, stacklevel=2)
-    return f"{split.scheme}://{place}{split.path or _PATH}"
+    return f"{split.scheme}://{authority}{split.path or _PATH}"
 
 
-def _checked_port(prefix: str, port: str, place: str) -> str:
+def _checked_port(port: str, what: str) -> str:
     if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
-        raise InputError(f"{place}: {prefix}{_PORT} is {port!r}: write a port, such as {_DEFAULT_PORT}")
+        raise InputError(f"{what} is {port!r}: write a port, such as {_DEFAULT_PORT}")
     return port
 
 
 def merge(*, file: DenodoConfig, environment: DenodoConfig, flags: DenodoConfig) -> DenodoConfig:
     """The settings in effect: for each one, flags before the environment before the file."""
     return file.overlaid(environment).overlaid(flags)
-
-
-def _with(config: DenodoConfig, name: str, value: str, place: str) -> DenodoConfig:
-    """The settings with one added. An empty value leaves that setting at its default."""
-    if not value:
-        return config
-    if name.endswith("_EXECUTION_URL"):
-        return replace(config, execution_url=_web_address(name, value, place))
-    if name.endswith("_URL"):
-        return replace(config, url=_web_address(name, value, place))
-    if name.endswith("_SERVER_ID"):
-        return replace(config, server_id=parse_server_id(value, f"{place}: {name}"))
-    return replace(config, verify_ssl=parse_switch(value, f"{place}: {name}"))
 
 
 def parse_server_id(value: str, what: str) -> int:
@@ -309,19 +294,29 @@ def parse_switch(value: str, what: str) -> bool:
     return lowered in _TRUE
 
 
-def _web_address(name: str, value: str, place: str) -> str:
+def _parse_address(value: str, what: str) -> str:
+    """A web address without credentials. Raises InputError, opening with ``what``, for anything else."""
     try:
         split = urlsplit(value)
         usable = split.scheme in ("http", "https") and bool(split.hostname) and (split.port or 1) > 0
     except ValueError:
         usable, split = False, urlsplit("")
     if "@" in value.split("?", 1)[0]:
-        raise InputError(f"{place}: {name} holds credentials: give user and password apart from it")
+        raise InputError(f"{what} holds credentials: give user and password apart from it")
     if not usable or split.query or split.fragment:
         end = re.search("[?#@]", value)  # what follows may be a secret
         shown = repr(value) if end is None else f"{value[: end.start()]!r} with more after it"
-        raise InputError(f"{place}: {name} is {shown}: write an address such as http://host:9090/denodo-data-catalog")
+        raise InputError(f"{what} is {shown}: write an address such as http://host:9090/denodo-data-catalog")
     return value.rstrip("/")
+
+
+_SETTINGS: Mapping[str, tuple[str, Callable[[str, str], object]]] = {
+    "URL": ("url", _parse_address),
+    "EXECUTION_URL": ("execution_url", _parse_address),
+    "SERVER_ID": ("server_id", parse_server_id),
+    "VERIFY_SSL": ("verify_ssl", parse_switch),
+}
+"""Behind its prefix, the name of each setting: its field, and what reads a value and names itself in messages."""
 
 
 def _unquoted(value: str, place: str) -> str:

@@ -19,7 +19,7 @@ from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
 from assay.platform.duckdb_progress import without_progress_bar
-from assay.ports import TrialDatabase
+from assay.ports import ScratchDatabase
 
 _BESIDE = (".wal", ".tmp")
 
@@ -176,15 +176,16 @@ class DuckdbEngine(DatabaseFile):
         return read_schema(self, with_values=with_values)
 
     @classmethod
-    def trial(cls, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> TrialDatabase:
+    def scratch(cls, schema: DatabaseSchema, *, without_keys: bool = False, timeout_s: float = 0.25) -> ScratchDatabase:
         """An empty database in memory with the schema's tables, to try queries on."""
-        from assay.engines.duckdb.trial import TRIAL_BYTES, TRIAL_ROWS, DuckdbTrial
+        from assay.engines.duckdb.scratch import SCRATCH_BYTES, DuckdbScratch
+        from assay.engines.scratch import MOST_ROWS
 
-        connection = duckdb.connect(MEMORY, config={**_SETTINGS, "memory_limit": f"{TRIAL_BYTES >> 20}MiB"})
+        connection = duckdb.connect(MEMORY, config={**_SETTINGS, "memory_limit": f"{SCRATCH_BYTES >> 20}MiB"})
         _lock(connection)
-        limits = Limits(timeout_s=timeout_s, max_rows=TRIAL_ROWS, max_memory_bytes=TRIAL_BYTES)
+        limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS, max_memory_bytes=SCRATCH_BYTES)
         engine = cls(connection, DatabaseUrl(text=f"duckdb:///{MEMORY}"), limits)
-        return DuckdbTrial(connection, engine, schema, version=cls.version(), keyless=keyless)
+        return DuckdbScratch(connection, engine, schema, version=cls.version(), without_keys=without_keys)
 
     def session(self) -> str | None:
         """The settings of this connection: all that decides answers besides the file and the query."""

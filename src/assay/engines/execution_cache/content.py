@@ -19,9 +19,10 @@ import stat
 import time
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Protocol
 
 from msgspec import Struct
+
+from assay.engines.execution_cache.folder import CacheFolder, key_of
 
 _WHOLE_BYTES = 16 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
@@ -33,18 +34,6 @@ _TICK_S = 0.1
 _WHOLE_SECONDS_S = 2.5
 """The same where times have no fractions."""
 _SECOND_NS = 1_000_000_000
-
-
-class Digests(Protocol):
-    """Remembers the hashes of large files from run to run."""
-
-    def known(self, *what: object) -> bytes | None:
-        """The hash that was noted for this; None where there is none."""
-        ...
-
-    def note(self, digest: bytes, *what: object) -> None:
-        """Keep a hash."""
-        ...
 
 
 class FileState(Struct, frozen=True):
@@ -88,10 +77,13 @@ class WatchedFile:
         self._state = self._settled()
         self._digest: bytes | None = None
 
-    def digest(self, digests: Digests) -> bytes | None:
-        """The hash of the content; None where it cannot be told, or the file changed since it was first looked at."""
+    def digest(self, folder: CacheFolder) -> bytes | None:
+        """The hash of the content; None if it cannot be told, or the file changed since it was first looked at.
+
+        The folder remembers the hashes of large files from run to run.
+        """
         if self._digest is None and self.unchanged():
-            self._digest = self._read(digests)
+            self._digest = self._read(folder)
         return self._digest if self.unchanged() else None
 
     def unchanged(self) -> bool:
@@ -113,7 +105,7 @@ class WatchedFile:
             time.sleep(tick_s - age_s)
         return state if FileState.of(self._path, self._beside) == state else None
 
-    def _read(self, digests: Digests) -> bytes | None:
+    def _read(self, folder: CacheFolder) -> bytes | None:
         state = self._state
         try:
             with open(self._path, "rb") as file:
@@ -122,14 +114,14 @@ class WatchedFile:
                     return None
                 if state.size <= _WHOLE_BYTES:
                     return _hash_whole(file.fileno())
-                place = (self._path, state, _hash_samples(file.fileno(), state.size).hex())
-                if (known := digests.known(*place)) is not None:
+                key = key_of("content", self._path, state, _hash_samples(file.fileno(), state.size).hex())
+                if (known := folder.get(key)) is not None:
                     return known
                 digest = _hash_whole(file.fileno())
         except OSError:
             return None
         if self.unchanged():
-            digests.note(digest, *place)
+            folder.put(key, digest)
         return digest
 
 

@@ -23,7 +23,7 @@ from assay.model.columns import ColumnRows
 _MOST_COLUMN_BYTES = 512 * 1024 * 1024
 _PLAIN = frozenset({NoneType, bool, int, float, str, bytes})
 _Ext = msgspec.msgpack.Ext
-_INTEGER, _TEXT, _DECIMAL, _DATE, _TIME, _TIMESTAMP, _INTERVAL, _UUID, _LIST, _TUPLE, _MAP = range(1, 12)
+_INTEGER, _TEXT = 1, 2
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -103,9 +103,9 @@ def _tagged(cell: Any) -> Any:
         return cell if _is_well_formed(cell) else _Ext(_TEXT, cell.encode("utf-8", "surrogatepass"))
     if kind is int:
         return cell if -(2**63) <= cell < 2**63 else _Ext(_INTEGER, b"%x" % cell)
-    if (tag := _TAGS.get(kind)) is not None:
-        code, parts = tag
-        return _Ext(code, msgspec.msgpack.encode(parts(cell)))
+    if kind in _TAGS:
+        tag, parts, _ = _TAGS[kind]
+        return _Ext(tag, msgspec.msgpack.encode(parts(cell)))
     raise NoExactFormError(f"a value of the type {kind.__name__}")
 
 
@@ -127,19 +127,6 @@ def _untagged(code: int, data: memoryview) -> object:
     if read is None:
         raise ValueError(f"no value has the tag {code}")
     return read(*msgspec.msgpack.decode(data, type=list[Any], ext_hook=_untagged))
-
-
-_TAGS: Mapping[type, tuple[int, Callable[[Any], list[Any]]]] = {
-    Decimal: (_DECIMAL, lambda cell: [str(cell)]),
-    date: (_DATE, lambda cell: [cell.toordinal()]),
-    time: (_TIME, lambda cell: [cell.replace(tzinfo=None).isoformat(), cell.fold, _zone(cell.tzinfo)]),
-    datetime: (_TIMESTAMP, lambda cell: [cell.replace(tzinfo=None).isoformat(), cell.fold, _zone(cell.tzinfo)]),
-    timedelta: (_INTERVAL, lambda cell: [cell.days, cell.seconds, cell.microseconds]),
-    UUID: (_UUID, lambda cell: [cell.bytes]),
-    list: (_LIST, lambda cell: [list(map(_tagged, cell))]),
-    tuple: (_TUPLE, lambda cell: [list(map(_tagged, cell))]),
-    dict: (_MAP, lambda cell: [[[_tagged(name), _tagged(value)] for name, value in cell.items()]]),
-}
 
 
 def _zone(zone: tzinfo | None) -> list[Any] | None:
@@ -181,14 +168,24 @@ def _zone_of(written: list[Any] | None) -> tzinfo | None:
     raise ValueError(f"{written!r} is no zone")
 
 
-_READERS: Mapping[int, Callable[..., object]] = {
-    _DECIMAL: Decimal,
-    _DATE: date.fromordinal,
-    _TIME: lambda text, fold, zone: time.fromisoformat(text).replace(fold=fold, tzinfo=_zone_of(zone)),
-    _TIMESTAMP: lambda text, fold, zone: datetime.fromisoformat(text).replace(fold=fold, tzinfo=_zone_of(zone)),
-    _INTERVAL: timedelta,
-    _UUID: lambda data: UUID(bytes=data),
-    _LIST: list,
-    _TUPLE: tuple,
-    _MAP: dict,
+_TAGS: Mapping[type, tuple[int, Callable[[Any], list[Any]], Callable[..., object]]] = {
+    Decimal: (3, lambda cell: [str(cell)], Decimal),
+    date: (4, lambda cell: [cell.toordinal()], date.fromordinal),
+    time: (
+        5,
+        lambda cell: [cell.replace(tzinfo=None).isoformat(), cell.fold, _zone(cell.tzinfo)],
+        lambda text, fold, zone: time.fromisoformat(text).replace(fold=fold, tzinfo=_zone_of(zone)),
+    ),
+    datetime: (
+        6,
+        lambda cell: [cell.replace(tzinfo=None).isoformat(), cell.fold, _zone(cell.tzinfo)],
+        lambda text, fold, zone: datetime.fromisoformat(text).replace(fold=fold, tzinfo=_zone_of(zone)),
+    ),
+    timedelta: (7, lambda cell: [cell.days, cell.seconds, cell.microseconds], timedelta),
+    UUID: (8, lambda cell: [cell.bytes], lambda data: UUID(bytes=data)),
+    list: (9, lambda cell: [list(map(_tagged, cell))], list),
+    tuple: (10, lambda cell: [list(map(_tagged, cell))], tuple),
+    dict: (11, lambda cell: [[[_tagged(name), _tagged(value)] for name, value in cell.items()]], dict),
 }
+"""Of each type its tag, the parts that are written, and what makes a value of the parts."""
+_READERS = {tag: read for tag, _, read in _TAGS.values()}

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.engines import outcomes
-from assay.engines.execution_cache.recall import Recall
+from assay.engines.execution_cache.cache import ExecutionCache
 from assay.engines.loading import engine_for
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, rows_size
@@ -50,7 +50,7 @@ class Executor:
     ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and `ANY_SCHEME` of
     `assay.engines.loading` to the ``module:function`` that is asked for any other. Results are kept in ``cache``, which
     others may use, too. A query whose result was dropped there runs again, which ``reruns`` counts. A query that ended
-    an earlier worker is not run again by an executor of the same ``attempt``. ``recall`` knows those of earlier
+    an earlier worker is not run again by an executor of the same ``attempt``. ``shared`` knows those of earlier
     runs. Used by one thread.
 
     A query that ran out of time, or lost its connection, is blamed only once a plain query on a fresh connection has
@@ -65,7 +65,7 @@ class Executor:
         cache: ByteCache | None = None,
         attempt: int = 0,
         patience_s: float = _PATIENCE_S,
-        recall: Recall | None = None,
+        shared: ExecutionCache | None = None,
     ) -> None:
         self.runs = 0
         """Queries that an engine executed."""
@@ -87,8 +87,8 @@ class Executor:
         self._attempt = attempt
         self._patience_s = patience_s
         self._away: dict[str, _Away] = {}
-        self._recall = recall
-        self._recalls = recall is not None
+        self._shared = shared
+        self._uses_shared = shared is not None
         """False while a query must be executed, whatever is known of it."""
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
@@ -107,11 +107,11 @@ class Executor:
 
     def execute_anew(self, url: DatabaseUrl, query: str) -> Execution:
         """As `execute`, but always run by the engine and not kept: for measuring its time."""
-        self._recalls = False
+        self._uses_shared = False
         try:
             return self._execute(url, query, label_of(url, query, self._attempt))
         finally:
-            self._recalls = self._recall is not None
+            self._uses_shared = self._shared is not None
 
     def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
         """The other databases of the same schema beside this one, sorted.
@@ -282,12 +282,12 @@ class Executor:
             if process is not None:
                 process.begin(held + self._limits.max_memory_bytes + self._limits.max_result_bytes)
             engine = self._engine(url)
-            recall = self._recall if self._recalls else None
-            if recall is not None:
+            shared = self._shared if self._uses_shared else None
+            if shared is not None:
                 heartbeat.end()  # reading a large file takes its time, and the query has not begun
-                if (found := recall.find(url, engine, query)) is not None:
+                if (found := shared.get(url, engine, query)) is not None:
                     return found
-            if not is_open or recall is not None:
+            if not is_open or shared is not None:
                 heartbeat.begin(label, self._limits.timeout_s)
             self.runs += 1
             ran_before = label in self._ran
@@ -299,9 +299,9 @@ class Executor:
             if execution.failure is not None and execution.failure.kind == "crashed":
                 # a connection that broke once is not used again
                 self._close(url)
-            elif recall is not None and not ran_before:
+            elif shared is not None and not ran_before:
                 heartbeat.end()
-                recall.keep(url, engine, query, execution)
+                shared.put(url, engine, query, execution)
             return execution
         except DatabaseError as error:
             return outcomes.failed(query, "error", "unreadable_database", str(error))
@@ -344,8 +344,8 @@ class Executor:
         if known := self._unreadable.get(text):
             raise DatabaseError(known)
         engine_class = self._class(url)
-        if self._recall is not None:
-            self._recall.look(url, engine_class)
+        if self._shared is not None:
+            self._shared.watch(url, engine_class)
         try:
             engine = engine_class.open(url, self._limits)
         except DatabaseError as error:

@@ -27,7 +27,7 @@ _NO_TASK = 0
 _NO_DEADLINE = 0.0
 
 
-class Beat(Struct, frozen=True, kw_only=True):
+class HeartbeatState(Struct, frozen=True, kw_only=True):
     """The content of the map: the label of the running step, and the `time.monotonic` second at which it must end."""
 
     label: bytes
@@ -56,10 +56,10 @@ class Heartbeat:
         _TASK.pack_into(self._memory, _TASK_AT, task_id + 1)
 
 
-def read(memory: mmap.mmap | bytearray) -> Beat | None:
+def read(memory: mmap.mmap | bytearray) -> HeartbeatState | None:
     """What the worker with this map is doing right now; None where it said that nothing runs."""
     deadline, label = _LAYOUT.unpack_from(memory, 0)
-    return None if deadline == _NO_DEADLINE else Beat(label=label, deadline=deadline)
+    return None if deadline == _NO_DEADLINE else HeartbeatState(label=label, deadline=deadline)
 
 
 def read_task(memory: mmap.mmap | bytearray) -> int | None:

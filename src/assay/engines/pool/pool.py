@@ -138,7 +138,7 @@ class WorkerPool:
         self._shared = shared
         self._returned.clear()
         for worker in self._workers:
-            worker.lane = WorkerQueue()
+            worker.queue = WorkerQueue()
         completed = False
         try:
             yield from self._drive(Source(batches))
@@ -157,9 +157,9 @@ class WorkerPool:
 
     def take_back(self) -> list[Task]:
         """Take the tasks back that no worker was sent yet. Called in the thread of `run`, such as by `soon`."""
-        lanes = [worker.lane.waiting for worker in self._workers]
-        tasks = [task for waiting in lanes for task in waiting]
-        for waiting in lanes:
+        queues = [worker.queue.waiting for worker in self._workers]
+        tasks = [task for waiting in queues for task in waiting]
+        for waiting in queues:
             waiting.clear()
         return tasks
 
@@ -244,10 +244,10 @@ class WorkerPool:
                     worker.reap()
                     worker = self._heir(worker)  # noqa: PLW2901
                 if not worker.pending:
-                    worker.lane.begin()
+                    worker.queue.begin()
                 worker.pending.extend(tasks)
-                worker.sent.append(len(tasks))
-                worker.send(pickle.dumps((tuple((task.id, task.payload) for task in tasks), self._losses), 5))
+                payloads = pickle.dumps([task.payload for task in tasks], 5)
+                worker.send(pickle.dumps(([task.id for task in tasks], self._losses, payloads), 5))
             busy = busy or bool(worker.pending)
         return busy or (source.dry and not self._winding_up)
 
@@ -257,21 +257,21 @@ class WorkerPool:
             return deque()
         if not self._shared:
             return self._next(source) if not worker.pending else deque()
-        count = worker.lane.size(len(worker.pending))
-        if count and not worker.lane.waiting:
+        count = worker.queue.size(len(worker.pending))
+        if count and not worker.queue.waiting:
             if self._returned:
-                worker.lane.take(self._returned.popleft())
+                worker.queue.assign(self._returned.popleft())
             else:
-                fill(worker.lane, source, [other.lane for other in self._workers if other is not worker])
-        return worker.lane.cut(count)
+                fill(worker.queue, source, [other.queue for other in self._workers if other is not worker])
+        return worker.queue.next_slice(count)
 
     def _heir(self, worker: WorkerProcess[Task]) -> WorkerProcess[Task]:
-        """A new worker in place of one that is gone, with its lane. Raises UsageError where the pool is closed."""
+        """A new worker in place of one that is gone, with its queue. Raises UsageError where the pool is closed."""
         with self._changing:
             if self._closed:
                 raise UsageError("this pool was closed while it ran")
             heir = self._spawn()
-            heir.lane = worker.lane
+            heir.queue = worker.queue
             self._workers[self._workers.index(worker)] = heir
         return heir
 
@@ -281,7 +281,7 @@ class WorkerPool:
     def _receive_all(self, worker: WorkerProcess[Task], frames: Sequence[bytes]) -> Iterator[TaskDone | TaskLost]:
         outcomes = [outcome for frame in frames for outcome in self._receive(worker, frame)]
         if outcomes:
-            took_s = worker.lane.measure(len(outcomes))
+            took_s = worker.queue.measure(len(outcomes))
             # Sent before the caller looks at these, so that the worker need not wait for it.
             for outcome in outcomes:
                 yield TaskDone(outcome.task_id, outcome.outcome, took_s) if isinstance(outcome, TaskDone) else outcome
@@ -290,32 +290,22 @@ class WorkerPool:
         message = pickle.loads(frame)
         match message[0]:
             case wire.DONE:
-                self._is_over(worker)
+                worker.pending.popleft()
                 yield TaskDone(message[1], message[2])
             case wire.FAILED:
-                self._is_over(worker)
+                worker.pending.popleft()
                 yield TaskLost(message[1], message[2], message[3])
             case wire.READY:
                 worker.ready = True
-                worker.lane.begin()
+                worker.queue.begin()
                 self._starts_lost = 0
             case wire.WORN:
                 worker.worn = True
                 self._renewals += 1
-            case wire.UNREADABLE:
-                for _ in range(worker.sent.popleft()):
-                    yield TaskLost(worker.pending.popleft().id, "error", message[1])
             case wire.UNUSABLE:
                 if isinstance(message[1], AssayError):
                     raise message[1]
                 raise AssayError(f"a worker process could not set up {self._setup}:\n{message[2].rstrip()}")
-
-    def _is_over(self, worker: WorkerProcess[Task]) -> None:
-        """The first of a worker's pending tasks is over."""
-        worker.pending.popleft()
-        worker.sent[0] -= 1
-        if not worker.sent[0]:
-            worker.sent.popleft()
 
     def _replace(self, worker: WorkerProcess[Task]) -> Iterator[TaskLost]:
         """Start a worker in place of one that is gone, and put its unfinished tasks back."""
@@ -348,9 +338,9 @@ class WorkerPool:
         times = self._times_lost[task.id] = self._times_lost.get(task.id, 0) + 1
         if times == 1 and worker.was_killed_by_another:
             return None  # the task may not be the cause; if it took all the memory, it will do so again
-        beat = worker.last_beat
-        if beat is not None:
-            self._losses[beat.label] = loss
+        state = worker.last_state
+        if state is not None:
+            self._losses[state.label] = loss
             if times <= _MAX_LOSSES:
                 return None
         worker.pending.remove(task)
@@ -366,6 +356,6 @@ class WorkerPool:
                     if now - worker.started > _START_S:
                         worker.kill(None)
                     continue
-                beat = worker.beat()
-                if beat is not None and now > beat.deadline + self._grace_s:
-                    worker.kill(beat)
+                state = worker.state()
+                if state is not None and now > state.deadline + self._grace_s:
+                    worker.kill(state)

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from assay.engines.pool import heartbeat, spawn, wire
-from assay.engines.pool.heartbeat import Beat
+from assay.engines.pool.heartbeat import HeartbeatState
 from assay.engines.pool.worker_queues import WorkerQueue
 from assay.ports import Loss
 
@@ -36,19 +36,17 @@ class WorkerProcess(Generic[T]):
     ) -> None:
         self.pending: deque[T] = deque()
         """Its tasks whose outcome has not arrived, in order: the first ones may be done."""
-        self.sent: deque[int] = deque()
-        """How many of them are in each message that it was sent, in order."""
-        self.lane: WorkerQueue[T] = WorkerQueue()
+        self.queue: WorkerQueue[T] = WorkerQueue()
         """Its share of what is not sent yet, and what a task costs."""
         self.ready = False
         self.worn = False
         """The worker said that it keeps too much memory, and ends: none of its tasks is to blame."""
         self.started: float = time.monotonic()
-        self.last_beat: Beat | None = None
+        self.last_state: HeartbeatState | None = None
         """What ran when it ended; set by `reap`."""
         self.last_task: int | None = None
         """The id of the task that it was doing when it ended; set by `reap`."""
-        self._killed_at: Beat | None = None
+        self._killed_at: HeartbeatState | None = None
         self._killed = False
         self._reaping = threading.Lock()
         self._reaped = False
@@ -76,7 +74,7 @@ class WorkerProcess(Generic[T]):
         """The process id."""
         return self._process.pid
 
-    def beat(self) -> Beat | None:
+    def state(self) -> HeartbeatState | None:
         """What the worker is doing right now, or did last. Safe to call from another thread, also during `reap`."""
         with contextlib.suppress(ValueError):  # its map is closed
             return heartbeat.read(self._memory)
@@ -92,10 +90,10 @@ class WorkerProcess(Generic[T]):
         with contextlib.suppress(OSError, ValueError):
             wire.send(self._stdin.fileno(), frame)
 
-    def kill(self, beat: Beat | None) -> None:
-        """End it at once because of this beat. Safe to call from another thread, and twice."""
+    def kill(self, state: HeartbeatState | None) -> None:
+        """End it at once because of this step. Safe to call from another thread, and twice."""
         if not self._killed:
-            self._killed_at = beat
+            self._killed_at = state
             self._killed = True
             self._process.kill()
 
@@ -121,7 +119,7 @@ class WorkerProcess(Generic[T]):
             self._stdin.close()
         self._thread.join()
         self._stdout.close()
-        self.last_beat = heartbeat.read(self._memory)
+        self.last_state = heartbeat.read(self._memory)
         self.last_task = heartbeat.read_task(self._memory)
         if os.name != "posix":
             self._memory.close()
@@ -135,7 +133,7 @@ class WorkerProcess(Generic[T]):
 
     def loss(self) -> Loss:
         """How the worker ended. Call it after `reap`."""
-        if self._killed and (not self.ready or self._killed_at == self.last_beat):
+        if self._killed and (not self.ready or self._killed_at == self.last_state):
             return Loss(kind="timeout", message="did not stop at its time limit and was ended")
         code = self._process.returncode
         if code < 0:
@@ -145,9 +143,8 @@ class WorkerProcess(Generic[T]):
         return Loss(kind="crashed", message=f"ended by itself with exit status {code}")
 
     def _read(self, events: SimpleQueue[Any]) -> None:
-        reader = wire.FrameReader(self._stdout.fileno())
         with contextlib.suppress(OSError):
-            while frames := reader.read():
+            for frames in wire.read_frames(self._stdout.fileno()):
                 events.put((self, frames))
         events.put((self, []))
 

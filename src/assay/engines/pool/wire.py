@@ -1,14 +1,15 @@
 """The frames that the pool and its workers exchange: an 8-byte length, then a pickle.
 
-Parent to worker: one `Hello`, then tuples ``(tasks, losses)``, where ``tasks`` is a tuple of
-``(task_id, payload)`` and ``losses`` a dict of label to Loss. Worker to parent: tuples whose first
-item is one of the constants below.
+Parent to worker: one `Hello`, then tuples ``(task_ids, losses, payloads)``. ``losses`` is a dict of label to Loss, and
+``payloads`` a list that is pickled separately: if it cannot be unpickled in the worker, the tasks fail by their ids.
+Worker to parent: tuples whose first item is one of the constants below.
 """
 
 from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -17,12 +18,10 @@ READY = 0
 DONE = 1
 """``(DONE, task_id, outcome)``."""
 FAILED = 2
-"""``(FAILED, task_id, kind, message)``: the task function raised."""
+"""``(FAILED, task_id, kind, message)``: the task function raised, or its payload could not be unpickled."""
 UNUSABLE = 3
 """``(UNUSABLE, error or None, traceback text)``: the setup function raised, and the worker ends."""
-UNREADABLE = 4
-"""``(UNREADABLE, message)``: the batch could not be unpickled in the worker."""
-WORN = 5
+WORN = 4
 """``(WORN,)``: the worker keeps too much memory after its tasks. It takes no other, and ends."""
 
 MAP_BYTES = 64
@@ -53,28 +52,11 @@ def send(descriptor: int, *frames: bytes) -> None:
         written = os.write(descriptor, data)
 
 
-class FrameReader:
-    """Reads frames from a pipe, as many at a time as are available."""
-
-    __slots__ = ("_buffer", "_descriptor")
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._buffer = bytearray()
-
-    def read(self) -> list[bytes]:
-        """Wait for at least one whole frame. An empty list: the other side closed the pipe."""
-        buffer = self._buffer
-        while True:
-            data = os.read(self._descriptor, _READ_BYTES)
-            if not data:
-                return []
-            buffer += data
-            if frames := self._cut():
-                return frames
-
-    def _cut(self) -> list[bytes]:
-        buffer = self._buffer
+def read_frames(descriptor: int) -> Iterator[list[bytes]]:
+    """Yield the frames that have arrived, as many at a time as there are, until the other side closes the pipe."""
+    buffer = bytearray()
+    while data := os.read(descriptor, _READ_BYTES):
+        buffer += data
         frames = []
         position = 0
         while len(buffer) - position >= HEADER.size:
@@ -85,4 +67,5 @@ class FrameReader:
             frames.append(bytes(memoryview(buffer)[start:end]))
             position = end
         del buffer[:position]
-        return frames
+        if frames:
+            yield frames

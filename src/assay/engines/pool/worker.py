@@ -15,7 +15,7 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
 from assay.engines import watchdog
@@ -40,8 +40,8 @@ def main(warm: str = "") -> None:
     with contextlib.suppress(Exception):  # if it cannot be imported, the parent will hear of it
         _ = warm and importlib.import_module(warm)
     _say_that_nobody_is_there()
-    reader = wire.FrameReader(inbox)
-    frames = reader.read()
+    arrivals = wire.read_frames(inbox)
+    frames = next(arrivals, [])
     if not frames:
         return
     hello: wire.Hello = pickle.loads(frames[0])
@@ -51,7 +51,7 @@ def main(warm: str = "") -> None:
     for frame in frames[1:]:
         batches.put(frame)
     # Read from now on, so that the parent never waits for a full pipe.
-    threading.Thread(target=_listen, args=(reader, batches), daemon=True).start()
+    threading.Thread(target=_listen, args=(arrivals, batches), daemon=True).start()
     function = _prepare(hello, outbox)
     gc.enable()
     if function is None:
@@ -64,13 +64,15 @@ def main(warm: str = "") -> None:
     process = memory.current()
     while True:
         answers.send()
-        try:
-            tasks, losses = pickle.loads(batches.get())
-        except Exception as error:  # noqa: BLE001 - a payload's own unpickling may raise anything: this batch's trouble
-            answers.put(pickle.dumps((wire.UNREADABLE, f"{type(error).__name__}: {error}")))
-            continue
+        task_ids, losses, pickled = pickle.loads(batches.get())
         pulse.losses.update(losses)
-        for task_id, payload in tasks:
+        try:
+            payloads = pickle.loads(pickled)
+        except Exception as error:  # noqa: BLE001 - a payload's own unpickling may raise anything: this batch's trouble
+            for task_id in task_ids:
+                answers.put(pickle.dumps((wire.FAILED, task_id, "error", f"{type(error).__name__}: {error}")))
+            continue
+        for task_id, payload in zip(task_ids, payloads, strict=True):
             pulse.take_up(task_id)
             answers.put(_run(function, task_id, payload))
             pulse.end()
@@ -163,8 +165,8 @@ def _map(hello: wire.Hello) -> mmap.mmap | bytearray:
     return bytearray(wire.MAP_BYTES)
 
 
-def _listen(reader: wire.FrameReader, batches: SimpleQueue[bytes]) -> None:
-    while frames := reader.read():
+def _listen(arrivals: Iterator[list[bytes]], batches: SimpleQueue[bytes]) -> None:
+    for frames in arrivals:
         for frame in frames:
             batches.put(frame)
     with contextlib.suppress(Exception):

@@ -1,8 +1,8 @@
 """Share a run's batches out over workers: slices by measured cost, and a free worker helps the busiest.
 
-Each worker has a lane: the batch that it works on. It is sent as much of its lane as takes about `_SLICE_S`, or longer
-in a run that lasts long, so that there is always something to do and never much in flight. When no batch is left, a
-free worker takes half of the lane that would take the longest. So all workers stay busy to the end, however unevenly
+Each worker has a queue: the batch that it works on. It is sent as much of it as takes about `_SLICE_S`, or longer in a
+run that lasts long, so that there is always something to do and never much in flight. When no batch is left, a free
+worker takes half of the queue that would take the longest. So all workers stay busy to the end, however unevenly
 batches and costs are spread, and most of a batch is done by one worker, which runs a query that several tasks share
 only once.
 """
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 _SLICE_S, _LONGEST_SLICE_S = 0.1, 0.5
 _SHARE = 0.02
-"""The part of the lane's time so far that a slice may take: the fewer messages, the less the parent is woken."""
+"""The part of the queue's time so far that a slice may take: the fewer messages, the less the parent is woken."""
 _FIRST = 4
 """Tasks of a batch to send before any of it was measured. Then at most twice as many as before: some may be slow."""
 _MOST = 64
 _SLOW_S = 0.02
 """From this cost on a task is sent when nothing is pending: the way of a message takes much less."""
 _WORTH_S = 0.005
-"""What is left of a lane must take at least so long to be worth another worker's help."""
+"""What is left of a queue must take at least so long to be worth another worker's help."""
 _WEIGHT = 0.3
 
 
@@ -46,27 +46,23 @@ class WorkerQueue(Generic[T]):
         """How many tasks to send now, while so many are not done."""
         if self.cost_s is None:
             return _FIRST if not pending else 0
-        count = self._affordable(pending)
-        if count:
-            self._sent = count
+        if self.cost_s >= _SLOW_S:
+            count = max(1, int(_SLICE_S / self.cost_s)) if not pending else 0
+        else:
+            slice_s = min(_LONGEST_SLICE_S, max(_SLICE_S, _SHARE * (self._clock() - self._started)))
+            wanted = min(_MOST, 2 * self._sent, int(slice_s / max(self.cost_s, 1e-6)))
+            count = wanted if pending <= wanted // 2 else 0
+        self._sent = count or self._sent
         return count
 
-    def _affordable(self, pending: int) -> int:
-        assert self.cost_s is not None
-        if self.cost_s >= _SLOW_S:
-            return max(1, int(_SLICE_S / self.cost_s)) if not pending else 0
-        slice_s = min(_LONGEST_SLICE_S, max(_SLICE_S, _SHARE * (self._clock() - self._started)))
-        wanted = min(_MOST, 2 * self._sent, int(slice_s / max(self.cost_s, 1e-6)))
-        return wanted if pending <= wanted // 2 else 0
-
-    def take(self, batch: Iterable[T], cost_s: float | None = None) -> None:
+    def assign(self, batch: Iterable[T], cost_s: float | None = None) -> None:
         """Begin with another batch, whose tasks cost so much; None: not known."""
         self.waiting.extend(batch)
         self.cost_s = cost_s
         self._sent = _FIRST
 
-    def cut(self, count: int) -> deque[T]:
-        """Take the next tasks off the lane, to send them."""
+    def next_slice(self, count: int) -> deque[T]:
+        """Take the next tasks off the queue, to send them."""
         return deque([self.waiting.popleft() for _ in range(min(count, len(self.waiting)))])
 
     def begin(self) -> None:
@@ -112,13 +108,13 @@ class Source(Generic[T]):
         return None
 
 
-def fill(lane: WorkerQueue[T], source: Source[T], others: Sequence[WorkerQueue[T]]) -> None:
-    """Give an empty lane the next batch; where there is none, half of the longest other lane."""
+def fill(queue: WorkerQueue[T], source: Source[T], others: Sequence[WorkerQueue[T]]) -> None:
+    """Give an empty queue the next batch; if there is none, half of the longest other queue."""
     if (batch := source.next()) is not None:
-        lane.take(batch)
+        queue.assign(batch)
         return
     longest = max(others, key=lambda other: other.left_s, default=None)
     if longest is None or not longest.waiting or longest.left_s + longest.silent_s < _WORTH_S:
         return
     count = (len(longest.waiting) + 1) // 2
-    lane.take(reversed([longest.waiting.pop() for _ in range(count)]), longest.cost_s)
+    queue.assign(reversed([longest.waiting.pop() for _ in range(count)]), longest.cost_s)

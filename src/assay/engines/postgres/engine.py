@@ -24,8 +24,8 @@ from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Lim
 if TYPE_CHECKING:
     import psycopg
 
+    from assay.engines.postgres.scratch import PostgresScratch
     from assay.engines.postgres.session import Session
-    from assay.engines.postgres.trial import PostgresTrial
 
 _AFTER_SERVER_S = 0.05
 """How long after the limit the client's own timeout fires: the server's comes first."""
@@ -33,7 +33,7 @@ _NEARLY = 0.9
 _PATIENCE_S = 1.0
 """How long a server that went away is waited for."""
 _PAUSE_S = 0.05
-_TRIAL_BYTES = 256 * 1024 * 1024
+_SCRATCH_BYTES = 256 * 1024 * 1024
 
 _KINDS: dict[str, FailureKind] = {
     "53200": "out_of_memory",
@@ -137,24 +137,31 @@ class PostgresEngine:
         return outcomes.server_lost(query, message, wall_time_s=time.perf_counter() - started)
 
     @classmethod
-    def scratch_trial(
-        cls, url: DatabaseUrl, schema: DatabaseSchema, *, prefix: str, keyless: bool = False, timeout_s: float = 1.0
-    ) -> PostgresTrial:
-        """An empty database in a scratch schema of a server: see `assay.engines.postgres.trial`.
+    def scratch_on_server(
+        cls,
+        url: DatabaseUrl,
+        schema: DatabaseSchema,
+        *,
+        prefix: str,
+        without_keys: bool = False,
+        timeout_s: float = 1.0,
+    ) -> PostgresScratch:
+        """An empty database in a scratch schema of a server: see `assay.engines.postgres.scratch`.
 
         Raises DatabaseError where the server cannot be used, or its role may make no schema.
         """
         _require()
-        from assay.engines.postgres.trial import MOST_ROWS, PostgresTrial
+        from assay.engines.postgres.scratch import PostgresScratch
+        from assay.engines.scratch import MOST_ROWS
 
-        limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS, max_memory_bytes=_TRIAL_BYTES)
-        return PostgresTrial(url, schema, cls, limits=limits, keyless=keyless, prefix=prefix)
+        limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS, max_memory_bytes=_SCRATCH_BYTES)
+        return PostgresScratch(url, schema, cls, limits=limits, without_keys=without_keys, prefix=prefix)
 
     @classmethod
     def drop_scratch(cls, url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
         """Drop the scratch schemas of a process that is gone. Raises DatabaseError where the server cannot be used."""
         _require()
-        from assay.engines.postgres.trial import drop_left
+        from assay.engines.postgres.scratch import drop_left
 
         return drop_left(url, prefix, wait_s=wait_s)
 

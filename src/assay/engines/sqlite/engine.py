@@ -13,7 +13,7 @@ from assay.engines.sqlite.file import open_read_only
 from assay.engines.sqlite.guard import Guard
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, Row
-from assay.ports import TrialDatabase
+from assay.ports import ScratchDatabase
 
 _CELL_BYTES = 40
 """Bytes of a cell besides its content: a pointer and an object's header."""
@@ -119,11 +119,11 @@ class SqliteEngine(DatabaseFile):
         return read_schema(self, with_values=with_values)
 
     @classmethod
-    def trial(cls, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> TrialDatabase:
+    def scratch(cls, schema: DatabaseSchema, *, without_keys: bool = False, timeout_s: float = 0.25) -> ScratchDatabase:
         """An empty database in memory with the schema's tables, to try queries on."""
-        from assay.engines.sqlite.trial import SqliteTrial
+        from assay.engines.sqlite.scratch import SqliteScratch
 
-        return SqliteTrial(schema, keyless=keyless, timeout_s=timeout_s)
+        return SqliteScratch(schema, without_keys=without_keys, timeout_s=timeout_s)
 
     def session(self) -> str | None:
         """The library as it was built: all that decides answers besides the file, the query and the limits."""

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from msgspec import Struct
 
 from assay.model import Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
-from assay.ports import TrialDatabase
+from assay.ports import ScratchDatabase
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.recording import RecordingExecutor
 from assay.scoring.time_limit import TimeLimit
@@ -16,7 +16,7 @@ _LIMIT_S = 5.0
 _URL = DatabaseUrl(text="trial:")
 
 
-class TrialAnswers(Struct, frozen=True):
+class ScratchAnswers(Struct, frozen=True):
     """Implements `assay.ports.PossibleAnswers`."""
 
     answer: GoldAnswer
@@ -36,17 +36,17 @@ class TrialAnswers(Struct, frozen=True):
         return self.answer.compare(other, options)
 
 
-def read_answers(database: TrialDatabase, query: str, result: Result) -> TrialAnswers:
+def read_answers(database: ScratchDatabase, query: str, result: Result) -> ScratchAnswers:
     """Implements `assay.ports.ReadsAnswers`: the answers are those that a run would accept from a system."""
-    watched = RecordingExecutor(_OnTrial(database), TimeLimit(_LIMIT_S))
+    watched = RecordingExecutor(_OnScratch(database), TimeLimit(_LIMIT_S))
     execution = Execution(query=query, status="rows" if result.rows else "empty", result=result)
-    return TrialAnswers(GoldAnswers(watched).of(_URL, execution, result))
+    return ScratchAnswers(GoldAnswers(watched).of(_URL, execution, result))
 
 
-class _OnTrial:
-    """A trial database as an executor, whatever URL is asked for. Nothing is kept: the rows change."""
+class _OnScratch:
+    """A scratch database as an executor, whatever URL is asked for. Nothing is kept: the rows change."""
 
-    def __init__(self, database: TrialDatabase) -> None:
+    def __init__(self, database: ScratchDatabase) -> None:
         self._database = database
         self.cache = _NoCache()
 

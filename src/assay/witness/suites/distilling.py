@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Proof, Row
 from assay.model.suite import SuiteAssumption
-from assay.ports import ReadsAnswers, TrialDatabase
+from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.sql.query import Unreadable
 from assay.witness.assumed import Assumed, assume
 from assay.witness.clock import Clock
@@ -72,7 +72,7 @@ class _Candidate(Struct):
 
 
 class SuiteBuilder:
-    """Works for one gold. Both databases in memory have the schema's tables; ``keyless`` has no constraint."""
+    """Works for one gold. Both databases in memory have the schema's tables; ``without_keys`` has no constraint."""
 
     def __init__(
         self,
@@ -81,8 +81,8 @@ class SuiteBuilder:
         schema: DatabaseSchema,
         *,
         dialect: str,
-        trial: TrialDatabase,
-        keyless: TrialDatabase,
+        scratch: ScratchDatabase,
+        without_keys: ScratchDatabase,
         reads_answers: ReadsAnswers,
         options: ComparisonOptions,
         real: Mapping[str, RealTable],
@@ -94,11 +94,11 @@ class SuiteBuilder:
         self._targets = targets
         self._schema = schema
         self._dialect = dialect
-        self._trial = trial
-        self._keyless = keyless
+        self._scratch = scratch
+        self._without_keys = without_keys
         self._reads_answers = reads_answers
         self._options = replace(
-            options, boolean_is_integer=not trial.has_boolean_type, sample_rows=0, near_misses=False
+            options, boolean_is_integer=not scratch.has_boolean_type, sample_rows=0, near_misses=False
         )
         self._real = real
         self._selects = selects
@@ -119,7 +119,7 @@ class SuiteBuilder:
             return Distilled(why="gold depends on chance or on the clock")
         absent = [name for name in own.tables if not self._fillable(name)]
         if absent or not own.tables:
-            return Distilled(why="; ".join(self._trial.refused) or "gold reads no table that rows can be given to")
+            return Distilled(why="; ".join(self._scratch.refused) or "gold reads no table that rows can be given to")
         self._read_targets()
         self._lay_out(own)
         self._look(trials, keeps)
@@ -139,7 +139,7 @@ class SuiteBuilder:
 
     def _fillable(self, name: str) -> bool:
         names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
-        return bool(names and self._trial.columns(names[0]))
+        return bool(names and self._scratch.columns(names[0]))
 
     def _read_targets(self) -> None:
         for number, target in enumerate(self._targets):
@@ -158,12 +158,12 @@ class SuiteBuilder:
         self._own = own
         self._assumed: Assumed = assume(self._schema, self._real)
         schema = self._assumed.schema
-        self._plan: Plan = make_plan(schema, facts, self._trial)
+        self._plan: Plan = make_plan(schema, facts, self._scratch)
         kept = tuple(table for table in schema.tables if table.kind == "table" and self._fillable(table.name.lower()))
         everything = replace(schema, tables=kept)
-        self._whole = make_plan(everything, widened(facts, everything), self._trial)
+        self._whole = make_plan(everything, widened(facts, everything), self._scratch)
         self._completer = Completer(self._whole, self._plan, self._real)
-        for database in (self._trial, self._keyless):
+        for database in (self._scratch, self._without_keys):
             database.prepare(self._whole.filled)
         self._held: list[ObservedConstraint] = mine(self._plan, facts, self._real)
         self._values: dict[ColumnKey, list[Cell]] = {}
@@ -236,7 +236,7 @@ class SuiteBuilder:
             seen = self._seen_on(self._completer.complete(made), rules, alive if wanted is None else {wanted})
             if not seen:
                 continue
-            database = self._trial.content()
+            database = self._scratch.content()
             if not rules.kept_by(self._completer.given(database)) or not self._steady(database):
                 continue
             judged += 1
@@ -252,15 +252,15 @@ class SuiteBuilder:
 
     def _seen_on(self, database: Database, rules: Rules, alive: Iterable[int]) -> list[int]:
         """The targets whose results differ at first sight, on a database that gold finds something in."""
-        trial = self._trial
-        trial.fill(database)
-        first = trial.rows(self._gold)
+        scratch = self._scratch
+        scratch.fill(database)
+        first = scratch.rows(self._gold)
         if first is None or (rules.selects[0] and finds_nothing(first)):
             return []
         self._ran += 1
         found = []
         for number in sorted(alive):
-            second = trial.rows(self._targets[number].query)
+            second = scratch.rows(self._targets[number].query)
             if second is not None and second != first and self._judge(number).seen(first, second) != "none":
                 found.append(number)
         return found
@@ -270,8 +270,8 @@ class SuiteBuilder:
             self._judges[number] = Difference(
                 (self._gold, self._targets[number].query),
                 self._facts[number],
-                trial=self._trial,
-                keyless=self._keyless,
+                scratch=self._scratch,
+                without_keys=self._without_keys,
                 reads_answers=self._reads_answers,
                 options=self._options,
                 seed=self._seed,
@@ -284,26 +284,26 @@ class SuiteBuilder:
 
     def _steady(self, database: Database) -> bool:
         """Whether gold gives one answer, in whatever order the rows are stored and scanned."""
-        result = self._trial.execute(self._gold).result
+        result = self._scratch.execute(self._gold).result
         if result is None:
             return False
-        answers = self._reads_answers(self._trial, self._gold, result)
+        answers = self._reads_answers(self._scratch, self._gold, result)
         steady = not answers.open
         for arranged in _orders(database, self._seed) if steady else ():
-            self._keyless.fill(arranged)
+            self._without_keys.fill(arranged)
             for turned in (False, True):
-                if turned and not self._keyless.reverse(turned=True):
+                if turned and not self._without_keys.reverse_scan(on=True):
                     continue
-                found = self._keyless.execute(self._gold).result
+                found = self._without_keys.execute(self._gold).result
                 if turned:
-                    self._keyless.reverse(turned=False)
+                    self._without_keys.reverse_scan(on=False)
                 if found is None or not answers.compare(found, self._options).equal:
                     steady = False
             if not steady:
                 break
         self._steady_seen += steady
         self._unsteady += not steady
-        self._trial.fill(database)
+        self._scratch.fill(database)
         return steady
 
     def _any(self) -> list[Chosen]:
@@ -315,8 +315,8 @@ class SuiteBuilder:
             if made is None or self._clock.is_over or any(one.broken_by(made) is not None for one in rules.held):
                 continue
             self._seen_on(self._completer.complete(made), rules, ())
-            database = self._trial.content()
-            result = self._trial.rows(self._gold)
+            database = self._scratch.content()
+            result = self._scratch.rows(self._gold)
             found = result is not None and not (rules.selects[0] and finds_nothing(result))
             if found and rules.kept_by(self._completer.given(database)) and self._steady(database):
                 rows = tuple(tuple(map(tuple, table)) for table in database)

@@ -1,4 +1,4 @@
-"""Recall what an engine gave before, in this run or another, where that is certain to be what it would give again."""
+"""What engines gave before, in this run or another, if it is certain that they would give it again."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from assay.model import DatabaseUrl, Execution, Limits
 from assay.ports import Engine, EngineClass
 
 
-class Recall:
-    """Finds and keeps the executions of the databases whose content can be told: files of SQLite and DuckDB.
+class ExecutionCache:
+    """The executions of databases whose content can be told: files of SQLite and DuckDB.
 
-    Call `look` before a connection is opened, and `find` and `keep` with that connection. Nothing is found or kept once
-    the file has changed since `look`: what the connection then reads is known to nobody.
+    Call `watch` before a connection is opened, and `get` and `put` with that connection. Nothing is found or kept once
+    the file has changed since `watch`: what the connection then reads is known to nobody.
     """
 
     def __init__(self, folder: CacheFolder, limits: Limits) -> None:
@@ -33,7 +33,7 @@ class Recall:
         self._sessions: dict[str, str] = {}
         """By URL, what decides answers besides content and query."""
 
-    def look(self, url: DatabaseUrl, engine_class: EngineClass) -> None:
+    def watch(self, url: DatabaseUrl, engine_class: EngineClass) -> None:
         """Note which file is about to be opened."""
         beside = getattr(engine_class, "beside", None)
         tells = all(callable(getattr(engine_class, name, None)) for name in ("session", "repeats"))
@@ -42,8 +42,8 @@ class Recall:
         if tells and isinstance(beside, tuple) and url.path != MEMORY:
             self._files[url.text] = WatchedFile(url.path, beside)
 
-    def find(self, url: DatabaseUrl, engine: Engine, query: str) -> Execution | None:
-        """What the engine gave to this query on this content; None where that is not known."""
+    def get(self, url: DatabaseUrl, engine: Engine, query: str) -> Execution | None:
+        """What the engine gave to this query on this content; None if that is not known."""
         try:
             key = self._key(url, engine, query)
             content = None if key is None else self._folder.get(key)
@@ -51,8 +51,8 @@ class Recall:
         except MemoryError:  # the query is not to blame
             return None
 
-    def keep(self, url: DatabaseUrl, engine: Any, query: str, execution: Execution) -> None:
-        """Keep what the engine just gave, where it would give it again."""
+    def put(self, url: DatabaseUrl, engine: Any, query: str, execution: Execution) -> None:
+        """Keep what the engine just gave, if it would give it again."""
         with suppress(MemoryError):  # the query has what it needs
             file = self._files.get(url.text)
             if not execution.succeeded or file is None or not file.unchanged() or not engine.repeats(query):
@@ -63,24 +63,17 @@ class Recall:
             if key is not None and content is not None and file.unchanged():
                 self._folder.put(key, content)
 
-    def known(self, *what: object) -> bytes | None:
-        """The hash noted for a large file."""
-        return self._folder.get(key_of("content", *what))
-
-    def note(self, digest: bytes, *what: object) -> None:
-        """Note the hash of a large file."""
-        self._folder.put(key_of("content", *what), digest)
-
     def _key(self, url: DatabaseUrl, engine: Any, query: str) -> bytes | None:
         file = self._files.get(url.text)
-        digest = None if file is None else file.digest(self)
+        digest = None if file is None else file.digest(self._folder)
         if digest is None:
             return None
         session = self._sessions.get(url.text)
         if session is None:
-            if (told := engine.session()) is None:
+            settings = engine.session()
+            if settings is None:
                 return None
-            session = self._sessions[url.text] = key_of(told, *_machine()).hex()
+            session = self._sessions[url.text] = key_of(settings, *_machine()).hex()
         return key_of("execution", engine.name, type(engine).version(), session, digest.hex(), *self._limits, query)
 
 

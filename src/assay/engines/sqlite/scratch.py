@@ -5,27 +5,26 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from assay.engines import outcomes
+from assay.engines.scratch import EVERY_CONSTRAINT, MOST_ROWS, Scratch, table_body, too_many_rows
 from assay.engines.sqlite.guard import Guard
 from assay.model import DatabaseSchema, Execution, Limits, Result, Row, TableSchema, quoted
 from assay.sql.schema import type_family
-from assay.sql.schema.create_table import NO_CLAUSES, TableClauses, table_clauses
+from assay.sql.schema.create_table import NO_CLAUSES, table_clauses
 
-MOST_ROWS = 5_000
 _MOST_BYTES = 1_000_000
 _MAKING_S = 30.0
-_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
 _TYPE = re.compile(r"\w+(?: \w+)*(?: ?\( ?\d+(?: ?, ?\d+)? ?\))?")
 _PLAIN_TYPES = {"integer": "INTEGER", "real": "REAL", "numeric": "NUMERIC", "text": "TEXT", "date": "DATE"}
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 _GENERATED = 2  # from this number on, a column of table_xinfo is computed from others
 
 
-class _TrialGuard(Guard):
+class _ScratchGuard(Guard):
     """A guard that lets its owner's own statements write."""
 
     __slots__ = ("owner",)
@@ -43,108 +42,71 @@ class _TrialGuard(Guard):
         return super()._authorize(action, first, second, database, source)
 
 
-class SqliteTrial:
-    """Implements `assay.ports.TrialDatabase`."""
+class SqliteScratch(Scratch):
+    """A scratch database in memory. Queries and rows go to its connection directly, under the guard's rules."""
 
     dialect = "sqlite"
     has_boolean_type = False
+    errors = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
 
-    __slots__ = (
-        "_connection",
-        "_deletes",
-        "_guard",
-        "_inserts",
-        "_limits",
-        "_made",
-        "_names",
-        "_reads",
-        "_tables",
-        "_triggers",
-        "_views",
-        "engine",
-        "refused",
-    )
-
-    def __init__(self, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> None:
-        self.engine: str = f"sqlite {sqlite3.sqlite_version}"
+    def __init__(self, schema: DatabaseSchema, *, without_keys: bool = False, timeout_s: float = 0.25) -> None:
+        super().__init__(schema)
+        self.engine = f"sqlite {sqlite3.sqlite_version}"
         self._limits = Limits(timeout_s=timeout_s, max_rows=MOST_ROWS)
+        self._inserts: list[tuple[str, str]] = []
+        """The statements that empty each prepared table, and that insert one row."""
         self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=512)
-        self._guard = _TrialGuard()
-        self._names: dict[str, tuple[str, ...]] = {}
-        self._inserts: list[str] = []
-        self._deletes: list[str] = []
-        self._reads: list[str] = []
-        self._tables: list[str] = []
-        self._triggers = {table.quoted_name: table.triggers for table in schema.tables if table.triggers}
-        self._made: list[tuple[str | None, str]] = []
-        self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
-        refused: list[str] = []
         for pragma in ("temp_store=MEMORY", "trusted_schema=OFF", "journal_mode=OFF", "synchronous=OFF"):
             self._connection.execute(f"PRAGMA {pragma}")
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _MOST_BYTES)
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000)
+        self._guard = _ScratchGuard()
         self._guard.attach(self._connection)
         self._guard.start(_MAKING_S)  # a suite's tables may come from elsewhere
-        for table_name, statements, why in self._wanted(schema, keyless=keyless):
-            failed: Exception | None = None
-            for statement in statements:
-                try:
-                    self._connection.execute(statement)
-                except _ERRORS as error:
-                    failed = failed or error
-                    continue
-                self._made.append((table_name, statement))
-                break
-            else:
-                if failed is not None:
-                    refused.append(f"{why}: {outcomes.first_line(failed)}")
-        for table in schema.tables:
-            if table.kind == "table":
-                self._names[table.quoted_name] = self._insertable(table)
-        self.refused: tuple[str, ...] = tuple(refused)
+        own = schema.dialect == self.dialect
+        tables = [table for table in schema.tables if table.kind == "table"]
+        for table in tables:
+            self._make_table(table, own=own, without_keys=without_keys)
+        for view in schema.tables:
+            if view.kind == "view" and view.ddl:
+                self._try(f"the view {view.name} cannot be made", view.ddl)
+        self._names = {table.quoted_name: self._insertable(table) for table in tables}
         self._guard.owner = False
-
-    def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
-        """What made these tables, and the views that the queries may name."""
-        return outcomes.wanted_statements(self._made, self._views, tables, queries)
-
-    def columns(self, table: str) -> tuple[str, ...]:
-        """The columns of a table that rows may be given for."""
-        return self._names.get(table, ())
 
     def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
         """Say which columns of which tables `fill` will be given."""
-        self._inserts, self._deletes, self._reads = [], [], []
-        self._tables = list(filled)
+        super().prepare(filled)
         own = os.urandom(8).hex()  # the driver keeps statements by their text: no query may have one of these
-        for table, columns in filled.items():
-            names = ", ".join(map(quoted, columns))
-            places = ", ".join("?" * len(columns))
-            # What a constraint refuses is left out, whichever it is but a foreign key.
-            self._inserts.append(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({places}) -- {own}")
-            self._deletes.append(f"DELETE FROM {table} -- {own}")
-            self._reads.append(f"SELECT {names} FROM {table}")
+        self._inserts = [
+            (
+                f"DELETE FROM {table.location} -- {own}",
+                # What a constraint rejects is left out, unless it is a foreign key.
+                f"INSERT OR IGNORE INTO {table.location} ({table.columns}) VALUES ({values}) -- {own}",
+            )
+            for table in self._filled
+            for values in [", ".join("?" * table.width)]
+        ]
 
     def fill(self, rows: Sequence[Sequence[Row]]) -> bool:
-        """Replace every row. False where a constraint refused one."""
+        """Replace every row. False if a constraint rejected one."""
         guard, connection = self._guard, self._connection
         guard.owner = True
         guard.start(self._limits.timeout_s)
         complete = True
         try:
             connection.execute("BEGIN")
-            for delete, insert, given in zip(self._deletes, self._inserts, rows, strict=True):
+            for (delete, insert), given in zip(self._inserts, rows, strict=True):
                 connection.execute(delete)
                 if given:
                     try:
                         complete = connection.executemany(insert, given).rowcount == len(given) and complete
-                    except _ERRORS:  # such as a text in a STRICT table's number
+                    except self.errors:  # such as a text in a STRICT table's number
                         connection.execute(delete)
                         complete = False
             connection.execute("COMMIT")
-        except _ERRORS:
+        except self.errors:
             complete = False
             if connection.in_transaction:
                 connection.execute("COMMIT")
@@ -154,14 +116,9 @@ class SqliteTrial:
 
     def content(self) -> list[list[Row]]:
         """The rows that the prepared tables hold now."""
-        self._guard.start(self._limits.timeout_s)  # the time of the query before this is over
-        self._guard.owner = True
-        try:
-            return [list(self._connection.execute(read).fetchall()) for read in self._reads]
-        finally:
-            self._guard.owner = False
+        return [self._owned(f"SELECT {table.columns} FROM {table.location}") for table in self._filled]
 
-    def barred(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
+    def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
         """The tables in which other rows are than these once the database's own triggers have seen them inserted."""
         if not self._triggers:
             return ()
@@ -169,15 +126,16 @@ class SqliteTrial:
         try:
             self._owned(*(statement for own in self._triggers.values() for statement in own))
             self.fill(rows)
-            held = [sorted(map(repr, kept)) for kept in self.content()]
-        except _ERRORS:  # such as a trigger on a table that could not be made
-            filled = [name for name, given in zip(self._tables, rows, strict=True) if given]
-            return tuple(name for name in filled if name in self._triggers)
+            stored = [sorted(map(repr, held)) for held in self.content()]
+        except self.errors:  # such as a trigger on a table that could not be made
+            return super().rejected_rows(rows)
         finally:
             names = self._owned("SELECT name FROM sqlite_master WHERE type = 'trigger'")
             self._owned(*(f"DROP TRIGGER {quoted(str(name))}" for (name,) in names))
         wanted = [sorted(map(repr, given)) for given in rows]
-        return tuple(name for name, own, given in zip(self._tables, held, wanted, strict=True) if own != given)
+        return tuple(
+            table.name for table, held, given in zip(self._filled, stored, wanted, strict=True) if held != given
+        )
 
     def rows(self, query: str) -> list[Row] | None:
         """The rows of a query; None where it fails, takes too long or gives too many."""
@@ -188,7 +146,7 @@ class SqliteTrial:
             rows: list[Row] = cursor.fetchmany(MOST_ROWS)
             if cursor.description is None or len(rows) >= MOST_ROWS:
                 return None
-        except _ERRORS:
+        except self.errors:
             if guard.wants_declaration:
                 return self._declared(query)
             return None
@@ -202,7 +160,7 @@ class SqliteTrial:
             try:
                 cursor = self._connection.execute(query)
                 rows: list[Row] = cursor.fetchmany(MOST_ROWS)
-            except _ERRORS as error:
+            except self.errors as error:
                 if again and guard.wants_declaration:
                     guard.declare_tables(self._connection)
                     continue
@@ -210,7 +168,7 @@ class SqliteTrial:
             if cursor.description is None:
                 return outcomes.no_query(query)
             if len(rows) >= MOST_ROWS:
-                return outcomes.failed(query, "error", "error", f"it gives more than {MOST_ROWS:,} rows")
+                return too_many_rows(query)
             columns = tuple([column[0] for column in cursor.description])
             return Execution(
                 query=query,
@@ -221,45 +179,39 @@ class SqliteTrial:
             )
         raise AssertionError("the second try returns")
 
-    def reverse(self, turned: bool) -> bool:  # noqa: FBT001 - a switch
+    def reverse_scan(self, *, on: bool) -> bool:
         """Have rows scanned in the opposite order where none is asked for."""
-        self._guard.start(self._limits.timeout_s)
-        self._guard.owner = True
-        try:
-            self._connection.execute(f"PRAGMA reverse_unordered_selects = {int(turned)}")
-        finally:
-            self._guard.owner = False
+        self._owned(f"PRAGMA reverse_unordered_selects = {int(on)}")
         return True
 
     def close(self) -> None:
         """Release it. Closing twice is harmless."""
         self._connection.close()
 
-    def _wanted(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str | None, tuple[str, ...], str]]:
-        """What makes the tables, their further unique indexes, and the views; with what is lost where one fails.
+    def _make_table(self, table: TableSchema, *, own: bool, without_keys: bool) -> None:
+        """Make a table and its further unique indexes.
 
         A table whose own statement is another engine's, as in a file of MySQL's, is made from what was read of it.
         """
-        own = schema.dialect == "sqlite"
-        for table in schema.tables:
-            if table.kind != "table":
-                continue
-            yield table.quoted_name, _ways(table, own=own, keyless=keyless), f"the table {table.name} cannot be made"
-            there = () if keyless else self._unique(table)
-            for number, columns in enumerate(() if keyless else table.unique):
-                if {name.lower() for name in columns} in there:
-                    continue
-                name, names = quoted(f"{table.name}_unique_{number}"), ", ".join(map(quoted, columns))
-                yield (
-                    table.quoted_name,
-                    (f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",),
+        name = table.quoted_name
+        self._try(
+            f"the table {table.name} cannot be made",
+            *_table_statements(table, own=own, without_keys=without_keys),
+            table=name,
+        )
+        if without_keys:
+            return
+        declared = self._unique(table)
+        for number, columns in enumerate(table.unique):
+            if {column.lower() for column in columns} not in declared:
+                index, names = quoted(f"{table.name}_unique_{number}"), ", ".join(map(quoted, columns))
+                self._try(
                     f"a UNIQUE constraint of {table.name} cannot be made",
+                    f"CREATE UNIQUE INDEX {index} ON {name} ({names})",
+                    table=name,
                 )
-            for statement in table.indexes if own and not keyless else ():
-                yield table.quoted_name, (statement,), f"a unique index of {table.name} cannot be made"
-        for view in schema.tables:
-            if view.kind == "view" and view.ddl:
-                yield None, (view.ddl,), f"the view {view.name} cannot be made"
+        for statement in table.indexes if own else ():
+            self._try(f"a unique index of {table.name} cannot be made", statement, table=name)
 
     def _unique(self, table: TableSchema) -> list[set[str]]:
         """The sets of columns that the table's own statement keeps unique."""
@@ -270,14 +222,17 @@ class SqliteTrial:
                 'WHERE i."unique"',
                 (table.name,),
             ).fetchall()
-        except _ERRORS:
+        except self.errors:
             return []
         for index, column in rows:
             found.setdefault(index, set()).add(column)
         return list(found.values())
 
+    def _execute(self, statement: str) -> object:
+        return self._connection.execute(statement)
+
     def _owned(self, *statements: str) -> list[Row]:
-        """Execute statements of the trial's own, and give the last one's rows."""
+        """Execute statements of our own, and give the last one's rows."""
         self._guard.start(self._limits.timeout_s)
         self._guard.owner = True
         found: list[Row] = []
@@ -298,7 +253,7 @@ class SqliteTrial:
             found = self._connection.execute(
                 "SELECT name, hidden FROM pragma_table_xinfo(?) ORDER BY cid", (table.name,)
             ).fetchall()
-        except _ERRORS:
+        except self.errors:
             return ()
         return tuple(name for name, hidden in found if hidden < _GENERATED)
 
@@ -312,8 +267,8 @@ class SqliteTrial:
         return outcomes.failed(query, "error", "error", outcomes.first_line(error))
 
 
-def _ways(table: TableSchema, *, own: bool, keyless: bool) -> tuple[str, ...]:
-    """Statements that make the table, of which the first that SQLite reads is taken.
+def _table_statements(table: TableSchema, *, own: bool, without_keys: bool) -> tuple[str, ...]:
+    """Statements that make the table. The first that SQLite accepts is used.
 
     Without its keys, too, the columns compute and compare their values alike. What a virtual table does no other can.
     """
@@ -322,13 +277,18 @@ def _ways(table: TableSchema, *, own: bool, keyless: bool) -> tuple[str, ...]:
         return (table.ddl,)
     clauses = table_clauses(table.ddl, "sqlite") if given else NO_CLAUSES
     plain = _plainly_typed(table)
-    ways = (
-        *((table.ddl,) if given and not keyless else ()),
-        created(table, clauses, keyless=keyless),
-        created(plain, clauses, keyless=keyless),
-        created(plain, clauses.without_collations(), keyless=keyless),  # these may be another engine's
+    constraints = frozenset() if without_keys else EVERY_CONSTRAINT - {"UNIQUE"}
+    attempts = (
+        (table, clauses),
+        (plain, clauses),
+        (plain, clauses.without_collations()),  # these may be another engine's
     )
-    return tuple(dict.fromkeys(ways))
+    statements = [
+        f"CREATE TABLE {table.quoted_name} ({table_body(columns, words, constraints=constraints)})"
+        f"{' STRICT' if clauses.strict else ''}"
+        for columns, words in attempts
+    ]
+    return tuple(dict.fromkeys((*((table.ddl,) if given and not without_keys else ()), *statements)))
 
 
 def _plainly_typed(table: TableSchema) -> TableSchema:
@@ -340,21 +300,3 @@ def _plainly_typed(table: TableSchema) -> TableSchema:
         for column in table.columns
     )
     return replace(table, columns=columns)
-
-
-def created(table: TableSchema, clauses: TableClauses, *, keyless: bool = False) -> str:
-    """A CREATE TABLE of the schema's own words, without foreign keys: rows are chosen so that these hold."""
-    parts = []
-    for column in table.columns:
-        words = [quoted(column.name), column.type]
-        if (found := clauses.columns.get(column.name.lower())) is not None:
-            words.append(found.text)
-        if column.not_null and not keyless:
-            words.append("NOT NULL")
-        parts.append(" ".join(filter(None, words)))
-    if not keyless:
-        if table.primary_key:
-            parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
-        parts += [f"CHECK ({check})" for check in table.checks]
-    strict = " STRICT" if clauses.strict else ""
-    return f"CREATE TABLE {table.quoted_name} ({', '.join(parts)}){strict}"

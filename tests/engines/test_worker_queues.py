@@ -22,7 +22,7 @@ class Simulated:
         numbers = iter(range(10**9))
         self.now = 0.0
         self.source = Source([[(next(numbers), cost) for cost in batch] for batch in batches])
-        self.lanes: list[WorkerQueue[Task]] = [WorkerQueue(lambda: self.now) for _ in range(workers)]
+        self.queues: list[WorkerQueue[Task]] = [WorkerQueue(lambda: self.now) for _ in range(workers)]
         self.pending: list[list[Task]] = [[] for _ in range(workers)]
         self.done: list[tuple[int, int]] = []
         """The worker and the number of each task, in the order in which they ended."""
@@ -36,20 +36,20 @@ class Simulated:
             self.now, worker = heapq.heappop(self._events)
             number, _ = self.pending[worker].pop(0)
             self.done.append((worker, number))
-            self.lanes[worker].measure(1)
+            self.queues[worker].measure(1)
             if self.pending[worker]:
                 self._begin(worker)
             self._feed()
 
     def _feed(self) -> None:
-        for worker, lane in enumerate(self.lanes):
+        for worker, queue in enumerate(self.queues):
             pending = self.pending[worker]
-            count = lane.size(len(pending))
-            if count and not lane.waiting:
-                fill(lane, self.source, [other for other in self.lanes if other is not lane])
-            tasks = lane.cut(count)
+            count = queue.size(len(pending))
+            if count and not queue.waiting:
+                fill(queue, self.source, [other for other in self.queues if other is not queue])
+            tasks = queue.next_slice(count)
             if tasks and not pending:
-                lane.begin()
+                queue.begin()
                 pending.extend(tasks)
                 self._begin(worker)
             else:
