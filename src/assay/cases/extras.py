@@ -54,8 +54,8 @@ class Extras:
         self.costs = [column for column, name in named if name == _COST]
         self.decisions = refusal_of(
             table.columns,
-            decision=prediction_metadata(table, "decision", fields.decision),
-            confidence=prediction_metadata(table, "confidence", fields.confidence),
+            decision=named_column(table, "decision", fields.decision),
+            confidence=named_column(table, "confidence", fields.confidence),
         )
         questions = {normal(name) for name in ALIASES["question"][0]}
         golds = {normal(name) for tier in ALIASES["gold"][:2] for name in tier}
@@ -65,19 +65,13 @@ class Extras:
         """What the system did; None where nothing is said. Raises CaseFileError with the place."""
         if self.decisions is None:
             return None
-        try:
-            return self.decisions.decision(record, shared=self.shared)
-        except UnusableValue as error:
-            raise placed(error, self.path, record) from error
+        return read_at(self.path, record, (), self.decisions.decision, record, shared=self.shared)
 
     def confidence(self, record: Record) -> float | None:
         """How sure the system is, from 0 to 1; None where nothing is said. Raises CaseFileError with the place."""
         if self.decisions is None:
             return None
-        try:
-            return self.decisions.confidence(record)
-        except UnusableValue as error:
-            raise placed(error, self.path, record) from error
+        return read_at(self.path, record, (), self.decisions.confidence, record)
 
     def timings(self, record: Record) -> tuple[tuple[str, float], ...]:
         """Seconds by the names of their columns."""
@@ -97,7 +91,7 @@ class Extras:
                 continue
             for name, value in within.items():
                 part = _TOKENS_WITHIN.get(normal(str(name)))
-                count = self._count(record, column, value) if part else None
+                count = read_at(self.path, record, (column,), count_of, value, column) if part else None
                 if part and count is not None:
                     counts[part] = count
         for column, part in self.token_columns:
@@ -111,16 +105,7 @@ class Extras:
         return next((self._read(record, column, number_of) for column in self.costs), None)
 
     def _read(self, record: Record, column: str, convert: Callable[[object, str], T]) -> T:
-        try:
-            return convert(usable(record.values.get(column)), column)
-        except UnusableValue as error:
-            raise placed(error, self.path, record, column) from error
-
-    def _count(self, record: Record, column: str, value: object) -> int | None:
-        try:
-            return count_of(value, column)
-        except UnusableValue as error:
-            raise placed(error, self.path, record, column) from error
+        return read_at(self.path, record, (column,), lambda: convert(usable(record.values.get(column)), column))
 
 
 def placed(error: UnusableValue, path: str, record: Record, *columns: str) -> CaseFileError:
@@ -135,7 +120,17 @@ def placed(error: UnusableValue, path: str, record: Record, *columns: str) -> Ca
     return CaseFileError(f"{error.message}{hint}", path=path, place=f'{record.place}, column "{columns[0]}"')
 
 
-def prediction_metadata(table: Table, field: Field, named: str | None) -> str | None:
+def read_at(
+    path: str, record: Record, columns: tuple[str, ...], convert: Callable[..., T], *given: object, **named: object
+) -> T:
+    """What ``convert`` makes of what it is given. Raises CaseFileError with the place of an unusable value."""
+    try:
+        return convert(*given, **named)
+    except UnusableValue as error:
+        raise placed(error, path, record, *columns) from error
+
+
+def named_column(table: Table, field: Field, named: str | None) -> str | None:
     """The column that was named for a field. Raises CaseFileError, with the closest name, where the file lacks it."""
     if named is None:
         return None

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assay.cases.conversations import Conversations, flattened
 from assay.cases.decisions import Expectations
-from assay.cases.extras import Extras, placed, prediction_metadata
+from assay.cases.extras import Extras, placed, read_at, named_column
 from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,
@@ -41,7 +41,7 @@ from assay.cases.values import (
     usable,
 )
 from assay.errors import CaseFileError
-from assay.model import Case, ColumnUse, Decision, Failure, FieldNames, GivenResult, Prediction
+from assay.model import Case, ColumnUse, Failure, FieldNames, GivenResult, Prediction
 from assay.platform.spool import spooled
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
@@ -137,19 +137,13 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
     counted = _reader(table, "options", None, counted_columns_of)
-    expectations = Expectations(table.columns, named=prediction_metadata(table, "answerable", fields.answerable))
+    expectations = Expectations(table.columns, named=named_column(table, "answerable", fields.answerable))
     conversations = Conversations.of(table, questions.columns[0] if questions.columns else "")
-    file = table.path.name
-
-    def expected(record: Record, queries: tuple[str, ...]) -> tuple[Decision, tuple[str, ...]]:
-        try:
-            return expectations.of(record, queries)
-        except UnusableValue as error:
-            raise placed(error, str(table.path), record) from error
+    file, path = table.path.name, str(table.path)
 
     def case(number: int, record: Record) -> Case:
         queries, given = golds.read(record)
-        expects, queries = expected(record, queries)
+        expects, queries = read_at(path, record, (), expectations.of, record, queries)
         if results.columns:
             given += results.read(record)
         judged_by = options.read(record)
@@ -157,7 +151,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
             places = counted_places(columns, len(queries), given, table.path, record)
             judged_by = replace(judged_by, condition_columns=places)
         place, database = conversations.place_of(record), databases.read(record)
-        conversations.on_one_database(str(table.path), record, place.conversation, database)
+        conversations.on_one_database(path, record, place.conversation, database)
         return Case(
             id=ids.read(record) if ids else str(number),
             question=questions.read(record),
