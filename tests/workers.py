@@ -40,7 +40,7 @@ forking.take_path(asked["path"])
 assay.engines.pool.worker.main(asked["warm"])
 """
 _IMPORTED = """
-assay.runs.scoring_worker assay.runs.lint_worker assay.scoring.queries.inner_ties assay.engines.sqlite
+assay.runs.scoring_worker assay.runs.lint_worker assay.scoring.queries.subquery_ties assay.engines.sqlite
 assay.metrics.bird assay.metrics.match assay.metrics.ves
 """
 """What nearly every worker imports."""

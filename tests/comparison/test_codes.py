@@ -18,7 +18,7 @@ from tests.comparison.test_against_brute_force import make_table
 from assay.comparison import Answer, Segment, compare
 from assay.comparison.cells import key_of
 from assay.comparison.codes import shared, side
-from assay.comparison.codes.coder import Coder
+from assay.comparison.codes.coder import DictionaryEncoder
 from assay.comparison.codes.layout import numbers_of
 from assay.comparison.tolerance import as_float, is_number
 from assay.model import Cell, Comparison, ComparisonOptions, Result, Row
@@ -109,7 +109,7 @@ def test_cells_of_all_types_are_compared_alike(examples: int) -> None:
 @settings(max_examples=600)
 def test_codes_are_equal_exactly_where_keys_are(cells: list[Cell], boolean_is_integer: bool) -> None:
     """Also where cells come in columns of one type, which are coded by arrays."""
-    coder = Coder(boolean_is_integer=boolean_is_integer)
+    coder = DictionaryEncoder(boolean_is_integer=boolean_is_integer)
     alone = [coder.columns([(cell,)], 1)[0] for cell in cells]
     (together,) = coder.columns([(cell,) for cell in cells], 1)
     keys = [key_of(cell, boolean_is_integer=boolean_is_integer) for cell in cells]

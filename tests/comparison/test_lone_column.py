@@ -11,7 +11,7 @@ from math import inf, nan
 import pytest
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare, lone_column
+from assay.comparison import Answer, compare, single_column
 from assay.model import ComparisonOptions, Result
 
 CELLS: Sequence[object] = (
@@ -58,7 +58,7 @@ def test_the_short_way_says_what_the_long_one_says(seed: int, monkeypatch: pytes
         answer = chance.choice((Answer.bag, Answer.strict))(gold)
         short = compare(predicted, answer, options)
         with monkeypatch.context() as patch:
-            patch.setattr(lone_column, "MOST_ROWS", -1)
+            patch.setattr(single_column, "MOST_ROWS", -1)
             long = compare(predicted, answer, options)
         assert repr(short) == repr(long), (gold.rows, predicted.rows, options)
         differing += not short.equal
@@ -68,11 +68,11 @@ def test_the_short_way_says_what_the_long_one_says(seed: int, monkeypatch: pytes
 def test_it_is_taken_by_bags_of_one_column_alone() -> None:
     options = ComparisonOptions()
     gold, wrong = result(["a", "b"]), result(["b", "c"])
-    found = lone_column.lone_columns(Answer.bag(gold), wrong, options)
+    found = single_column.lone_columns(Answer.bag(gold), wrong, options)
     assert found is not None
     assert (found.equal, found.partners()) == (False, [None, 0])
-    assert lone_column.lone_columns(Answer.strict(gold), wrong, options) is None
+    assert single_column.lone_columns(Answer.strict(gold), wrong, options) is None
     wide = Result(columns=("x", "y"), rows=(("a", "b"),))
-    assert lone_column.lone_columns(Answer.bag(wide), wide, options) is None
+    assert single_column.lone_columns(Answer.bag(wide), wide, options) is None
     # Numbers within tolerance of each other are paired with more care.
-    assert lone_column.lone_columns(Answer.bag(result([0.1])), result([0.1 + 1e-15]), options) is None
+    assert single_column.lone_columns(Answer.bag(result([0.1])), result([0.1 + 1e-15]), options) is None

@@ -8,7 +8,7 @@ import pytest
 
 from assay.diagnosis import CAUSES
 from assay.diagnosis.learnt import ALWAYS, learnt
-from assay.diagnosis.naming import meaning_alone, name_causes
+from assay.diagnosis.naming import default_cause, name_causes
 from assay.diagnosis.readings import MOST_NAMED, READINGS
 from assay.diagnosis.signs import Sign
 from assay.diagnosis.traits import seen_traits
@@ -25,7 +25,7 @@ def sign(name: str) -> Sign:
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_difference_that_stands_alone_is_named_by_what_it_is(name: str) -> None:
     for held in ((), TRAITS, TRAITS[::2]):
-        assert name_causes([sign(name)], held)[0].kind == meaning_alone(name)
+        assert name_causes([sign(name)], held)[0].kind == default_cause(name)
 
 
 def test_few_causes_are_named_each_once_and_the_surest_first() -> None:
@@ -53,7 +53,7 @@ def test_every_named_cause_rests_on_a_difference_that_speaks_for_it() -> None:
     for names in combinations(SIGNS[::3], 2):
         for one in name_causes([sign(name) for name in names], TRAITS):
             for_it = learnt().points_to(one.kind, one.sign.name) > 0
-            assert for_it or one.kind == meaning_alone(one.sign.name)
+            assert for_it or one.kind == default_cause(one.sign.name)
 
 
 def test_what_was_learnt_speaks_of_known_causes_signs_and_traits() -> None:

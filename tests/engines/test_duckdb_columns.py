@@ -21,7 +21,7 @@ from tests.metrics.test_by_codes import scores_of
 from assay.comparison import compare
 from assay.comparison.codes import coder as coder_module
 from assay.comparison.codes import shared
-from assay.comparison.codes.coder import Coder
+from assay.comparison.codes.coder import DictionaryEncoder
 from assay.engines.duckdb import columnar
 from assay.engines.duckdb import engine as engine_module
 from assay.engines.duckdb.arrow_stream import ArrowStream, ColumnPart, StreamError
@@ -293,7 +293,7 @@ def test_cells_have_the_codes_that_they_have_in_rows(path: Path, *, boolean_is_i
         rows = columns.result.rows
         assert isinstance(rows, ColumnRows)
         for first in (rows, tuple(rows)):  # whoever comes first numbers what the dictionary holds
-            coder = Coder(boolean_is_integer=boolean_is_integer)
+            coder = DictionaryEncoder(boolean_is_integer=boolean_is_integer)
             width = len(rows.columns)
             coder.columns(first, width)
             ours, theirs = coder.columns(rows, width), coder.columns(tuple(rows), width)
@@ -306,7 +306,7 @@ def test_cells_have_the_codes_that_they_have_in_rows(path: Path, *, boolean_is_i
                 assert one.has_negative_zero == two.has_negative_zero
 
 
-def one_is_number(column: object, coder: Coder) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def one_is_number(column: object, coder: DictionaryEncoder) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     from assay.comparison.codes.layout import numbers_of
 
     found: np.ndarray[tuple[int], np.dtype[np.bool_]] = ~np.isnan(numbers_of(column.codes, coder.known))  # type: ignore[attr-defined]
@@ -321,7 +321,7 @@ def test_decimals_of_any_scale_have_the_codes_of_their_values(scale: int) -> Non
     edges += [5**k for k in range(27)] + [chance.randrange(-(10**k), 10**k) for k in range(1, 19) for _ in range(40)]
     edges += [chance.randrange(-(10**5), 10**5) * 10 ** chance.randrange(12) for _ in range(200)]
     rows = ColumnRows([DecimalCells(values=np.array(edges, dtype=np.int64), scale=scale)])
-    coder = Coder(boolean_is_integer=True)
+    coder = DictionaryEncoder(boolean_is_integer=True)
     (ours,), (theirs,) = coder.columns(rows, 1), coder.columns(tuple(rows), 1)
     assert np.array_equal(ours.codes, theirs.codes)
     cells = [cell for (cell,) in rows]
@@ -330,7 +330,7 @@ def test_decimals_of_any_scale_have_the_codes_of_their_values(scale: int) -> Non
 
 
 def test_dates_and_midnights_have_one_code() -> None:
-    coder = Coder(boolean_is_integer=True)
+    coder = DictionaryEncoder(boolean_is_integer=True)
     (ours,) = coder.columns(ColumnRows([_moments("2024-02-29", "0001-01-01", "9999-12-31")]), 1)
     days = [(date(2024, 2, 29),), (date(1, 1, 1),), (date(9999, 12, 31),)]
     (theirs,) = coder.columns(days, 1)

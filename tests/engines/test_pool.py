@@ -183,7 +183,7 @@ def test_winding_up_finishes_what_is_in_flight_and_begins_nothing(pool: WorkerPo
     for outcome in pool.run([[Task(id=i, payload=("echo", i)) for i in range(5_000)]], shared=True):
         outcomes.append(outcome)
         if len(outcomes) == 10:
-            pool.wind_up()
+            pool.stop_gracefully()
     assert 10 <= len(outcomes) < 500
     assert all(isinstance(one, TaskDone) for one in outcomes)
     again = run(pool, [("echo", 1)], [("echo", 2)])

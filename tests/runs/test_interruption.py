@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.runs.interruption import winding_up
+from assay.runs.interruption import is_stopping
 from assay.runs.time_left import TimeLeft
 
 
 def test_the_first_ctrl_c_winds_up_and_the_second_ends() -> None:
     begun: list[bool] = []
-    with winding_up(lambda: begun.append(True)) as interruption:
+    with is_stopping(lambda: begun.append(True)) as interruption:
         interruption.end_here()
         signal.raise_signal(signal.SIGINT)
         assert begun == [True]
@@ -31,7 +31,7 @@ def test_outside_the_main_thread_and_beside_other_handlers_nothing_changes(monke
     said: list[object] = []
 
     def look() -> None:
-        with winding_up(lambda: None):
+        with is_stopping(lambda: None):
             said.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=look)

@@ -268,7 +268,7 @@ def test_questions_wait_until_answers_are_done_with(live: ResponseStream) -> Non
         new = [place for place, _ in live.take()]
         taken += new
         most = max(most, len(new))
-        live.done_with(len(new))
+        live.acknowledge(len(new))
     assert sorted(taken) == list(range(50))
     assert most <= 10 + 3
     assert live.left_s() == 0.0

@@ -255,9 +255,9 @@ def test_a_node_that_winds_up_says_what_it_does_not_do(
         for start in range(0, 400, 100):
             node.give(pack_batch(tasks[start : start + 100], monotonic()))
         first = _taken(node, 1)
-        dropped = node.wind_up()
+        dropped = node.stop_gracefully()
         done = first | _taken(node, 400 - len(dropped) - len(first))
-        again = node.wind_up()
+        again = node.stop_gracefully()
     finally:
         node.close()
     assert dropped

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from assay.ports import Loss
-from assay.scoring import timekeeping
-from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+from assay.scoring import time_limit as timekeeping
+from assay.scoring.time_limit import OutOfTimeError, TimeLimit
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer is POSIX")
 
@@ -58,7 +58,7 @@ def spin() -> None:
 
 def test_the_timer_is_off_between_steps(timer: list[float]) -> None:
     worker = Worker()
-    keeper = Timekeeper(60.0, worker)
+    keeper = TimeLimit(60.0, worker)
     for number in range(5):
         assert keeper.hold(("step", number), lambda number=number: number) == number
         # A signal in between could interrupt a driver in the middle of a query.
@@ -69,7 +69,7 @@ def test_the_timer_is_off_between_steps(timer: list[float]) -> None:
 
 @pytest.mark.parametrize("limit_s", [0.01, 0.6])
 def test_a_late_step_is_ended_after_any_number_of_short_ones(timer: list[float], limit_s: float) -> None:
-    patient, keeper = Timekeeper(60.0, Worker()), Timekeeper(limit_s, Worker())
+    patient, keeper = TimeLimit(60.0, Worker()), TimeLimit(limit_s, Worker())
     for number in range(20):
         patient.hold(("short", number), int)
     with pytest.raises(OutOfTimeError, match=f"longer than {limit_s:g} s"):
@@ -99,7 +99,7 @@ def test_an_alarm_while_memory_is_tidied_waits_for_the_next_and_prints_nothing(
         signal.raise_signal(signal.SIGALRM)  # as the timer does again
 
     with pytest.raises(OutOfTimeError):
-        Timekeeper(600.0, Worker()).hold(("late",), step)
+        TimeLimit(600.0, Worker()).hold(("late",), step)
     assert heard[:2] == ["start", "stop"]
     assert lost == []
 
@@ -118,12 +118,12 @@ def test_a_step_that_catches_the_alarm_gets_it_again(timer: list[float]) -> None
                     raise
 
     with pytest.raises(OutOfTimeError):
-        Timekeeper(0.02, Worker()).hold(("stubborn",), stubborn)
+        TimeLimit(0.02, Worker()).hold(("stubborn",), stubborn)
     assert (caught, bool(timer)) == (3, True)
 
 
 def test_the_clock_stands_still_while_it_is_paused(timer: list[float]) -> None:
-    keeper = Timekeeper(0.3, Worker())
+    keeper = TimeLimit(0.3, Worker())
 
     def step() -> str:
         with keeper.paused():
@@ -136,7 +136,7 @@ def test_the_clock_stands_still_while_it_is_paused(timer: list[float]) -> None:
 
 def test_what_surely_ends_at_once_is_not_timed(timer: list[float]) -> None:
     worker = Worker()
-    keeper = Timekeeper(60.0, worker)
+    keeper = TimeLimit(60.0, worker)
 
     def inner() -> Any:
         with keeper.paused():

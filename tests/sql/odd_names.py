@@ -178,6 +178,8 @@ ODD_OF = {
         "SELECT p.n FROM a AS p, LATERAL (SELECT p.id AS k) AS n WHERE n.k > 1",
         "SELECT b.x AS id FROM a, b ORDER BY id",
         "SELECT id AS x FROM a ORDER BY (x)",
+        "SELECT (SELECT max(y) AS n FROM b GROUP BY 1 HAVING n IS NOT NULL) FROM a",
+        "SELECT p.n FROM a AS p, LATERAL (SELECT id AS n FROM b GROUP BY id HAVING n IS NOT NULL) AS n",
     ),
     "mysql": (
         "SELECT id AS x FROM a ORDER BY x + 1",

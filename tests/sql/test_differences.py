@@ -19,6 +19,7 @@ from assay.sql.differences import (
     repaired_queries,
 )
 from assay.sql.differences.canonical import plain_text
+from assay.sql.query import Query, read_query
 
 
 def table(name: str, *columns: str, key: str = "id") -> TableSchema:
@@ -167,6 +168,30 @@ def test_gold_s_clause_in_the_place_of_the_changed_one_gives_gold_again(gold: st
     assert first is not None, kind
     assert kinds(gold, first.query) == []
     assert len(first.steps) == 1
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [
+        ("SELECT name FROM singer WHERE age > 3 AND 1 < id", "SELECT name FROM singer AS s WHERE age < 3 ORDER BY id"),
+        (
+            "SELECT name FROM singer UNION SELECT title FROM song",
+            "SELECT name FROM singer EXCEPT SELECT title FROM song",
+        ),
+        ("SELECT name FROM singer JOIN song ON singer.id = singer_id", "SELECT name FROM singer WHERE NOT age = 3"),
+    ],
+)
+def test_comparing_and_repairing_leaves_the_shared_trees_as_they_are(gold: str, predicted: str) -> None:
+    """Others read the same trees: the use of the schema, and the lint of gold queries."""
+    texts = [read_query(text, "sqlite", NAMES) for text in (gold, predicted)]
+    trees = [read.tree for read in texts if isinstance(read, Query)]
+    before = [tree.sql("sqlite") for tree in trees]
+    pair = read_pair(gold, predicted, "sqlite", NAMES)
+    assert pair is not None
+    assert [step for repaired in repaired_queries(pair) for step in repaired.steps]
+    assert [tree.sql("sqlite") for tree in trees] == before
+    for tree in trees:
+        assert all(child.parent is node for node in tree.walk() for child in node.iter_expressions())
 
 
 def test_a_repair_speaks_of_the_prediction_s_own_aliases() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sql import is_plain, nothing_probe
+from assay.sql import empty_input_probe, is_plain
 from assay.sql.probes.empty_input import traced_probe
 
 ROWS = [("a", 1, None), ("it's", 0, 2.5), ('say "x"', -3, 0.0), ("select (1); --", 7, None)]
@@ -40,7 +40,7 @@ def rows_of(query: str | None) -> list[tuple[object, ...]] | None:
 @given(query=QUERIES)
 def test_the_probe_of_a_plain_query_is_the_parsers(query: str) -> None:
     assert is_plain(query)
-    probe, traced = nothing_probe(query, "sqlite"), traced_probe(query, "sqlite")
+    probe, traced = empty_input_probe(query, "sqlite"), traced_probe(query, "sqlite")
     assert rows_of(probe) == rows_of(traced)
 
 

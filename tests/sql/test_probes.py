@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from sqlglot import exp
 
-from assay.sql import nothing_probe, tie_probes, visible_keys
+from assay.sql import empty_input_probe, tie_probes, visible_keys
 from assay.sql.probes.any_row import any_rows
 from assay.sql.probes.edits import Edit, alone, read_for_probes
 from assay.sql.probes.inner_limit import inner_limits
@@ -110,7 +110,7 @@ def test_what_cannot_be_read_has_no_probes(text: str) -> None:
     assert inner_limits(text, "sqlite") == []
     assert tie_breaks(text, "sqlite") == []
     assert row_numbers(text, "sqlite") is None
-    assert nothing_probe(text, "sqlite") is None
+    assert empty_input_probe(text, "sqlite") is None
     assert visible_keys(text, "sqlite") is None
 
 
@@ -124,7 +124,7 @@ def test_no_depth_of_an_expression_breaks_a_probe(link: str) -> None:
     for text in (f"SELECT a FROM t ORDER BY {chain}", f"SELECT b, COUNT(*), {chain} FROM t WHERE b = ({inner})"):
         list(tie_probes(text, "sqlite", 1))
         visible_keys(text, "sqlite")
-        nothing_probe(text, "sqlite")
+        empty_input_probe(text, "sqlite")
         for limit in inner_limits(text, "sqlite"):
             assert limit.alone
             assert all(limit.extremes(1))

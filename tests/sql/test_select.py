@@ -284,3 +284,22 @@ def test_what_repeats_in_itself_is_read(text: str) -> None:
         assert not select.unlinked_sources
         assert all(len(query.shown(output)) <= 120 for output in select.outputs)
     assert len(list(query.predicates)) in (0, 1399, 1400)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "position", "meant"),
+    [
+        ("name, age", 2, "age"),
+        ("name, age AS a, pay", 3, "pay"),
+        ("*, age", 1, "1"),
+        ("*, age", 2, "2"),
+        ("pay, *, age", 1, "pay"),
+        ("pay, *, age", 3, "3"),
+        ("name, age", 3, "3"),
+    ],
+)
+@pytest.mark.parametrize("clause", ["GROUP BY", "ORDER BY"])
+def test_a_position_counts_what_a_star_stands_for(outputs: str, position: int, meant: str, clause: str) -> None:
+    top = _top(f"SELECT {outputs} FROM singer {clause} {position}")
+    (key,) = top.group if clause == "GROUP BY" else [top.meant(key) for key in top.order]
+    assert key.name == meant

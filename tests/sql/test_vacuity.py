@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import duckdb
 import pytest
 
-from assay.sql import nothing_probe
+from assay.sql import empty_input_probe
 
 Row = tuple[int, str, float | None, int]
 ROWS: list[Row] = [(1, "a", 0.0, 0), (2, "a", 2.0, 0), (3, "b", -2.0, 0), (4, "b", None, 0), (5, "c", None, 0)]
@@ -189,7 +189,7 @@ def _connect(engine: str) -> sqlite3.Connection | duckdb.DuckDBPyConnection:
 
 
 def _says_nothing(connection: sqlite3.Connection | duckdb.DuckDBPyConnection, query: str, engine: str) -> bool:
-    probe = nothing_probe(query, engine)
+    probe = empty_input_probe(query, engine)
     if probe is None:
         return False
     rows = connection.execute(probe).fetchall()
@@ -255,7 +255,7 @@ def test_each_shape_has_its_own_meaning_of_nothing(engine: str, query: str, *, o
 
 @pytest.mark.parametrize("query", ["SELECT FROM WHERE", "DELETE FROM t", "VALUES (0)", "SELECT id FROM t", ""])
 def test_where_nothing_can_be_found_out_there_is_no_probe(query: str) -> None:
-    assert nothing_probe(query, "sqlite") is None
+    assert empty_input_probe(query, "sqlite") is None
 
 
 def test_deep_nesting_is_traced_once_per_level() -> None:

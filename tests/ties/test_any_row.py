@@ -15,9 +15,9 @@ import pytest
 from assay import check
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, Result
-from assay.scoring.queries import luck
+from assay.scoring.queries import chance_match as luck
+from assay.scoring.queries.chance_match import ChanceMatchDetector
 from assay.scoring.queries.gold_answers import GoldAnswer
-from assay.scoring.queries.luck import Luck
 from assay.sql.probes.any_row import AnyRow, any_rows
 from assay.sql.probes.row_choices import RowChoice, reading, readings
 
@@ -323,7 +323,7 @@ def test_a_right_result_of_another_row_is_found_and_not_compared_with_each_right
     monkeypatch.setattr(GoldAnswer, "compare", counted)
     comparison = compare(predicted[0], known.answer, options)
     assert comparison.equal
-    looking = Luck(_AnyDialect(), None)  # type: ignore[arg-type]
+    looking = ChanceMatchDetector(_AnyDialect(), None)  # type: ignore[arg-type]
     flags = looking.storage_order(known, comparison, "SELECT 1", predicted[0], options)
     assert compared == predicted[256:]
     assert bool(flags) == (wrong is not None)

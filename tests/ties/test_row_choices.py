@@ -17,7 +17,7 @@ import pytest
 from assay import check
 from assay.engines.pool.executor import Executor
 from assay.model import DatabaseUrl, Execution, Result
-from assay.scoring.queries.watching import ThriftyExecutor
+from assay.scoring.queries.recording import BudgetedExecutor
 from assay.sql import tie_probes
 
 Rows = list[tuple[Any, ...]]
@@ -129,7 +129,7 @@ class _Slow:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.executed = 0
-        monkeypatch.setattr("assay.scoring.queries.watching.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("assay.scoring.queries.recording.time.monotonic", lambda: self.now)
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
         self.now += 1.0
@@ -146,7 +146,7 @@ def test_what_looks_for_ties_takes_a_few_times_as_long_as_gold(
     took: float | None, executed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = _Slow(monkeypatch)
-    thrifty = ThriftyExecutor(slow, took)  # type: ignore[arg-type]
+    thrifty = BudgetedExecutor(slow, took)  # type: ignore[arg-type]
     found = [thrifty.execute(DatabaseUrl(text="sqlite:///x"), "SELECT 1") for _ in range(40)]
     assert slow.executed == executed
     assert [one.result is None for one in found] == [place >= executed for place in range(40)]

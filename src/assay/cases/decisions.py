@@ -189,7 +189,7 @@ def _value(record: Record, column: str) -> object:
     return usable(record.values.get(column))
 
 
-def said_of(columns: Sequence[str], *, decision: str | None, confidence: str | None) -> Decisions | None:
+def refusal_of(columns: Sequence[str], *, decision: str | None, confidence: str | None) -> Decisions | None:
     """The decisions that a table of predictions states; None where it has no column for them."""
     found = Decisions(columns, decision=decision, confidence=confidence)
     return found if found.any else None

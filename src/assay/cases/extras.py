@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from assay.cases.decisions import said_of
+from assay.cases.decisions import refusal_of
 from assay.cases.fields import ALIASES, Field, columns_of, listed, normal
 from assay.cases.paths import paths_within, texts_within
 from assay.cases.records import Record, Table
@@ -52,10 +52,10 @@ class Extras:
         self.token_columns = [(column, _TOKENS[name]) for column, name in named if name in _TOKENS]
         self.token_objects = [column for column, name in named if name in _TOKEN_OBJECTS]
         self.costs = [column for column, name in named if name == _COST]
-        self.decisions = said_of(
+        self.decisions = refusal_of(
             table.columns,
-            decision=said_in(table, "decision", fields.decision),
-            confidence=said_in(table, "confidence", fields.confidence),
+            decision=prediction_metadata(table, "decision", fields.decision),
+            confidence=prediction_metadata(table, "confidence", fields.confidence),
         )
         questions = {normal(name) for name in ALIASES["question"][0]}
         golds = {normal(name) for tier in ALIASES["gold"][:2] for name in tier}
@@ -135,7 +135,7 @@ def placed(error: UnusableValue, path: str, record: Record, *columns: str) -> Ca
     return CaseFileError(f"{error.message}{hint}", path=path, place=f'{record.place}, column "{columns[0]}"')
 
 
-def said_in(table: Table, field: Field, named: str | None) -> str | None:
+def prediction_metadata(table: Table, field: Field, named: str | None) -> str | None:
     """The column that was named for a field. Raises CaseFileError, with the closest name, where the file lacks it."""
     if named is None:
         return None

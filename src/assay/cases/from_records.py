@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assay.cases.conversations import Conversations, flattened
 from assay.cases.decisions import Expectations
-from assay.cases.extras import Extras, placed, said_in
+from assay.cases.extras import Extras, placed, prediction_metadata
 from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,
@@ -137,7 +137,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
     counted = _reader(table, "options", None, counted_columns_of)
-    expectations = Expectations(table.columns, named=said_in(table, "answerable", fields.answerable))
+    expectations = Expectations(table.columns, named=prediction_metadata(table, "answerable", fields.answerable))
     conversations = Conversations.of(table, questions.columns[0] if questions.columns else "")
     file = table.path.name
 

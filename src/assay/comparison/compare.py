@@ -13,12 +13,12 @@ from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
 from assay.comparison.codes import shared as codes
 from assay.comparison.greedy import greedy_mapping
-from assay.comparison.lone_column import LoneColumns, lone_columns, partners
 from assay.comparison.near import near_misses
 from assay.comparison.pairing import Pairing
 from assay.comparison.permutation import Mapping, NoPlaces, Side, key_rows
 from assay.comparison.reason import Finding
-from assay.comparison.shapes import Shaped, shape_misses
+from assay.comparison.shapes import PivotedResult, shape_misses
+from assay.comparison.single_column import LoneColumns, lone_columns, partners
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
@@ -298,7 +298,7 @@ class _Difference(Struct, frozen=True):
                 ordered=self.answer.ordered,
                 budget=self.budget,
             )
-            shapes = Shaped.of(gold, ours), Shaped.of(predicted, theirs)
+            shapes = PivotedResult.of(gold, ours), PivotedResult.of(predicted, theirs)
             close = (*close, *shape_misses(*shapes, self.options, self.budget))
         return self._described(mapping, partners, close)
 

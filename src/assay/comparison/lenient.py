@@ -20,7 +20,7 @@ from assay.comparison.answer import Answer, Segment
 from assay.comparison.budget import Budget
 from assay.comparison.cells import Column, Key, to_columns
 from assay.comparison.compare import compare
-from assay.comparison.shapes import Shaped, shape_misses
+from assay.comparison.shapes import PivotedResult, shape_misses
 from assay.comparison.tolerance import cluster_numbers
 from assay.model import STRICT, AlignedRow, Cell, Comparison, ComparisonOptions, Leniency, Result, Row
 
@@ -73,7 +73,7 @@ def _reshaped(found: Comparison, predicted: Result, answer: Answer, options: Com
     ours, _ = to_columns(gold.rows, gold.column_count, boolean_is_integer=boolean)
     theirs, _ = to_columns(predicted.rows, predicted.column_count, boolean_is_integer=boolean)
     strictly = replace(options, leniency=STRICT)
-    for miss in shape_misses(Shaped.of(gold, ours), Shaped.of(predicted, theirs), strictly, Budget()):
+    for miss in shape_misses(PivotedResult.of(gold, ours), PivotedResult.of(predicted, theirs), strictly, Budget()):
         rows = len(gold.rows)
         return replace(
             found,

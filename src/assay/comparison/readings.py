@@ -18,7 +18,7 @@ from math import isfinite
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from assay.comparison.spelt import Leaves, nested, spelt_bytes, spelt_length, spelt_nested
+from assay.comparison.text_values import Leaves, nested, spelt_bytes, spelt_length, spelt_nested
 from assay.model import Cell, CellTypes, Result, Row
 from assay.model.result import Rows
 

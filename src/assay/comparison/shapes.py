@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
-from assay.comparison.heads import heads_by_name
 from assay.comparison.near_pair import WORK
 from assay.comparison.permutation import NoPlaces, Side
+from assay.comparison.pivot import heads_by_name
 from assay.comparison.tolerance import Number, is_number, numbers_equal
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.comparison.totals import rows_of_totals
@@ -35,7 +35,7 @@ _MOST_TRIED = 24
 """So many ways to tell keys, heads and values apart are tried."""
 
 
-class Shaped(Struct, frozen=True):
+class PivotedResult(Struct, frozen=True):
     """A result's columns of keys with their names; the names are empty where the source has none."""
 
     columns: Sequence[Column]
@@ -43,14 +43,16 @@ class Shaped(Struct, frozen=True):
     rows: int
 
     @classmethod
-    def of(cls, result: Result, columns: Sequence[Column]) -> Shaped:
+    def of(cls, result: Result, columns: Sequence[Column]) -> PivotedResult:
         """The shape of a result with these columns of keys. Names that only number the columns are none."""
         names = result.columns if len(result.columns) == len(columns) else ()
         named = any(name != f"c{place}" for place, name in enumerate(names))
         return cls(columns=columns, names=names if named else (), rows=len(result.rows))
 
 
-def shape_misses(gold: Shaped, predicted: Shaped, options: ComparisonOptions, budget: Budget) -> Iterator[NearMiss]:
+def shape_misses(
+    gold: PivotedResult, predicted: PivotedResult, options: ComparisonOptions, budget: Budget
+) -> Iterator[NearMiss]:
     """The one shape in which the prediction says what gold says, if there is one."""
     cells = len(gold.columns) * gold.rows + len(predicted.columns) * predicted.rows
     if cells > _MOST_CELLS or not (gold.rows and predicted.rows and gold.columns and predicted.columns):
@@ -61,7 +63,9 @@ def shape_misses(gold: Shaped, predicted: Shaped, options: ComparisonOptions, bu
         return
 
 
-def _misses(gold: Shaped, predicted: Shaped, options: ComparisonOptions, budget: Budget) -> Iterator[NearMiss]:
+def _misses(
+    gold: PivotedResult, predicted: PivotedResult, options: ComparisonOptions, budget: Budget
+) -> Iterator[NearMiss]:
     look = _Look(options, budget)
     if (heads := look.heads(predicted, gold)) is not None:
         words = f"the same cells, across {heads} columns where gold has them down the rows"
@@ -85,7 +89,7 @@ class _Look:
         self._free = options
         self._budget = budget
 
-    def heads(self, wide: Shaped, long: Shaped) -> int | None:
+    def heads(self, wide: PivotedResult, long: PivotedResult) -> int | None:
         """How many columns of the wide table stand for values of the long one; None where they are not one answer."""
         keys = len(long.columns) - 2
         heads = len(wide.columns) - max(keys, 0)
@@ -99,12 +103,12 @@ class _Look:
                 return heads
         return None
 
-    def _is_one_row(self, wide: Shaped, long: Shaped) -> bool:
+    def _is_one_row(self, wide: PivotedResult, long: PivotedResult) -> bool:
         """Whether the one column of the long table has the cells of the wide one's only row."""
         cells = [column[0] for column in wide.columns]
         return len(cells) == long.rows and self._same([cells], [list(long.columns[0])])
 
-    def _agrees(self, wide: Shaped, long: Shaped, roles: _Roles) -> bool:
+    def _agrees(self, wide: PivotedResult, long: PivotedResult, roles: _Roles) -> bool:
         """Whether the wide table, taken apart, is the long one."""
         spread = [place for place in range(len(wide.columns)) if place not in roles.theirs]
         heads = list(dict.fromkeys(long.columns[roles.head]))
@@ -136,7 +140,7 @@ class _Look:
         )
 
     def _by_cells(
-        self, wide: Shaped, long: Shaped, roles: _Roles, spread: Sequence[int], heads: Sequence[Key]
+        self, wide: PivotedResult, long: PivotedResult, roles: _Roles, spread: Sequence[int], heads: Sequence[Key]
     ) -> list[Key] | None:
         """The head of each spread column by what stands under it; None where no bijection makes the cells agree."""
         under: dict[Key, dict[_Row, list[Key]]] = {name: {} for name in heads}
@@ -155,7 +159,7 @@ class _Look:
         matched = _matching(fitting, len(heads))
         return None if matched is None else [heads[number] for number in matched]
 
-    def has_totals(self, more: Shaped, less: Shaped) -> bool:
+    def has_totals(self, more: PivotedResult, less: PivotedResult) -> bool:
         """Whether a table is another one and a row that adds up the others."""
         if more.rows != less.rows + 1 or less.rows < 2 or len(more.columns) != len(less.columns):
             return False
@@ -197,7 +201,7 @@ class _Roles(Struct, frozen=True):
     theirs: Sequence[int]
 
 
-def _roles(wide: Shaped, long: Shaped, heads: int) -> Iterator[_Roles]:
+def _roles(wide: PivotedResult, long: PivotedResult, heads: int) -> Iterator[_Roles]:
     """The roles that the columns may have: a key has no more values in the long table than in the wide one."""
     distinct = [set(column) for column in long.columns]
     there = [set(column) for column in wide.columns]

@@ -19,7 +19,7 @@ Ask = Callable[[str], tuple[Row, ...] | None]
 """Executes one query under the run's limits; None where it fails."""
 
 
-class DataWitness:
+class DataEvidence:
     """Looks in the database for what supports a cause."""
 
     def __init__(self, ask: Ask, schema: DatabaseSchema | None, dialect: str) -> None:

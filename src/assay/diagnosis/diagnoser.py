@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.diagnosis.data import DataWitness
+from assay.diagnosis.data import DataEvidence
 from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
 from assay.diagnosis.naming import Named, name_causes
@@ -108,7 +108,7 @@ class CauseFinder:
             )
             return Diagnosis(causes=tuple(causes), repair=repair, tried=tried, notes=notes)
         named = _settled(pair, repair)
-        witness = DataWitness(self._asks(url, guard), pair.schema, pair.dialect)
+        witness = DataEvidence(self._asks(url, guard), pair.schema, pair.dialect)
         proved_clauses = _clauses_of(repair)
         found = []
         for one in named:

@@ -82,14 +82,14 @@ def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt) -> lis
     for kind, weights in taught.weights.items():
         if not any([weights.get(name, 0.0) >= _POINTS for name in by_name]):  # noqa: C419 - a generator takes longer
             continue
-        names = [name for name in by_name if meaning_alone(name) == kind] or by_name
+        names = [name for name in by_name if default_cause(name) == kind] or by_name
         name = max(names, key=lambda name: weights.get(name, 0.0))
         if weights.get(name, 0.0) >= _POINTS:
             named.append(Named(kind=kind, probability=taught.probability(kind, held), sign=by_name[name]))
     named.sort(key=lambda one: (-one.probability, one.kind))
     if len(by_name) == 1 or not named:
         name = found[0].name
-        own = meaning_alone(name)
+        own = default_cause(name)
         others = [one for one in named if one.kind != own]
         likely = next((one.probability for one in named if one.kind == own), 1.0)
         return [Named(kind=own, probability=likely, sign=by_name[name]), *others]
@@ -100,6 +100,6 @@ _POINTS = 0.3
 """A cause rests on a sign that speaks at least so much for it."""
 
 
-def meaning_alone(name: str) -> CauseKind:
+def default_cause(name: str) -> CauseKind:
     """What a sign means where nothing else differs."""
     return READINGS.get(name, ("other",))[0]

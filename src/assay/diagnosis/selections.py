@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
-from assay.diagnosis.mending import mended_datasets, mended_parts
+from assay.diagnosis.repairs import mended_datasets, repaired_dimensions
 from assay.model import (
     DimensionScore,
     Evidence,
@@ -101,7 +101,7 @@ class SelectionCauses(Struct, frozen=True, kw_only=True):
             score = self._score(answer, target)
         parts += _dimensions(score, number)
         parts += _periods(score.time, number)
-        mended = mended_parts(answer, target, {part.name for part in parts}, self.structures)
+        mended = repaired_dimensions(answer, target, {part.name for part in parts}, self.structures)
         return parts, mended if parts and self._score(mended, target).exact else None
 
     def _score(self, answer: Selection, target: Selection) -> SelectionScore:

@@ -23,7 +23,7 @@ MOST_VALUES = 20_000
 """Distinct values of a column that are read; with more of them nothing is said about the column."""
 
 
-PartsGolds: TypeAlias = Callable[[str, str], Refutation]
+FindsCounterexamples: TypeAlias = Callable[[str, str], Refutation]
 """Looks for a database that parts two golds."""
 
 
@@ -67,7 +67,7 @@ class GoldDatabase:
         names: SchemaNames | None,
         limits: Limits,
         *,
-        part: PartsGolds | None = None,
+        part: FindsCounterexamples | None = None,
     ) -> None:
         """``part`` looks for another database that parts two queries; None: nobody looks for one."""
         self.part = part

@@ -129,7 +129,7 @@ class Backend(Protocol):
         """
         ...
 
-    def wind_up(self) -> None:
+    def stop_gracefully(self) -> None:
         """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
         ...
 

@@ -17,7 +17,7 @@ from assay.errors import RunError
 from assay.model import Case, Failure, Prediction
 from assay.model.blame import has_no_answer
 from assay.ports import System
-from assay.runs.interruption import winding_up
+from assay.runs.interruption import is_stopping
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_value, encode_value, identity_of
 from assay.runs.store.journal import ANSWERS, Journal, damaged
@@ -64,7 +64,7 @@ def ask(
                     )
                 )
 
-        with winding_up(answers.stop) as interruption:
+        with is_stopping(answers.stop) as interruption:
             say()
             answers.gather(say, on_stop=say)
             interruption.end_here()
@@ -77,7 +77,7 @@ class ResponseStream:
     ``held`` are the answers that ``folder`` already holds. `gather` asks for the others in the caller's thread; `begin`
     does so in a thread of its own, while the caller judges those that are there. Then ``arrived`` is called in that
     thread for each answer and at the end, and `take` gives what has arrived, each kept in the folder already. No
-    question is begun while ``most_waiting`` answers wait: those that arrived and are not said to be `done_with`.
+    question is begun while ``most_waiting`` answers wait: those that arrived and are not said to be `acknowledge`.
     Leaving the context asks nothing more and keeps what has arrived.
     """
 
@@ -174,7 +174,7 @@ class ResponseStream:
         while not self._arrived.empty():
             yield self._arrived.get()
 
-    def done_with(self, count: int) -> None:
+    def acknowledge(self, count: int) -> None:
         """So many of the taken answers do not wait any longer."""
         with self._lock:
             self._waiting -= count

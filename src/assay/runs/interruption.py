@@ -23,7 +23,7 @@ class Interruption(Struct, kw_only=True):
 
 
 @contextmanager
-def winding_up(begin: Callable[[], None]) -> Iterator[Interruption]:
+def is_stopping(begin: Callable[[], None]) -> Iterator[Interruption]:
     """Within this context the first Ctrl-C calls ``begin``; the second raises KeyboardInterrupt as usual.
 
     Nothing changes outside the main thread, or where a program handles Ctrl-C in a way of its own.

@@ -15,7 +15,7 @@ from assay.platform.spool import Spool
 from assay.ports import Backend, QueryRequest, Task, TaskLost
 from assay.runs.asking import ResponseStream
 from assay.runs.first_cases import FirstCases
-from assay.runs.interruption import winding_up
+from assay.runs.interruption import is_stopping
 from assay.runs.job import Job, OnProgress
 from assay.runs.plan import TextReading, Waiting, Work, plan_places, to_judge
 from assay.runs.progress import Progress, counted
@@ -29,7 +29,7 @@ from assay.runs.timing import time_pairs
 from assay.runs.worker_tasks import CaseOutcome
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.verdicts import is_final_answer, may_have_stalled, needs_retry
-from assay.scoring.timekeeping import Timekeeper
+from assay.scoring.time_limit import TimeLimit
 
 _MOST_IN_MEMORY = 32 * 1024 * 1024
 """Bytes of evidence of a run without a folder that stay in memory; more go to a temporary file."""
@@ -141,13 +141,13 @@ class CaseRunner:
         for place, prediction in self._live.take():
             self._answer(place, prediction)
             if self._take_over(place):
-                self._live.done_with(1)
+                self._live.acknowledge(1)
                 if self._left is not None:
                     self._left.drop(self.works.url(place).text)
             else:
                 self._waiting.add(place, self.works.url(place).text)
         if self._live.failure is not None:
-            self.pool.wind_up()
+            self.pool.stop_gracefully()
         self.tell()
 
     def _batches(self, places: Sequence[int], size: int) -> Iterator[Sequence[int] | None]:
@@ -159,7 +159,7 @@ class CaseRunner:
         live = self._live
         while live is not None and not self._ending and live.failure is None:
             if batch := self._waiting.batch():
-                live.done_with(len(batch))
+                live.acknowledge(len(batch))
                 yield batch
             elif live.over:
                 return
@@ -182,7 +182,7 @@ class CaseRunner:
         doubtful: list[int] = []
         timed_out: list[int] = []
         stalled = False
-        with winding_up(self._wind_up) as interruption:
+        with is_stopping(self._wind_up) as interruption:
             pool, live = self.pool, self._live
             if pool is not None and live is not None:
                 live.begin(lambda: pool.soon(self._arrived))
@@ -216,7 +216,7 @@ class CaseRunner:
             self._ending = True
             if self._live is not None:
                 self._live.stop()
-            self.pool.wind_up()
+            self.pool.stop_gracefully()
             self.pool.soon(self.tell)
 
     def _scored(self, places: Sequence[int], *, attempt: int) -> Iterator[tuple[int, bytes, CaseSummary]]:
@@ -321,7 +321,7 @@ class CaseRunner:
                 self._searching = state
                 self.tell()
 
-            with winding_up(self._wind_up) as interruption:
+            with is_stopping(self._wind_up) as interruption:
                 search = Search(
                     works=self.works,
                     wanted=wanted,
@@ -379,7 +379,7 @@ class CaseRunner:
 def _with_local_scores(job: Job, work: Work, outcome: CaseOutcome) -> bytes:
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
-    scorer = Scorer(Timekeeper(job.settings.limits.comparison_timeout_s), work.case, work.prediction, work.url)
+    scorer = Scorer(TimeLimit(job.settings.limits.comparison_timeout_s), work.case, work.prediction, work.url)
     scorer.requests(job.local_metrics)  # their queries are executed already; a metric that fails here has no score
     for metric in job.local_metrics:
         scores[metric.name] = scorer.score(metric, outcome.executions, evidence.comparison, evidence.verdict)

@@ -222,7 +222,7 @@ def _load_parsers(metrics: Sequence[str]) -> None:
     from assay.sql import warm_up
 
     warm_up()
-    importlib.import_module("assay.scoring.queries.inner_ties")
+    importlib.import_module("assay.scoring.queries.subquery_ties")
     for module in {reference.partition(":")[0] for reference in metrics}:
         getattr(importlib.import_module(module), "warm_up", _nothing)()
 

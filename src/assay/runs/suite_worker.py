@@ -19,7 +19,7 @@ from assay.sql.mutants import mutants_of
 from assay.witness.clock import Clock
 from assay.witness.observed import RealTable
 from assay.witness.search import finds_nothing
-from assay.witness.suites.distilling import Distilled, Distiller, Target
+from assay.witness.suites.distilling import Distilled, SuiteBuilder, Target
 
 SUITE_SETUP = "assay.runs.suite_worker:set_up"
 _REAL_ROWS = 5_000
@@ -158,7 +158,7 @@ class SuiteWorker:
         result = self._executor.execute(url, gold).result
         if result is None:
             return Distilled(why="gold fails on its database")
-        return Distiller(
+        return SuiteBuilder(
             gold,
             targets,
             known.schema,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay.sql.comments import without_comments
     from assay.sql.probes.any_row import leaves_choice, takes_any_row
-    from assay.sql.probes.empty_input import nothing_probe
+    from assay.sql.probes.empty_input import empty_input_probe
     from assay.sql.probes.ranked import TieProbe, tie_probes, visible_keys
     from assay.sql.schema.create_table import check_conditions
     from assay.sql.shape import (
-        QueryShape,
+        OuterClauses,
         chooses_by_number,
         is_nondeterministic,
         is_plain,
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from assay.sql.statement import StatementReading, read_statement
 
 __all__ = [
-    "QueryShape",
+    "OuterClauses",
     "StatementReading",
     "TieProbe",
     "check_conditions",
     "chooses_by_number",
+    "empty_input_probe",
     "is_nondeterministic",
     "is_plain",
     "leaves_choice",
     "may_be_cut",
-    "nothing_probe",
     "read_shape",
     "read_statement",
     "same_text",
@@ -50,9 +50,9 @@ _HOMES = {
     "schema.create_table": "check_conditions",
     "comments": "without_comments",
     "probes.any_row": "leaves_choice takes_any_row",
-    "probes.empty_input": "nothing_probe",
+    "probes.empty_input": "empty_input_probe",
     "probes.ranked": "TieProbe tie_probes visible_keys",
-    "shape": "QueryShape chooses_by_number is_nondeterministic is_plain may_be_cut read_shape same_text warm_up",
+    "shape": "OuterClauses chooses_by_number is_nondeterministic is_plain may_be_cut read_shape same_text warm_up",
     "statement": "StatementReading read_statement",
 }
 """The names of each module. They load when first used: the process of a run needs few of them, its workers all.

@@ -44,7 +44,7 @@ _ALIAS_FIRST_IN_ORDER = frozenset({"bigquery", "snowflake"})
 """Dialects in which a name within an expression of ORDER BY is an output's alias first, and a column second."""
 _ALIAS_UNDER_COLLATE = frozenset({"sqlite", "duckdb"})
 """Dialects in which ``ORDER BY name COLLATE c`` is ordered by the output called name, if there is one."""
-_COLUMN_FIRST_IN_HAVING = frozenset({"sqlite"})
+_COLUMN_FIRST_IN_HAVING = frozenset({"sqlite", "postgres"})
 """Dialects in which a name in HAVING may be a column that is not grouped by."""
 
 _Node = TypeVar("_Node", bound="exp.Expr")

@@ -315,12 +315,16 @@ class Select:
         return () if order is None else tuple(order.expressions)
 
     def meant(self, key: exp.Expr) -> exp.Expr:
-        """The expression that a key of GROUP BY or ORDER BY means: by position, by alias, or as it stands."""
+        """The expression that a key of GROUP BY or ORDER BY means: by position, by alias, or as it stands.
+
+        A position from a star on stays the number: which column it is the text does not say.
+        """
         from sqlglot import exp
 
         node = inside(key.this if isinstance(key, exp.Ordered) else key)
         if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(self.outputs):
-            return self.outputs[int(node.name) - 1]
+            before = self.outputs[: int(node.name)]
+            return node if any(output.is_star for output in before) else before[-1]
         column = self.query.column_of(node)
         output = None if column is None else self.query.meaning(column).output
         return node if output is None else inside(output)

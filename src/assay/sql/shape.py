@@ -103,8 +103,8 @@ _CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoc
 
 _WORD = "|".join(
     (
-        r"""[^\W\d]\w*+(?:\.[^\W\d]\w*+)?+(?![.'"])""",
-        r"\d++(?:\.\d++)?+(?![\w.])",
+        r"""[^\W\d]\w*+(?>\.[^\W\d]\w*+)?+(?![.'"])""",
+        r"\d++(?>\.\d++)?+(?![\w.])",
         r"[<>=!]++",
         r"[,()]|(?<!\()\+(?!\))|\*(?!\*)|-(?![->])|/(?![*/])",
         r"""'[^'\\]*+'(?!')|"[^"\\]*+"(?!")""",
@@ -115,7 +115,7 @@ _PLAIN_WORD = re.compile(_WORD)
 _PLAIN_TEXT = re.compile(rf"(?>\s++|{_WORD})*+")
 
 
-class QueryShape(Struct, frozen=True, kw_only=True):
+class OuterClauses(Struct, frozen=True, kw_only=True):
     """The outermost level of one query.
 
     ``parsed`` False means that sqlglot failed to parse the query: ``ordered`` and ``limited``
@@ -175,18 +175,18 @@ def chooses_by_number(query: str) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def read_shape(query: str, dialect: str) -> QueryShape:
+def read_shape(query: str, dialect: str) -> OuterClauses:
     """Read the shape of one query. Never raises: for a query that cannot be parsed, ``parsed`` is False."""
     lowered = query.lower()
     if not _has_any(lowered, _ORDER_OR_CUT):
-        return QueryShape(written=lowered.lstrip().startswith("values"))
+        return OuterClauses(written=lowered.lstrip().startswith("values"))
     parsed = parse_query(query, dialect)
     if parsed is None:
         words = {word.lower() for word in _WORTH_PARSING.findall(query)}
-        return QueryShape(parsed=not words, ordered="order" in words, limited=bool(words - {"order"}))
+        return OuterClauses(parsed=not words, ordered="order" in words, limited=bool(words - {"order"}))
     top, cuts = outermost(parsed.tree), cutting(parsed.tree)
-    return QueryShape(
-        ordered=bool(steady_keys(top)),
+    return OuterClauses(
+        ordered=bool(deterministic_keys(top)),
         limited=bool(cuts),
         written=top.key == "values",
         most_rows=_most_rows(cuts),
@@ -201,7 +201,7 @@ def is_nondeterministic(query: str, dialect: str) -> bool:
     if not _has_any(lowered, _LUCK):
         return False
     parsed = parse_query(query, dialect)
-    return parsed is not None and _has_luck(parsed.tree)
+    return parsed is not None and _is_nondeterministic(parsed.tree)
 
 
 class ParsedQuery(Struct, frozen=True):
@@ -332,7 +332,7 @@ def _plain_words(query: str) -> list[str] | None:
     return [word if word[0] in "'\"" else word.lower() for word in _PLAIN_WORD.findall(text)]
 
 
-def steady_keys(tree: exp.Expr) -> list[exp.Ordered]:
+def deterministic_keys(tree: exp.Expr) -> list[exp.Ordered]:
     """The keys of an ORDER BY, of a query or a window, before the first that depends on chance, such as random()."""
     from sqlglot import exp
 
@@ -351,7 +351,7 @@ def _function_name(node: exp.Func) -> str:
     return node.name.lower() if isinstance(node, exp.Anonymous) else node.key
 
 
-def _has_luck(tree: exp.Expr) -> bool:
+def _is_nondeterministic(tree: exp.Expr) -> bool:
     from sqlglot import exp
 
     for node in tree.walk():

@@ -28,7 +28,7 @@ class RealTable(Struct, frozen=True, kw_only=True):
     """Whether these are all its rows."""
 
 
-class Held(Protocol):
+class ObservedConstraint(Protocol):
     """A regularity, in terms of a plan's tables and columns."""
 
     @property

@@ -14,10 +14,10 @@ from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
-from assay.witness.mining import mine
-from assay.witness.observed import Held, RangeHeld, RealTable
+from assay.witness.observed import ObservedConstraint, RangeHeld, RealTable
 from assay.witness.plan import Plan, make_plan
 from assay.witness.pools import distinct_values, is_short, make_pools
+from assay.witness.profiling import mine
 from assay.witness.query_facts import ColumnKey, PairFacts
 from assay.witness.search import Database, Rules, Search, finds_nothing
 from assay.witness.showing import make_witness, tags_of, told_difference
@@ -100,7 +100,7 @@ class PairSearch:
         self._seed = seed
         self._glanced = 0
         self._real = RealData()
-        self._held: list[Held] = []
+        self._held: list[ObservedConstraint] = []
         self._values: dict[ColumnKey, list[Cell]] = {}
         self._rows: list[list[Row]] = []
 
@@ -135,7 +135,7 @@ class PairSearch:
         doubts = self._facts.first.doubts | self._facts.second.doubts
         return bool(doubts) or any(table.kind == "view" for table in self._schema.tables)
 
-    def glance(self, *, trials: int, of: int) -> Refutation:
+    def quick_search(self, *, trials: int, of: int) -> Refutation:
         """Try a few databases, a third of them like the real data; what differs is placed on the ladder as in `look`.
 
         ``of`` is how many `look` would try.
@@ -221,7 +221,9 @@ class PairSearch:
             self._rows = []
         return plan
 
-    def _rules(self, plan: Plan, held: Sequence[Held], *, selects: tuple[bool, bool] = (False, False)) -> Rules:
+    def _rules(
+        self, plan: Plan, held: Sequence[ObservedConstraint], *, selects: tuple[bool, bool] = (False, False)
+    ) -> Rules:
         ranges = {plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)}
 
         def allowed(key: ColumnKey, value: Cell) -> bool:

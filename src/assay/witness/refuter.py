@@ -193,14 +193,14 @@ def _decided(pair: PairSearch, budget: Budget, prover: _Prover) -> Refutation:
     A proof that left a choice open explains a difference, so it is looked for where a query may leave one.
     """
     few = max(1, budget.trials // _ATTACKED)
-    glance = pair.glance(trials=few, of=budget.trials)
-    if glance.why == "fails" or (glance.differs and not pair.may_leave_choice):
-        return glance  # what was executed is believed, and not what was reasoned
+    quick_search = pair.quick_search(trials=few, of=budget.trials)
+    if quick_search.why == "fails" or (quick_search.differs and not pair.may_leave_choice):
+        return quick_search  # what was executed is believed, and not what was reasoned
     proof = prover.prove()
-    if glance.differs and not (isinstance(proof, Proof) and proof.up_to_choice):
-        return glance
+    if quick_search.differs and not (isinstance(proof, Proof) and proof.up_to_choice):
+        return quick_search
     if isinstance(proof, Proof):
-        return replace(_proved(proof), notes=glance.notes, trials=glance.trials)
+        return replace(_proved(proof), notes=quick_search.notes, trials=quick_search.trials)
     found = pair.look(trials=max(1, budget.trials - few), of=budget.trials)
     if found.kind != "unknown" or found.why not in ("no_difference", "out_of_time"):
         return found if found.differs else replace(found, not_proved=not_proved_sentence(proof))

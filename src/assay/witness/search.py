@@ -11,8 +11,8 @@ from assay.model import Row
 from assay.ports import ScratchDatabase
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
-from assay.witness.making import Maker
-from assay.witness.observed import Held
+from assay.witness.generation import DatabaseGenerator
+from assay.witness.observed import ObservedConstraint
 from assay.witness.plan import Plan
 from assay.witness.pools import Pool
 from assay.witness.query_facts import PairFacts
@@ -29,7 +29,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
     plan: Plan
     pools: Sequence[Sequence[Pool]]
-    held: Sequence[Held] = ()
+    held: Sequence[ObservedConstraint] = ()
     selects: tuple[bool, bool] = (False, False)
     """Whether each query must find something."""
 
@@ -83,7 +83,7 @@ class Search:
     def find(self, rules: Rules, real: Sequence[Sequence[Row]], *, trials: int, seed: int) -> Database | None:
         """A database on which the queries genuinely differ; None where none was found."""
         rng = Random(seed)
-        maker = Maker(rules.plan, rules.pools, self._facts.counts, real, rng)
+        maker = DatabaseGenerator(rules.plan, rules.pools, self._facts.counts, real, rng)
         judged = by_order = 0
         for number in range(trials if rules.plan.tables else 1):
             if self._clock.is_over:

@@ -19,7 +19,7 @@ from assay.comparison.codes.coder import CodedColumn
 from assay.comparison.codes.layout import Flags, total
 from assay.comparison.codes.near import gathered
 from assay.comparison.codes.shared import CodedColumns, coded_columns
-from assay.comparison.codes.side import CodedSide, Mapping, counts_agree
+from assay.comparison.codes.side import EncodedResult, Mapping, counts_agree
 from assay.comparison.permutation import Allow, Side, Verify, find_mapping
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import ComparisonOptions, Row
@@ -28,8 +28,8 @@ from assay.model import ComparisonOptions, Row
 class CodedPair(Struct, frozen=True, kw_only=True):
     """Two coded results of one shape, with the rows that they were made of."""
 
-    gold: CodedSide
-    predicted: CodedSide
+    gold: EncodedResult
+    predicted: EncodedResult
     rows: tuple[Sequence[Row], Sequence[Row]]
     columns: CodedColumns
     options: ComparisonOptions
@@ -65,8 +65,8 @@ class CodedPair(Struct, frozen=True, kw_only=True):
 
     def _search(
         self,
-        ours: CodedSide,
-        theirs: CodedSide,
+        ours: EncodedResult,
+        theirs: EncodedResult,
         budget: Budget,
         *,
         verify: Verify | None = None,
@@ -82,7 +82,7 @@ class CodedPair(Struct, frozen=True, kw_only=True):
         budget.check_clock()
         return find_mapping(ours, theirs, verify=verify, allow=allow, twins=twins, budget=budget)
 
-    def _same_in_place(self, ours: CodedSide, theirs: CodedSide) -> bool:
+    def _same_in_place(self, ours: EncodedResult, theirs: EncodedResult) -> bool:
         if ours is not self.gold or ours.places is not None:
             return ours.same_rows(theirs, self._identity)
         if ours.row_count != theirs.row_count or ours.fingerprints() != theirs.fingerprints():
@@ -115,8 +115,8 @@ class CodedPair(Struct, frozen=True, kw_only=True):
 
     def _holds(
         self,
-        ours: CodedSide,
-        theirs: CodedSide,
+        ours: EncodedResult,
+        theirs: EncodedResult,
         loose: tuple[Sequence[Flags], Sequence[Flags]],
         budget: Budget,
         mapping: Mapping,
@@ -174,8 +174,8 @@ def coded_pair(
         return None
     places = np.repeat(np.arange(len(counts), dtype=np.uint64), counts) if len(counts) > 1 else None
     return CodedPair(
-        gold=CodedSide(columns=found.gold, row_count=len(gold), places=places),
-        predicted=CodedSide(columns=found.predicted, row_count=len(predicted), places=places),
+        gold=EncodedResult(columns=found.gold, row_count=len(gold), places=places),
+        predicted=EncodedResult(columns=found.predicted, row_count=len(predicted), places=places),
         rows=(gold, predicted),
         columns=found,
         options=options,

@@ -48,7 +48,7 @@ class CodedColumn(Struct, frozen=True, kw_only=True):
         return np.full(len(self.codes), self.floats) if isinstance(self.floats, bool) else self.floats
 
 
-class Coder:
+class DictionaryEncoder:
     """Codes results so that they can be compared with one another. Two coders give different codes."""
 
     def __init__(self, *, boolean_is_integer: bool) -> None:
@@ -80,7 +80,7 @@ class Coder:
 class _Growing:
     """A column that is coded portion by portion."""
 
-    def __init__(self, coder: Coder, count: int) -> None:
+    def __init__(self, coder: DictionaryEncoder, count: int) -> None:
         self._coder = coder
         self._codes: Codes = np.empty(count, dtype=np.uint64)
         self._flags: list[tuple[int, Flags | bool]] = []

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from assay.model import Row
 
 if TYPE_CHECKING:
-    from assay.comparison.codes.coder import CodedColumn, Coder
+    from assay.comparison.codes.coder import CodedColumn, DictionaryEncoder
     from assay.comparison.codes.layout import Integers, Known
 
 _T = TypeVar("_T")
@@ -63,7 +63,7 @@ class CodedColumns(Struct, frozen=True, kw_only=True):
 
 class _Store:
     def __init__(self) -> None:
-        self._coders: dict[bool, Coder] = {}
+        self._coders: dict[bool, DictionaryEncoder] = {}
         self._coded: dict[tuple[int, bool], tuple[Sequence[Row], list[CodedColumn]]] = {}
         self._pairs: dict[tuple[int, int, bool], CodedColumns] = {}
         self._equal: dict[tuple[int, int], tuple[bool, Sequence[Row], Sequence[Row]]] = {}
@@ -104,11 +104,11 @@ class _Store:
         return self._pairs[key]
 
     def _of(self, rows: Sequence[Row], width: int, flag: bool) -> list[CodedColumn]:  # noqa: FBT001 - private
-        from assay.comparison.codes.coder import Coder
+        from assay.comparison.codes.coder import DictionaryEncoder
 
         coder = self._coders.get(flag)
         if coder is None:
-            coder = self._coders[flag] = Coder(boolean_is_integer=flag)
+            coder = self._coders[flag] = DictionaryEncoder(boolean_is_integer=flag)
         known = self._coded.get((id(rows), flag))
         if known is None:
             known = self._coded[id(rows), flag] = (rows, coder.columns(rows, width))

@@ -15,7 +15,7 @@ Mapping = tuple[int, ...]
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
-class CodedSide(Struct, frozen=True, kw_only=True):
+class EncodedResult(Struct, frozen=True, kw_only=True):
     """One result: its columns, and the fixed place of each row; None where order does not count."""
 
     columns: Sequence[CodedColumn]
@@ -60,7 +60,7 @@ class CodedSide(Struct, frozen=True, kw_only=True):
         places = np.zeros(self.row_count, dtype=np.uint64) if self.places is None else self.places
         return ManyHashed(np.stack([mixed(column.codes) for column in self.columns], axis=1), mixed(places))
 
-    def same_rows(self, other: CodedSide, mapping: Mapping) -> bool:
+    def same_rows(self, other: EncodedResult, mapping: Mapping) -> bool:
         """Whether the rows are equal as bags (per place) under this mapping to the other's columns."""
         if self.row_count != other.row_count:
             return False

@@ -151,7 +151,7 @@ class WorkerPool:
         """See `Backend.soon`."""
         self._events.put(call)  # of all queues this one may also be used by a signal handler
 
-    def wind_up(self) -> None:
+    def stop_gracefully(self) -> None:
         """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
         self._winding_up = True
 

@@ -101,7 +101,7 @@ class Node:
             self._batches.append((shared, batch))
         self._pool.soon(lambda: None)  # the pool then asks for the next batch
 
-    def wind_up(self) -> list[int]:
+    def stop_gracefully(self) -> list[int]:
         """Begin no further task of those given so far. Returns the ids of the tasks that are not done therefore."""
         dropped: list[int] = []
 

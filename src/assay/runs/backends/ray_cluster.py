@@ -155,7 +155,7 @@ class RayBackend:
         """See `Backend.soon`. It is called within a moment, since the thread of `run` never waits for longer."""
         self._calls.put(call)
 
-    def wind_up(self) -> None:
+    def stop_gracefully(self) -> None:
         """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
         self._winding_up = True
 
@@ -202,7 +202,7 @@ class RayBackend:
             self.work.clear()
             nodes = list(self._nodes.values())
         for node in nodes:
-            dropped += node.wind_up()
+            dropped += node.stop_gracefully()
         self._unfinished.difference_update(dropped)
 
     def close(self) -> None:

@@ -102,7 +102,7 @@ class NodeThread(threading.Thread):
         except Exception:  # noqa: BLE001 - the node is gone, which its own thread notices, too
             return
 
-    def wind_up(self) -> list[int]:
+    def stop_gracefully(self) -> list[int]:
         """Let the node begin no further task. Returns the ids of those that it will not do. For another thread."""
         try:
             dropped: list[int] = self._call("wind_up")

@@ -13,7 +13,7 @@ from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, DatabaseUrl, Result, Row
 from assay.ports import QueryExecutor
 from assay.scoring.queries.choices import choices_of
-from assay.scoring.queries.tie_seeing import answer_with_ties
+from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import read_shape
 from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
 from assay.sql.probes.row_choices import MOST_COMBINED, RowChoice, are_apart, readings
@@ -174,7 +174,7 @@ def _changes(
 
 def _tied(executor: QueryExecutor, url: DatabaseUrl, way: str, result: Result) -> Answer | None:
     limited = read_shape(way, executor.dialect(url)).limited
-    return answer_with_ties(executor, url, way, result, limited=limited) if result.rows else None
+    return answers_with_ties(executor, url, way, result, limited=limited) if result.rows else None
 
 
 def _is_believed(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, own: Answer) -> bool:

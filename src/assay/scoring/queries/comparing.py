@@ -20,11 +20,11 @@ from assay.model import (
     Leniency,
     Result,
 )
+from assay.scoring.queries.case_databases import CaseDatabases
 from assay.scoring.queries.given_rows import Read, counted, in_readings, with_counting
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
-from assay.scoring.queries.places import Places
-from assay.scoring.queries.watching import WatchedExecutor
-from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+from assay.scoring.queries.recording import RecordingExecutor
+from assay.scoring.time_limit import OutOfTimeError, TimeLimit
 from assay.sql import leaves_choice
 
 
@@ -33,12 +33,12 @@ class GoldComparer:
 
     def __init__(
         self,
-        executor: WatchedExecutor,
-        keeper: Timekeeper,
+        executor: RecordingExecutor,
+        keeper: TimeLimit,
         answers: GoldAnswers,
         options: ComparisonOptions,
         *,
-        gold: WatchedExecutor | None = None,
+        gold: RecordingExecutor | None = None,
     ) -> None:
         """``gold`` executes gold's queries, where that is another executor than the predictions'."""
         self._executor = executor
@@ -49,7 +49,7 @@ class GoldComparer:
         self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
 
     def of_own_words(
-        self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None
+        self, case: Case, at: CaseDatabases, golds: Sequence[Execution], predicted: Execution | None
     ) -> Comparison | None:
         """The comparison of an answer in gold's own words, which therefore has gold's own rows; else None.
 
@@ -69,7 +69,9 @@ class GoldComparer:
             return None
         return compare_with_itself(gold.result, self.options_for(case, at))
 
-    def best(self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None) -> Compared | None:
+    def best(
+        self, case: Case, at: CaseDatabases, golds: Sequence[Execution], predicted: Execution | None
+    ) -> Compared | None:
         """The comparison with the best fitting gold; None where nothing could be compared."""
         best: Compared | None = None
         reads: dict[int, Read] = {}
@@ -92,7 +94,7 @@ class GoldComparer:
     def one(
         self,
         case: Case,
-        at: Places,
+        at: CaseDatabases,
         index: int,
         execution: Execution,
         predicted: Execution,
@@ -126,7 +128,7 @@ class GoldComparer:
         )
         return Compared(comparison=comparison, index=index, known=known, reads={index: read})
 
-    def _cells(self, at: Places, gold: Execution, predicted: Execution) -> tuple[CellTypes, CellTypes]:
+    def _cells(self, at: CaseDatabases, gold: Execution, predicted: Execution) -> tuple[CellTypes, CellTypes]:
         """What the cells of both results can say. An engine without dates has texts in their place, as JSON does; only
         beside a result of another origin is that to be seen."""
         if not at.apart and gold.given is None and predicted.given is None:
@@ -138,7 +140,9 @@ class GoldComparer:
             theirs = "dateless" if self._executor.dialect(at.predicted) in _WITHOUT_DATES else "engine"
         return ours, theirs
 
-    def _known(self, case: Case, at: Places, execution: Execution, gold: Result, predicted: Result) -> GoldAnswer:
+    def _known(
+        self, case: Case, at: CaseDatabases, execution: Execution, gold: Result, predicted: Result
+    ) -> GoldAnswer:
         """What this gold says the answer is."""
         if case.options.ordered is not None:
             return GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
@@ -149,7 +153,7 @@ class GoldComparer:
             return GoldAnswer(answer=Answer.bag(gold))
         return self._answers.of(at.gold, execution, gold)
 
-    def options_for(self, case: Case, at: Places) -> ComparisonOptions:
+    def options_for(self, case: Case, at: CaseDatabases) -> ComparisonOptions:
         """The run's options, with what the case and its database say themselves."""
         columns = case.options.columns or self._options.columns
         declared = case.options.leniency
@@ -166,7 +170,7 @@ class GoldComparer:
             )
         return known
 
-    def is_right_answer(self, case: Case, at: Places, golds: Sequence[Execution], query: str) -> bool:
+    def is_right_answer(self, case: Case, at: CaseDatabases, golds: Sequence[Execution], query: str) -> bool:
         """Whether a query would be a right answer to the case."""
         found = self._executor.execute(at.predicted, query)
         if found.result is None or found.status == "truncated":
@@ -174,7 +178,7 @@ class GoldComparer:
         fitting = [(index, gold) for index, gold in enumerate(golds) if gold.succeeded and gold.result is not None]
         return any(self.one(case, at, index, gold, found, briefly=True).comparison.equal for index, gold in fitting)
 
-    def compares_itself(self, case: Case, at: Places, golds: Sequence[Execution]) -> bool:
+    def compares_itself(self, case: Case, at: CaseDatabases, golds: Sequence[Execution]) -> bool:
         """Whether a right answer could have been compared: gold's own rows, in another order of columns if any will do.
 
         If so, the answer itself made the comparison impossible, and must not become unscored by that.

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from assay.model import Cause, DatabaseUrl, Diagnosis, Evidence, Execution
 from assay.ports import Diagnoser
+from assay.scoring.queries.case_databases import CaseDatabases
 from assay.scoring.queries.comparing import GoldComparer
-from assay.scoring.queries.places import Places
-from assay.scoring.queries.watching import WatchedExecutor
-from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+from assay.scoring.queries.recording import RecordingExecutor
+from assay.scoring.time_limit import OutOfTimeError, TimeLimit
 
 _OTHER = "Other"
 
@@ -21,14 +21,14 @@ class Causes:
     """Looks for the causes of wrong answers, once per answer and what it was judged by."""
 
     def __init__(
-        self, diagnoser: Diagnoser, executor: WatchedExecutor, keeper: Timekeeper, comparer: GoldComparer
+        self, diagnoser: Diagnoser, executor: RecordingExecutor, keeper: TimeLimit, comparer: GoldComparer
     ) -> None:
         self._diagnoser = diagnoser
         self._executor = executor
         self._keeper = keeper
         self._comparer = comparer
 
-    def added_to(self, evidence: Evidence, at: Places, golds: Sequence[Execution]) -> Evidence:
+    def added_to(self, evidence: Evidence, at: CaseDatabases, golds: Sequence[Execution]) -> Evidence:
         """The evidence with its causes, which equal answers to equal golds share, whatever else is scored of them."""
         case, prediction = evidence.case, evidence.prediction
         if at.apart and evidence.verdict.failure is None:
@@ -60,7 +60,7 @@ def _of_two_databases(evidence: Evidence) -> Diagnosis:
 
 
 def diagnosed(
-    diagnoser: Diagnoser, keeper: Timekeeper, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]
+    diagnoser: Diagnoser, keeper: TimeLimit, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]
 ) -> Evidence:
     """The evidence with its causes. A diagnosis that fails or takes too long says so in its place."""
     what = ("diagnosis", url.text, *evidence.case.golds, evidence.prediction.query)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
 from assay.ports import QueryExecutor
-from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
+from assay.scoring.queries.recording import BudgetedExecutor, RecordingExecutor
 from assay.sql import leaves_choice, may_be_cut, read_shape
 
 
@@ -69,7 +69,7 @@ def _compared(
 class GoldAnswers:
     """The answers of gold queries on one executor, each computed once and kept as long as there is room."""
 
-    def __init__(self, executor: WatchedExecutor) -> None:
+    def __init__(self, executor: RecordingExecutor) -> None:
         self._executor = executor
 
     def of(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
@@ -82,7 +82,7 @@ class GoldAnswers:
         known = self._executor.recall("answer", url.text, execution.query)
         if isinstance(known, GoldAnswer):
             return known
-        thrifty = ThriftyExecutor(self._executor, execution.took_s)
+        thrifty = BudgetedExecutor(self._executor, execution.took_s)
         answer = self._work_out(thrifty, url, execution.query, gold)
         if self._executor.trouble is None:  # otherwise the next case may find out more
             self._executor.keep(answer, "answer", url.text, execution.query)
@@ -97,7 +97,7 @@ class GoldAnswers:
         return next((ambiguity for ambiguity in found if ambiguity is not None), None)
 
     def _work_out(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
-        from assay.scoring.queries.inner_ties import different, inner_choices, with_any_rows
+        from assay.scoring.queries.subquery_ties import different, inner_choices, with_any_rows
 
         own = self._outermost(executor, url, query, gold)
         inner = inner_choices(executor, url, query, gold) if may_be_cut(query) else None
@@ -124,9 +124,9 @@ class GoldAnswers:
         if not shape.ordered and not shape.limited:
             return GoldAnswer(answer=Answer.bag(gold))
         if shape.parsed and not (shape.limited and not gold.rows):
-            from assay.scoring.queries.tie_seeing import answer_with_ties
+            from assay.scoring.queries.tie_detection import answers_with_ties
 
-            answer = answer_with_ties(executor, url, query, gold, limited=shape.limited)
+            answer = answers_with_ties(executor, url, query, gold, limited=shape.limited)
             if answer is not None:
                 return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)
         if not shape.ordered:

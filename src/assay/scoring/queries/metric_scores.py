@@ -9,7 +9,7 @@ from typing import TypeVar
 from assay.model import Case, Comparison, DatabaseUrl, Failure, MetricInfo, Prediction, Score, Verdict
 from assay.model.blame import befalls
 from assay.ports import Executions, Metric, QueryRequest
-from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+from assay.scoring.time_limit import OutOfTimeError, TimeLimit
 
 _T = TypeVar("_T")
 _PLAIN = (1.0, 0.0, None)
@@ -26,8 +26,8 @@ class Scorer:
 
     __slots__ = ("_failed", "_requests", "case", "keeper", "prediction", "url")
 
-    def __init__(self, keeper: Timekeeper, case: Case, prediction: Prediction, url: DatabaseUrl) -> None:
-        self.keeper: Timekeeper = keeper
+    def __init__(self, keeper: TimeLimit, case: Case, prediction: Prediction, url: DatabaseUrl) -> None:
+        self.keeper: TimeLimit = keeper
         self.case: Case = case
         self.prediction: Prediction = prediction
         self.url: DatabaseUrl = url

@@ -9,8 +9,8 @@ from msgspec import Struct
 from assay.model import Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
 from assay.ports import ScratchDatabase
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
-from assay.scoring.queries.watching import WatchedExecutor
-from assay.scoring.timekeeping import Timekeeper
+from assay.scoring.queries.recording import RecordingExecutor
+from assay.scoring.time_limit import TimeLimit
 
 _LIMIT_S = 5.0
 _URL = DatabaseUrl(text="trial:")
@@ -38,7 +38,7 @@ class ScratchAnswers(Struct, frozen=True):
 
 def read_answers(database: ScratchDatabase, query: str, result: Result) -> ScratchAnswers:
     """Implements `assay.ports.ReadsAnswers`: the answers are those that a run would accept from a system."""
-    watched = WatchedExecutor(_OnScratch(database), Timekeeper(_LIMIT_S))
+    watched = RecordingExecutor(_OnScratch(database), TimeLimit(_LIMIT_S))
     execution = Execution(query=query, status="rows" if result.rows else "empty", result=result)
     return ScratchAnswers(GoldAnswers(watched).of(_URL, execution, result))
 

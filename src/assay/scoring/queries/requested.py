@@ -7,14 +7,14 @@ from itertools import chain
 
 from assay.model import DatabaseUrl, Execution, Failure, Limits
 from assay.ports import QueryRequest
+from assay.scoring.queries.recording import RecordingExecutor
 from assay.scoring.queries.verdicts import blame
-from assay.scoring.queries.watching import WatchedExecutor
 
 
 class RequestedQueries:
     """Executes further queries; those of an answer share the time and the bytes that ``limits`` give to one query."""
 
-    def __init__(self, executor: WatchedExecutor, limits: Limits) -> None:
+    def __init__(self, executor: RecordingExecutor, limits: Limits) -> None:
         self._executor = executor
         self._limits = limits
 

@@ -27,19 +27,19 @@ from assay.model import (
 )
 from assay.ports import CachingExecutor, ChecksSuite, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.brevity import ends_at_once
+from assay.scoring.queries.case_databases import CaseDatabases
+from assay.scoring.queries.chance_match import ChanceMatchDetector, may_match_by_chance
 from assay.scoring.queries.comparing import Compared, GoldComparer
 from assay.scoring.queries.diagnosing import Causes
 from assay.scoring.queries.given_rows import checked_gold, read_executions
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.heads import without_rows
-from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metric_scores import Scorer
-from assay.scoring.queries.places import Places
+from assay.scoring.queries.recording import BudgetedExecutor, RecordingExecutor
 from assay.scoring.queries.requested import RequestedQueries
 from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query, undisputed
-from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
-from assay.scoring.timekeeping import NO_HEARTBEAT, OutOfTimeError, Timekeeper
+from assay.scoring.time_limit import NO_HEARTBEAT, OutOfTimeError, TimeLimit
 from assay.sql import is_nondeterministic, same_text, takes_any_row
 from assay.sql.extraction import written
 
@@ -69,14 +69,14 @@ class QueryScorer:
         schemas: Callable[[DatabaseUrl], DatabaseSchema | None] | None = None,
         gold_executor: CachingExecutor | None = None,
     ) -> None:
-        self._keeper = Timekeeper(timeout_s, pulse)
-        self._executor = WatchedExecutor(executor, self._keeper)
+        self._keeper = TimeLimit(timeout_s, pulse)
+        self._executor = RecordingExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
         self._head_rows = head_rows
         self._suite = suite
         self._schemas = schemas if any(getattr(metric, "needs_schema", False) for metric in self._metrics) else None
         self._options = options
-        self._gold = self._executor if gold_executor is None else WatchedExecutor(gold_executor, self._keeper)
+        self._gold = self._executor if gold_executor is None else RecordingExecutor(gold_executor, self._keeper)
         self._answers = GoldAnswers(self._gold)
         self._comparer = GoldComparer(self._executor, self._keeper, self._answers, options, gold=self._gold)
         self._requests = RequestedQueries(self._executor, limits)
@@ -157,7 +157,7 @@ class QueryScorer:
         gold_url: DatabaseUrl | None,
     ) -> ScoredCase:
         """As `score`, of a question that must be answered and a prediction that answers it."""
-        at = Places(predicted=url, gold=url if gold_url is None else gold_url)
+        at = CaseDatabases(predicted=url, gold=url if gold_url is None else gold_url)
         golds = self._gold_executions(case, at.gold)
         predicted = None
         if prediction.query is not None:
@@ -184,7 +184,7 @@ class QueryScorer:
                 else:
                     # All at once, which saves most of the time that holding each step takes.
                     what = ("case", at.key, case.id, *case.golds, prediction.query)
-                    comparison, verdict, executions, scores = self._keeper.hold_briefly(what, action)
+                    comparison, verdict, executions, scores = self._keeper.run_short(what, action)
             except OutOfTimeError:
                 comparison, verdict, executions, scores = action()
         head, cut = self._head(verdict, scores), self._head_rows is not None
@@ -229,7 +229,7 @@ class QueryScorer:
         executions = Executions(golds=(), predicted=None, requested={}, suite=None)
         return ScoredCase(evidence=evidence, executions=executions)
 
-    def _predicted(self, case: Case, query: str, at: Places, golds: Sequence[Execution]) -> Execution:
+    def _predicted(self, case: Case, query: str, at: CaseDatabases, golds: Sequence[Execution]) -> Execution:
         """The execution of the predicted query. One in gold's own words has run already, however long gold may take."""
         if self._gold is not self._executor and not at.apart and query in case.golds:
             same = golds[case.golds.index(query)]
@@ -238,7 +238,7 @@ class QueryScorer:
         return blame(self._executor.execute(at.predicted, query), "predicted")
 
     def _ends_at_once(
-        self, case: Case, prediction: Prediction, at: Places, executed: Sequence[Execution | None]
+        self, case: Case, prediction: Prediction, at: CaseDatabases, executed: Sequence[Execution | None]
     ) -> bool:
         if case.options.leniency != STRICT or self._options.leniency != STRICT:
             return False
@@ -248,7 +248,7 @@ class QueryScorer:
         self,
         case: Case,
         prediction: Prediction,
-        at: Places,
+        at: CaseDatabases,
         requests: Sequence[QueryRequest],
         *,
         found: Executions,
@@ -286,7 +286,7 @@ class QueryScorer:
         self,
         case: Case,
         prediction: Prediction,
-        at: Places,
+        at: CaseDatabases,
         golds: Sequence[Execution],
         predicted: Execution | None,
     ) -> tuple[Comparison | None, Verdict, Compared | None]:
@@ -313,7 +313,7 @@ class QueryScorer:
         self,
         case: Case,
         prediction: Prediction,
-        at: Places,
+        at: CaseDatabases,
         golds: Sequence[Execution],
         predicted: Execution | None,
     ) -> tuple[Comparison | None, Verdict, Compared | None]:
@@ -359,12 +359,12 @@ class QueryScorer:
         """What kept a query of either side from running."""
         return self._executor.trouble or self._gold.trouble
 
-    def _seen(self, at: Places, gold: Execution, predicted: Execution, comparison: Comparison) -> Comparison:
+    def _seen(self, at: CaseDatabases, gold: Execution, predicted: Execution, comparison: Comparison) -> Comparison:
         """The comparison, marked where it matches what both queries computed over no rows."""
         return see_vacuity((self._gold, at.gold), (self._executor, at.predicted), gold, predicted, comparison)
 
     def _luck(
-        self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None, found: Compared
+        self, case: Case, at: CaseDatabases, golds: Sequence[Execution], predicted: Execution | None, found: Compared
     ) -> frozenset[Flag]:
         """The flags for a right answer that is right by luck."""
         execution = golds[found.index]
@@ -374,15 +374,20 @@ class QueryScorer:
         if execution.given is not None or predicted.given is not None:
             return _NO_FLAGS  # only queries leave something open
         dialects = self._gold.dialect(at.gold), self._executor.dialect(at.predicted)
-        if not leaves_room(execution.query, predicted.query, len(gold.rows), dialects):
+        if not may_match_by_chance(execution.query, predicted.query, len(gold.rows), dialects):
             return _NO_FLAGS
-        luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), at.predicted)
+        luck = ChanceMatchDetector(BudgetedExecutor(self._executor, predicted.took_s), at.predicted)
         known = self._with_other_golds(self._answers.of(at.gold, execution, gold), at, golds, found.index)
         options = replace(self._comparer.options_for(case, at), near_misses=False, sample_rows=0)
         return luck.flags(known, found.comparison, predicted.query, predicted.result, options)
 
     def _storage_order(
-        self, case: Case, at: Places, golds: Sequence[Execution], predicted: Execution | None, found: Compared | None
+        self,
+        case: Case,
+        at: CaseDatabases,
+        golds: Sequence[Execution],
+        predicted: Execution | None,
+        found: Compared | None,
     ) -> frozenset[Flag]:
         """The flag of a prediction whose result depends on the order in which rows are stored."""
         if found is None or predicted is None or predicted.result is None or predicted.given is not None:
@@ -392,7 +397,7 @@ class QueryScorer:
             return _NO_FLAGS  # one query: whatever the order, it matches
         if not takes_any_row(predicted.query, dialect):
             return _NO_FLAGS
-        luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), at.predicted)
+        luck = ChanceMatchDetector(BudgetedExecutor(self._executor, predicted.took_s), at.predicted)
         options = replace(self._comparer.options_for(case, at), near_misses=False, sample_rows=0)
         known, gold = found.known, golds[found.index]
         if not known.answer.ordered and gold.given is None and gold.result is not None and case.options.ordered is None:
@@ -401,7 +406,9 @@ class QueryScorer:
         known = self._with_other_golds(known, at, golds, found.index)
         return luck.storage_order(known, found.comparison, predicted.query, predicted.result, options)
 
-    def _with_other_golds(self, known: GoldAnswer, at: Places, golds: Sequence[Execution], index: int) -> GoldAnswer:
+    def _with_other_golds(
+        self, known: GoldAnswer, at: CaseDatabases, golds: Sequence[Execution], index: int
+    ) -> GoldAnswer:
         """What is right by the gold query that was matched, or by any other."""
         others = [gold for place, gold in enumerate(golds) if place != index and gold.succeeded and gold.given is None]
         answers = [self._answers.of(at.gold, gold, gold.result) for gold in others if gold.result is not None]
@@ -411,7 +418,7 @@ class QueryScorer:
 
     def _flags(
         self,
-        at: Places,
+        at: CaseDatabases,
         golds: Sequence[Execution],
         predicted: Execution | None,
         comparison: Comparison | None,

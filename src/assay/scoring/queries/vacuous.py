@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from assay.model import Comparison, DatabaseUrl, Execution, Row
 from assay.ports import QueryExecutor
-from assay.sql import nothing_probe
+from assay.sql import empty_input_probe
 
 Side: TypeAlias = tuple[QueryExecutor, DatabaseUrl]
 """What executes one side's queries, and on which database."""
@@ -35,7 +35,7 @@ def _over_nothing(executor: QueryExecutor, url: DatabaseUrl, execution: Executio
     row = _row_of_nothing(execution)
     if row is None or execution.given is not None:  # a given result does not say what it was computed over
         return False
-    probe = nothing_probe(execution.query, executor.dialect(url))
+    probe = empty_input_probe(execution.query, executor.dialect(url))
     if probe is None:
         return False
     seen = executor.execute(url, probe).result

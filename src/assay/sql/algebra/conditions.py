@@ -30,8 +30,8 @@ from assay.sql.algebra.model import (
     is_call,
 )
 from assay.sql.algebra.parts import has_aggregate
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext
 
 _OPPOSITE = {"eq": "ne", "ne": "eq", "same": "nsame", "nsame": "same", "isnull": "notnull", "notnull": "isnull"}
 _STRICT = COMPARED.union(
@@ -79,7 +79,7 @@ BOOLEAN = COMPARED.union(
 )
 
 
-def conjunction(terms: Iterable[Term], world: World) -> tuple[Term, ...]:
+def conjunction(terms: Iterable[Term], world: SchemaContext) -> tuple[Term, ...]:
     """The conditions that must be true for all of these to be, without AND at their top, each once."""
     found: list[Term] = []
     for term in terms:
@@ -89,7 +89,7 @@ def conjunction(terms: Iterable[Term], world: World) -> tuple[Term, ...]:
     return (FALSE,) if FALSE in kept else kept
 
 
-def holds(term: Term, world: World, *, wanted: bool = True) -> Term:
+def holds(term: Term, world: SchemaContext, *, wanted: bool = True) -> Term:
     """The condition for a term to be true, or, where ``wanted`` is False, for it to be false."""
     if isinstance(term, Const):
         return _constant(term, wanted=wanted)
@@ -137,7 +137,7 @@ def comparison(op: str, left: Term, right: Term, *, wanted: bool = True) -> Term
     return Call(op, (left, right))
 
 
-def _strictly(term: Term, world: World) -> Term:
+def _strictly(term: Term, world: SchemaContext) -> Term:
     """At least 2 is more than 1. Side condition: the value is whole, as a count always is, and an integer column where
     the engine keeps other numbers out of it."""
     if not is_call(term, "le"):
@@ -150,7 +150,7 @@ def _strictly(term: Term, world: World) -> Term:
     return term
 
 
-def _is_whole(term: Term, world: World) -> bool:
+def _is_whole(term: Term, world: SchemaContext) -> bool:
     if isinstance(term, Agg) and term.op == "count":
         return True
     return world.dialect != "sqlite" and world.is_stored(term) and world.kind(term) == "integer"
@@ -186,7 +186,7 @@ def _constant(value: Const, *, wanted: bool) -> Term:
     return TRUE if (float(value.text) != 0) == wanted else FALSE
 
 
-def _joined(op: str, parts: tuple[Term, ...], world: World, *, wanted: bool) -> Term:
+def _joined(op: str, parts: tuple[Term, ...], world: SchemaContext, *, wanted: bool) -> Term:
     absorbing, neutral = (FALSE, TRUE) if op == "and" else (TRUE, FALSE)
     found: list[Term] = []
     for part in parts:
@@ -221,15 +221,15 @@ def _of_count(term: Call) -> Term | None:
     return Call("not", (rows.exists,)) if truths == [True, False, False] else None
 
 
-def _in(term: Call, world: World, *, wanted: bool) -> Term:
+def _in(term: Call, world: SchemaContext, *, wanted: bool) -> Term:
     """IN is EXISTS. NOT IN is NOT EXISTS of a row that is equal or whose comparison is NULL. So is ANY of others."""
     *values, rows = term.args
     op = term.op.removeprefix("in").strip() or "eq"
     assert isinstance(rows, Sub)
     if world.width(rows.query) != len(values):
-        raise NotCovered("IN over a query of another width")
+        raise UnsupportedSQL("IN over a query of another width")
     if any(has_aggregate(value) for value in values):
-        raise NotCovered("IN of an aggregate")  # within the subquery it would be taken for that one's own
+        raise UnsupportedSQL("IN of an aggregate")  # within the subquery it would be taken for that one's own
     source = world.source(query=rows.query)
     conditions: list[Term] = []
     for place, value in enumerate(values):
@@ -240,7 +240,7 @@ def _in(term: Call, world: World, *, wanted: bool) -> Term:
     return _exists(block, world, wanted=wanted)
 
 
-def _exists(query: Query, world: World, *, wanted: bool) -> Term:
+def _exists(query: Query, world: SchemaContext, *, wanted: bool) -> Term:
     """EXISTS asks for a row: its columns, their order and how often they occur do not matter."""
     found: Term
     if (
@@ -254,7 +254,7 @@ def _exists(query: Query, world: World, *, wanted: bool) -> Term:
     return found if wanted else Call("not", (found,))
 
 
-def bare_existence(query: Query, world: World) -> Block:
+def bare_existence(query: Query, world: SchemaContext) -> Block:
     """A block that has a row where the query has one."""
     if not isinstance(query, Block) or query.offset or query.limit == 0:
         return Block(sources=(world.source(query=query),))
@@ -293,7 +293,7 @@ def is_truth(term: Term) -> bool:
     return term in (TRUE, FALSE) or (isinstance(term, Sub) and term.kind == "exists")
 
 
-def is_total(term: Call, world: World) -> bool:
+def is_total(term: Call, world: SchemaContext) -> bool:
     """Whether the operator's value is not NULL where no argument is: no division by zero, no failed cast.
 
     In SQLite infinity less itself, and nought times infinity, are NULL.

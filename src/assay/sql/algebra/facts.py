@@ -30,7 +30,7 @@ from assay.sql.algebra.model import (
     over,
 )
 from assay.sql.algebra.parts import but, choices, conjuncts, unwanted_block, wanted_block
-from assay.sql.algebra.world import NUMBERS, World
+from assay.sql.algebra.world import NUMBERS, SchemaContext
 
 _COMMUTATIVE = frozenset({"eq", "ne", "same", "nsame", "add", "mul", "and", "or"})
 _MOST_SPLITS = 2
@@ -76,7 +76,7 @@ class Facts:
 
     def __init__(
         self,
-        world: World,
+        world: SchemaContext,
         matcher: Matcher,
         terms: Iterable[Term] = (),
         *,
@@ -359,7 +359,7 @@ def _null_spelt_out(case: Call) -> Call:
     return case
 
 
-def output_present(world: World, matcher: Matcher, query: Query, place: int, *, single: bool = False) -> bool:
+def output_present(world: SchemaContext, matcher: Matcher, query: Query, place: int, *, single: bool = False) -> bool:
     """Whether an output of a query cannot be NULL; with ``single``, also not for want of a row."""
     if isinstance(query, Block):
         if single and not (query.group == () and not query.having and not query.cuts):
@@ -374,6 +374,6 @@ def output_present(world: World, matcher: Matcher, query: Query, place: int, *, 
     return all(isinstance(row[place], Const) and row[place] != NULL for row in query.rows)
 
 
-def block_facts(world: World, matcher: Matcher, block: Block, *, grouped: bool = False) -> Facts:
+def block_facts(world: SchemaContext, matcher: Matcher, block: Block, *, grouped: bool = False) -> Facts:
     """What is true of a block's rows before they are grouped; with ``grouped``, of groups that have rows."""
     return Facts(world, matcher, block.where, padded=optional(block.lefts), sources=block.sources, grouped=grouped)

@@ -24,7 +24,7 @@ from assay.sql.algebra.model import (
     windows_of,
 )
 from assay.sql.algebra.parts import columns_of, divided, has_aggregate, substituted, terms_of
-from assay.sql.algebra.world import World
+from assay.sql.algebra.world import SchemaContext
 
 
 def merge_plain(block: Block, facts: Facts) -> Block:
@@ -185,7 +185,7 @@ def count_distinct_rows(block: Block, facts: Facts) -> Block:
     return substituted(replace(block, order=()), dict.fromkeys(counts, counted)).over(inner)
 
 
-def combined_to_block(query: Combined, world: World) -> Query:
+def combined_to_block(query: Combined, world: SchemaContext) -> Query:
     """INTERSECT and EXCEPT keep the left side's rows for which the right side has, or has not, an equal one.
 
     Side conditions: duplicates are dropped, and the columns hold values of one kind, so that comparing them is no

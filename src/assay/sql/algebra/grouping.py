@@ -34,7 +34,7 @@ from assay.sql.algebra.parts import (
     over_all,
     over_late,
 )
-from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.stopping import UnsupportedSQL
 
 
 def check_determined(block: Block, facts: Facts) -> Block:
@@ -43,13 +43,13 @@ def check_determined(block: Block, facts: Facts) -> Block:
         return block
     folded = [term for term in block.group if facts.world.kind(term) == "folded"]
     if folded:
-        raise NotCovered("GROUP BY a column whose collation holds different texts equal")
+        raise UnsupportedSQL("GROUP BY a column whose collation holds different texts equal")
     closure = Closure(block, facts, block.group)
     own = {source.id for source in block.all_sources}
     free = {leaf for term in block.late_terms for leaf in leaves_of(term) if isinstance(leaf, Col | Sub)}
     needed = [col for part in free for col in columns_of(part) if col.source in own]
     if needed and not (block.group and closure.determines(*needed)):
-        raise NotCovered("a column that GROUP BY does not determine")
+        raise UnsupportedSQL("a column that GROUP BY does not determine")
     return block
 
 
@@ -220,7 +220,7 @@ def check_windows(block: Block, facts: Facts) -> Block:
         if window.op not in UNTIED and not window.frame.startswith("rows"):
             continue
         if not Closure(block, facts, (*window.partition, *(key.term for key in window.order))).determines_all:
-            raise NotCovered(f"{window.op.upper()} over rows that tie")
+            raise UnsupportedSQL(f"{window.op.upper()} over rows that tie")
     return block
 
 
@@ -229,7 +229,7 @@ def drop_distinct(block: Block, facts: Facts) -> Block:
     if not block.distinct:
         return block
     if any(facts.world.kind(term) == "folded" for term in block.outputs):
-        raise NotCovered("DISTINCT over a column whose collation holds different texts equal")
+        raise UnsupportedSQL("DISTINCT over a column whose collation holds different texts equal")
     if facts.as_set and not block.cuts:
         return replace(block, distinct=False)
     return replace(block, distinct=False) if Closure(block, facts, block.outputs).determines_all else block

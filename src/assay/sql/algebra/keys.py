@@ -8,7 +8,7 @@ from assay.sql.algebra.facts import Facts, Matcher, block_facts
 from assay.sql.algebra.literals import equated
 from assay.sql.algebra.model import Agg, Block, Call, Col, Combined, Const, LeftJoin, Query, Rows, Source, Sub, Term
 from assay.sql.algebra.parts import columns_of
-from assay.sql.algebra.world import NUMBERS, World
+from assay.sql.algebra.world import NUMBERS, SchemaContext
 
 
 class Closure:
@@ -117,7 +117,7 @@ def at_most_one(left: LeftJoin, facts: Facts) -> bool:
     return Closure(left.block, block_facts(facts.world, facts.matcher, left.block), ()).determines_rows
 
 
-def key_columns(sources: Iterable[Source], world: World) -> tuple[Term, ...] | None:
+def key_columns(sources: Iterable[Source], world: SchemaContext) -> tuple[Term, ...] | None:
     """Columns that tell the sources' rows apart; None where a source has no key without NULL."""
     found: list[Term] = []
     for source in sources:
@@ -129,7 +129,7 @@ def key_columns(sources: Iterable[Source], world: World) -> tuple[Term, ...] | N
     return tuple(found)
 
 
-def unique_on(query: Query, places: list[int], world: World, matcher: Matcher) -> bool:
+def unique_on(query: Query, places: list[int], world: SchemaContext, matcher: Matcher) -> bool:
     """Whether no two rows of a query agree in the outputs at these places."""
     if isinstance(query, Rows):
         return len(query.rows) == 1

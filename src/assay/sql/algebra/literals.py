@@ -7,8 +7,8 @@ from math import isfinite
 
 from assay.sql.algebra.model import NULL, Call, Col, Combined, Const, Term, is_call
 from assay.sql.algebra.parts import names
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import NUMBERS, World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import NUMBERS, SchemaContext
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _WHOLE = re.compile(r"-?\d+", re.ASCII)
@@ -22,14 +22,14 @@ def number(text: str) -> Const:
     if re.fullmatch(r"[+-]?\d+", text):
         value = int(text)
         if not -_MOST < value < _MOST:
-            raise NotCovered("an integer of more than 64 bits")
+            raise UnsupportedSQL("an integer of more than 64 bits")
         return Const("integer", str(value))
     try:
         real = float(text)
     except ValueError:
-        raise NotCovered(f"the number {text[:40]}") from None
+        raise UnsupportedSQL(f"the number {text[:40]}") from None
     if not isfinite(real):
-        raise NotCovered("a number beyond the largest floating-point number")
+        raise UnsupportedSQL("a number beyond the largest floating-point number")
     return Const("real", repr(real))
 
 
@@ -42,7 +42,7 @@ def negated(value: Const) -> Const:
     )
 
 
-def fitted(value: Term, beside: Term, world: World) -> Term:
+def fitted(value: Term, beside: Term, world: SchemaContext) -> Term:
     """A literal as it is compared with a stored column.
 
     Side conditions: the column is stored, for SQLite applies the type of columns alone; in other dialects only a
@@ -58,12 +58,12 @@ def fitted(value: Term, beside: Term, world: World) -> Term:
             if not stored or not spelling.fullmatch(value.text):
                 return value
             if len(value.text) > _MOST_DIGITS:
-                raise NotCovered("a number of many digits as a text")
+                raise UnsupportedSQL("a number of many digits as a text")
             value = number(value.text)
         return _as_number(value, kind)
     if kind in ("text", "folded") and stored and world.dialect == "sqlite" and value.kind in ("integer", "real"):
         if value.kind == "real":
-            raise NotCovered("a column of texts compared with a number that is not whole")
+            raise UnsupportedSQL("a column of texts compared with a number that is not whole")
         return Const("text", value.text)
     return value
 
@@ -78,7 +78,7 @@ def _as_number(value: Const, kind: str) -> Const:
     return Const("integer", str(int(as_float))) if as_float == int(as_float) else value
 
 
-def compared(op: str, left: Term, right: Term, world: World) -> Call:
+def compared(op: str, left: Term, right: Term, world: SchemaContext) -> Call:
     """A comparison, its literals fitted; greater than is less than, turned round."""
     left, right = fitted(left, right, world), fitted(right, left, world)
     if op in ("gt", "ge"):
@@ -91,7 +91,7 @@ def compared(op: str, left: Term, right: Term, world: World) -> Call:
     return Call(":".join((op, *made)), (left, right))
 
 
-def _converted(left: Term, right: Term, world: World) -> tuple[str, ...] | None:
+def _converted(left: Term, right: Term, world: SchemaContext) -> tuple[str, ...] | None:
     """What SQLite makes of two values before it compares them, a part of the operator; None where it makes nothing.
 
     It reads a text as a number beside a column of numbers, but not beside COALESCE of it. So a rule that finds a term
@@ -103,19 +103,19 @@ def _converted(left: Term, right: Term, world: World) -> tuple[str, ...] | None:
         if world.kind(one) == "folded" and not (
             (isinstance(other, Const) and world.is_stored(one)) or _same_column(one, other, world)
         ):
-            raise NotCovered("a comparison that a collation decides")
+            raise UnsupportedSQL("a comparison that a collation decides")
     families = world.family(left), world.family(right)
     if families[0] == families[1] != "":
         return None
     for one in (left, right):
         if isinstance(one, Col) and isinstance(world.sources[one.source].query, Combined):
-            raise NotCovered("a comparison of a set operation's column with a value of another type")
+            raise UnsupportedSQL("a comparison of a set operation's column with a value of another type")
     if isinstance(left, Const) or isinstance(right, Const):
         return None
     return world.affinity(left), world.affinity(right)
 
 
-def _same_column(one: Term, other: Term, world: World) -> bool:
+def _same_column(one: Term, other: Term, world: SchemaContext) -> bool:
     """Whether two terms are one column of one stored table, perhaps of two rows."""
     if not isinstance(one, Col) or not isinstance(other, Col) or one.name != other.name:
         return False

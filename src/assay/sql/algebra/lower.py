@@ -15,8 +15,8 @@ from assay.sql.algebra.lower_limits import check_limits, check_signs
 from assay.sql.algebra.lower_windows import grouping_sets, key_of, of_set, qualified
 from assay.sql.algebra.model import Agg, Block, Col, Combined, Const, Key, Query, Rows, Sub, Term, children
 from assay.sql.algebra.parts import columns_of, has_aggregate
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext
 from assay.sql.schema import names_of
 from assay.sql.select import Meaning
 
@@ -27,14 +27,14 @@ _COLUMNS_FIRST = frozenset({"sqlite", "postgres"})
 """Dialects in which a name that is a column and an alias is the column in GROUP BY, HAVING and parts of ORDER BY."""
 
 
-def lower_query(text: str, world: World) -> Query:
+def lower_query(text: str, world: SchemaContext) -> Query:
     """The meaning of a query. Raises NotCovered with the construct that stopped it."""
     found = bound.read_query(text, world.dialect, names_of(world.schema))
     if isinstance(found, bound.Unreadable):
-        raise NotCovered(f"a text that {found.reason}")
+        raise UnsupportedSQL(f"a text that {found.reason}")
     query, _ = _Lowering(found, world, set()).query(found.tree)
     if len(world.sources) > MOST_SOURCES:
-        raise NotCovered(f"more than {MOST_SOURCES} tables")
+        raise UnsupportedSQL(f"more than {MOST_SOURCES} tables")
     return query
 
 
@@ -50,7 +50,7 @@ class _Lowering(LowersFrom):
     and, after all outputs are lowered, the terms of both, where ORDER BY finds `m`.
     """
 
-    def __init__(self, query: bound.Query, world: World, used: set[int | str]) -> None:
+    def __init__(self, query: bound.Query, world: SchemaContext, used: set[int | str]) -> None:
         super().__init__(world, used)
         self.bound = query
         self._levels: dict[int, Level] = {}
@@ -68,10 +68,10 @@ class _Lowering(LowersFrom):
             created = None
         tree = created.expression if isinstance(created, exp.Create) else created
         if not isinstance(tree, exp.Query):
-            raise NotCovered(f"the view {view.name[:60]}, whose definition is not known")
+            raise UnsupportedSQL(f"the view {view.name[:60]}, whose definition is not known")
         found = bound.read_tree(tree, view.ddl, self.world.dialect, names_of(self.world.schema))
         if isinstance(found, bound.Unreadable):
-            raise NotCovered(f"the view {view.name[:60]}, whose definition {found.reason}")
+            raise UnsupportedSQL(f"the view {view.name[:60]}, whose definition {found.reason}")
         self.use(view.name, tree, "a view")
         query, names = _Lowering(found, self.world, self.used).query(tree)
         named = created.this if isinstance(created, exp.Create) else None
@@ -80,17 +80,17 @@ class _Lowering(LowersFrom):
     def query(self, node: exp.Expr, *, joined: bool = False) -> tuple[Query, list[str]]:
         if isinstance(node, exp.Subquery):
             if node.args.get("joins") and not joined:
-                raise NotCovered("a join after a subquery")
+                raise UnsupportedSQL("a join after a subquery")
             return self._trimmed(*self.query(node.this), node)
         if isinstance(node, exp.SetOperation):
             return self._trimmed(*self._combined(node), node)
         if isinstance(node, exp.Values):
             rows = tuple(tuple(self.term(cell) for cell in _cells(row)) for row in node.expressions)
             if not rows or len({len(row) for row in rows}) != 1:
-                raise NotCovered("VALUES of uneven rows")
+                raise UnsupportedSQL("VALUES of uneven rows")
             return Rows(rows), [f"column{place + 1}" for place in range(len(rows[0]))]
         if not isinstance(node, exp.Select):
-            raise NotCovered(node.key)
+            raise UnsupportedSQL(node.key)
         sets = grouping_sets(node)
         if not sets:
             return self._select(node)
@@ -115,12 +115,12 @@ class _Lowering(LowersFrom):
                 break
         for part in (left, *right) if sqlite else ():
             if isinstance(part, exp.Subquery):
-                raise NotCovered(f"{op.upper()} of a query in parentheses, which SQLite does not read")
+                raise UnsupportedSQL(f"{op.upper()} of a query in parentheses, which SQLite does not read")
             if isinstance(part, exp.SetOperation) and "intersect" in (op, part.key) and op != part.key:
-                raise NotCovered("INTERSECT beside another operator, which SQLite reads from left to right")
+                raise UnsupportedSQL("INTERSECT beside another operator, which SQLite reads from left to right")
         read = [self.query(part) for part in (left, *reversed(right))]
         if len({self.world.width(query) for query, _ in read}) != 1:
-            raise NotCovered(f"{op.upper()} of different widths")
+            raise UnsupportedSQL(f"{op.upper()} of different widths")
         return Combined(op, all_, tuple(query for query, _ in read)), read[0][1]  # type: ignore[arg-type]
 
     def _trimmed(self, query: Query, names: list[str], node: exp.Query) -> tuple[Query, list[str]]:
@@ -139,13 +139,13 @@ class _Lowering(LowersFrom):
         """One SELECT; of grouping sets with the ``keys`` of one set, of ``every`` key."""
         select = self.bound.select_of(node)
         if select is None:
-            raise NotCovered("a SELECT that is not bound")
+            raise UnsupportedSQL("a SELECT that is not bound")
         level = self._levels[select.index] = Level(select)
         found = self.lower_from(level)
         names, outputs = self._outputs(node, level)
         where = self.conjuncts(node.args.get("where"))
         if any(has_aggregate(term) for term in where):
-            raise NotCovered("an aggregate in WHERE")
+            raise UnsupportedSQL("an aggregate in WHERE")
         group = self._group(node, outputs) if keys is None else tuple(dict.fromkeys(self.term(key) for key in keys))
         block = replace(
             found.block,
@@ -165,11 +165,11 @@ class _Lowering(LowersFrom):
         block = self._ended(block, node, named)
         used = (*block.outputs, *block.having, *(key.term for key in block.order))
         if self.world.dialect == "duckdb" and group is not None and not all(_is_grouped(term, group) for term in used):
-            raise NotCovered("a column outside of GROUP BY, which DuckDB refuses")
+            raise UnsupportedSQL("a column outside of GROUP BY, which DuckDB refuses")
         if group is None and any(has_aggregate(term) for term in used):
             block = replace(block, group=())
         elif group is None and block.having:
-            raise NotCovered("HAVING without GROUP BY")
+            raise UnsupportedSQL("HAVING without GROUP BY")
         if node.args.get("qualify"):
             block = qualified(block, self.conjuncts(node.args["qualify"]), self.world)
         return block, names
@@ -187,11 +187,11 @@ class _Lowering(LowersFrom):
             table = one.table.lower() if isinstance(one, exp.Column) else ""
             entries = [entry for entry in level.entries if table in ("", entry.source.alias)]
             if not entries:
-                raise NotCovered(f"{table}.*, which names no table")
+                raise UnsupportedSQL(f"{table}.*, which names no table")
             for entry in entries:
                 found += [column for column in entry.columns if table or column[0] not in entry.hidden]
         if not found:
-            raise NotCovered("a SELECT of nothing")
+            raise UnsupportedSQL("a SELECT of nothing")
         level.outputs = terms
         return [name for name, _ in found], tuple(term for _, term in found)
 
@@ -201,10 +201,10 @@ class _Lowering(LowersFrom):
             return None
         keys = [one.unnest() for one in group.expressions]
         if any(isinstance(one, exp.Tuple) for one in keys):
-            raise NotCovered("GROUP BY of rows")
+            raise UnsupportedSQL("GROUP BY of rows")
         found = tuple(_at(outputs, one) or self.term(one) for one in keys)
         if any(has_aggregate(term) for term in found):
-            raise NotCovered("an aggregate in GROUP BY")
+            raise UnsupportedSQL("an aggregate in GROUP BY")
         return found
 
     def _ended(self, block: Block, node: exp.Expr, named: dict[str, Term]) -> Block:
@@ -215,7 +215,7 @@ class _Lowering(LowersFrom):
         count = start = None
         if limit is not None:
             if not isinstance(limit, exp.Limit):
-                raise NotCovered("FETCH")
+                raise UnsupportedSQL("FETCH")
             count = _whole(limit.expression)
             offset = limit.args.get("offset") or offset
         if offset is not None:
@@ -223,12 +223,12 @@ class _Lowering(LowersFrom):
         if count is not None or start:
             self.world.open_choice = True
             if not keys and any(_ordered(one.query) for one in block.sources):
-                raise NotCovered("a LIMIT over a query that is ordered")
+                raise UnsupportedSQL("a LIMIT over a query that is ordered")
         return replace(block, order=keys, limit=count, offset=start or 0)
 
     def _key(self, node: exp.Expr, block: Block, named: dict[str, Term]) -> Key:
         if not isinstance(node, exp.Ordered):
-            raise NotCovered("an ORDER BY with options")
+            raise UnsupportedSQL("an ORDER BY with options")
         key = node.this.unnest()
         term = _at(block.outputs, key)
         if term is None and isinstance(key, exp.Column) and not key.table:
@@ -238,7 +238,7 @@ class _Lowering(LowersFrom):
     def column(self, node: exp.Column) -> Term:
         name = node.name.lower()
         if isinstance(node.this, exp.Star):
-            raise NotCovered("* as a value")
+            raise UnsupportedSQL("* as a value")
         around, part = _place_of(node)
         meaning = self.bound.meaning(node)
         level = None if meaning.select is None else self._levels.get(meaning.select.index)
@@ -254,8 +254,8 @@ class _Lowering(LowersFrom):
         if found is not None:
             return found
         if name in ("rowid", "oid", "_rowid_"):
-            raise NotCovered("the number of a row")
-        raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
+            raise UnsupportedSQL("the number of a row")
+        raise UnsupportedSQL(f"the column {node.sql()[:60]}, which is not in the schema")
 
     def _unqualified(self, node: exp.Column, part: str, level: Level, meaning: Meaning) -> Term | None:
         """A column, or an output by its alias. Refuses the name of several columns, and one that engines read either
@@ -268,7 +268,7 @@ class _Lowering(LowersFrom):
         output = level.outputs.get(id(alias))
         differs = None not in (column, output) and column != output
         if is_of_outer or (differs and dialect not in _COLUMNS_FIRST and part in ("group", "having", "order")):
-            raise NotCovered(f"the name {name}, which is a column and an alias")
+            raise UnsupportedSQL(f"the name {name}, which is a column and an alias")
         if meaning.output is None:
             return column
         output = level.outputs.get(id(meaning.output))
@@ -318,14 +318,14 @@ def _at(outputs: tuple[Term, ...], node: exp.Expr) -> Term | None:
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
     if not node.name.isdecimal() or not 1 <= int(node.name) <= len(outputs):
-        raise NotCovered(f"the place {node.name[:20]}")
+        raise UnsupportedSQL(f"the place {node.name[:20]}")
     return outputs[int(node.name) - 1]
 
 
 def _whole(node: exp.Expr) -> int:
     node = node.unnest()
     if not isinstance(node, exp.Literal) or not node.name.isdecimal():
-        raise NotCovered("a LIMIT that is not a number")
+        raise UnsupportedSQL("a LIMIT that is not a number")
     return int(node.name)
 
 

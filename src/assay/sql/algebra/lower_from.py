@@ -17,8 +17,8 @@ from assay.sql.algebra.lower_limits import check_limits
 from assay.sql.algebra.lower_terms import LowersTerms
 from assay.sql.algebra.model import Block, Call, Col, FullJoin, LeftJoin, Query, Source, Term
 from assay.sql.algebra.parts import substituted
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import TableFacts, World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext, TableFacts
 
 
 class Entry(Struct):
@@ -62,7 +62,7 @@ class Level(Struct):
 class LowersFrom(LowersTerms):
     """Lowers a FROM."""
 
-    def __init__(self, world: World, used: set[int | str]) -> None:
+    def __init__(self, world: SchemaContext, used: set[int | str]) -> None:
         super().__init__(world)
         self.used = used
         """The CTEs, by their ids, and views, by their names, that were named before."""
@@ -78,7 +78,7 @@ class LowersFrom(LowersTerms):
         from_, joins = select.args.get("from_"), select.args.get("joins") or []
         if from_ is None:
             if joins:
-                raise NotCovered("a JOIN without FROM")
+                raise UnsupportedSQL("a JOIN without FROM")
             return From()
         found = self._joined(self._item(from_.this, level), joins, level)
         level.entries = found.entries
@@ -93,13 +93,13 @@ class LowersFrom(LowersTerms):
             using, on = join.args.get("using"), join.args.get("on")
             if {"SEMI", "ANTI"} & {kind, side}:
                 if side not in ("", "SEMI", "ANTI") or method or using or self.world.dialect != "duckdb":
-                    raise NotCovered(f"{kind or side} JOIN")
+                    raise UnsupportedSQL(f"{kind or side} JOIN")
                 found = self._existing(found, join, level, wanted="SEMI" in (kind, side))
                 continue
             if kind not in ("", "INNER", "CROSS", "OUTER") or method not in ("", "NATURAL"):
-                raise NotCovered(f"{method or kind} JOIN")
+                raise UnsupportedSQL(f"{method or kind} JOIN")
             if side in ("RIGHT", "FULL") and after_comma and not sqlite:
-                raise NotCovered("a comma before an outer join")
+                raise UnsupportedSQL("a comma before an outer join")
             # A comma is a join without a word and a condition; where it binds less tightly than JOIN, that matters.
             after_comma = after_comma or (kind in ("", "CROSS") and not (side or method or using or on))
             right = self._item(join.this, level)
@@ -148,12 +148,12 @@ class LowersFrom(LowersTerms):
             names = dict.fromkeys(name for entry in right.entries for name, _ in entry.columns)
             shared = [name for name in names if any(entry.called(name) for entry in left.entries)]
         if shared and join.side in ("RIGHT", "FULL"):
-            raise NotCovered(f"{join.side} JOIN with USING")
+            raise UnsupportedSQL(f"{join.side} JOIN with USING")
         merged: list[Term] = []
         for name in shared:
             one, other = (only(name, entries) for entries in (left.entries, right.entries))
             if one is None or other is None:
-                raise NotCovered(f"USING ({name}), which is not on both sides")
+                raise UnsupportedSQL(f"USING ({name}), which is not on both sides")
             merged.append(compared("eq", one, other, self.world))
             for entry in right.entries:
                 entry.hidden.add(name)
@@ -168,7 +168,7 @@ class LowersFrom(LowersTerms):
         entries = [*left.entries, *right.entries]
         for entry in entries:
             if any(new.get(term, term) not in moved for _, term in entry.columns):
-                raise NotCovered("a FULL JOIN over merged columns")
+                raise UnsupportedSQL("a FULL JOIN over merged columns")
             entry.columns = [(name, moved[new.get(term, term)]) for name, term in entry.columns]
         return From(Block(sources=(source,)), entries)
 
@@ -183,23 +183,23 @@ class LowersFrom(LowersTerms):
     def _item(self, node: exp.Expr, level: Level) -> From:
         named = node.args.get("alias")
         if named and named.columns and self.world.dialect == "sqlite":
-            raise NotCovered("a list of columns after an alias, which SQLite does not read")
+            raise UnsupportedSQL("a list of columns after an alias, which SQLite does not read")
         source = level.source_of(node)
         joins = node.args.get("joins") or []
         if isinstance(node, exp.Subquery | exp.Paren) and source is None and not node.alias:
             found = self._item(node.this, level)
         elif source is None:
-            raise NotCovered(f"two tables called {node.alias_or_name}")
+            raise UnsupportedSQL(f"two tables called {node.alias_or_name}")
         elif isinstance(node, exp.Table):
             if not isinstance(node.this, exp.Identifier):
-                raise NotCovered("a table function")
+                raise UnsupportedSQL("a table function")
             found = self._table(node, source)
         elif isinstance(node, exp.Subquery | exp.Values | exp.SetOperation):
             if joins and node.alias and isinstance(node, exp.Subquery):
-                raise NotCovered("an alias of a join")
+                raise UnsupportedSQL("an alias of a join")
             found = self._derived(source, *self.query(node, joined=True))
         else:
-            raise NotCovered({"lateral": "LATERAL", "unnest": "UNNEST"}.get(node.key, node.key))
+            raise UnsupportedSQL({"lateral": "LATERAL", "unnest": "UNNEST"}.get(node.key, node.key))
         return self._joined(found, joins, level)
 
     def _table(self, node: exp.Table, source: written.Source) -> From:
@@ -207,23 +207,23 @@ class LowersFrom(LowersTerms):
         if source.cte is not None:
             return self._derived(source, *self._cte(source.cte))
         if node.db and node.db.lower() not in ("main", "public"):
-            raise NotCovered(f"the table {node.sql()[:60]}")
+            raise UnsupportedSQL(f"the table {node.sql()[:60]}")
         if name in self.world.views:
             return self._derived(source, *self.view(self.world.views[name]))
         known = self.world.tables.get(name)
         if known is None:
-            raise NotCovered(f"the table {node.name[:60]}, which is not in the schema")
+            raise UnsupportedSQL(f"the table {node.name[:60]}, which is not in the schema")
         made = self.world.source(table=name)
         if known.checks:
             self.world.checks[made.id] = tuple(_checks(made, known, self.world))
         if len(source.names) > len(known.kinds):
-            raise NotCovered("a list of columns that does not fit its table")
+            raise UnsupportedSQL("a list of columns that does not fit its table")
         names = [*source.names, *list(known.kinds)[len(source.names) :]]
         return self._entry(source, made, names)
 
     def _cte(self, cte: exp.CTE) -> tuple[Query, list[str]]:
         if id(cte) in self._within:
-            raise NotCovered("a recursive WITH")
+            raise UnsupportedSQL("a recursive WITH")
         self.use(id(cte), cte.this, "a WITH")
         self._within.add(id(cte))
         found = self.query(cte.this)
@@ -233,14 +233,14 @@ class LowersFrom(LowersTerms):
     def use(self, key: int | str, query: exp.Expr, said: str) -> None:
         """Refuse a query with a name that takes some rows where it is named again: there it may take others."""
         if key in self.used and query.find(exp.Limit, exp.Offset, exp.Fetch):
-            raise NotCovered(f"{said} that takes some rows and is used twice")
+            raise UnsupportedSQL(f"{said} that takes some rows and is used twice")
         self.used.add(key)
 
     def _derived(self, source: written.Source, query: Query, names: list[str]) -> From:
         made = self.world.source(query=query)
         names = list(source.names) or names
         if len(names) != len(self.world.columns(made)):
-            raise NotCovered("a list of columns that does not fit its query")
+            raise UnsupportedSQL("a list of columns that does not fit its query")
         return self._entry(source, made, names)
 
     def _entry(self, source: written.Source, made: Source, names: Sequence[str]) -> From:
@@ -252,24 +252,24 @@ def only(name: str, entries: list[Entry], *, shown: bool = True) -> Term | None:
     """The column of this name; None: there is none. Raises NotCovered if there are several."""
     found = [term for entry in entries for term in entry.called(name, shown=shown)]
     if len(found) > 1:
-        raise NotCovered(f"the ambiguous column {name}")
+        raise UnsupportedSQL(f"the ambiguous column {name}")
     return found[0] if found else None
 
 
 class _LowersChecks(LowersTerms):
     """Lowers the conditions of a stored table's row."""
 
-    def __init__(self, source: Source, known: TableFacts, world: World) -> None:
+    def __init__(self, source: Source, known: TableFacts, world: SchemaContext) -> None:
         super().__init__(world)
         self._source, self._known = source, known
 
     def column(self, node: exp.Column) -> Term:
         if node.name.lower() not in self._known.kinds:
-            raise NotCovered(f"the column {node.sql()[:60]}, which is not in the schema")
+            raise UnsupportedSQL(f"the column {node.sql()[:60]}, which is not in the schema")
         return Col(self._source.id, node.name.lower())
 
 
-def _checks(source: Source, known: TableFacts, world: World) -> Iterator[Term]:
+def _checks(source: Source, known: TableFacts, world: SchemaContext) -> Iterator[Term]:
     """The CHECK constraints that can be read."""
     reader = _LowersChecks(source, known, world)
     for text in known.checks:
@@ -277,5 +277,5 @@ def _checks(source: Source, known: TableFacts, world: World) -> Iterator[Term]:
             tree = sqlglot.parse_one(text, dialect=world.dialect)
             check_limits(tree)
             yield reader.term(tree)
-        except (NotCovered, SqlglotError):
+        except (UnsupportedSQL, SqlglotError):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import sqlglot
 from sqlglot import exp
 
-from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.stopping import UnsupportedSQL
 
 MOST_LEVELS = 60
 """A query of more nested expressions is not lowered: terms are compared by recursion."""
@@ -59,16 +59,16 @@ def check_limits(root: exp.Expr) -> None:
         node, depth = stack.pop()
         parts += 1
         if depth > MOST_LEVELS:
-            raise NotCovered(f"expressions nested more than {MOST_LEVELS} levels deep")
+            raise UnsupportedSQL(f"expressions nested more than {MOST_LEVELS} levels deep")
         conditions += isinstance(node, exp.Predicate | exp.Join)
         _check_parts(node)
         for child in node.iter_expressions():
             chained = isinstance(node, _CONNECTIVES) and type(child) is type(node)
             stack.append((child, depth if chained else depth + 1))
     if parts > MOST_PARTS:
-        raise NotCovered(f"more than {MOST_PARTS:,} parts")
+        raise UnsupportedSQL(f"more than {MOST_PARTS:,} parts")
     if conditions > MOST_CONDITIONS:
-        raise NotCovered(f"more than {MOST_CONDITIONS} conditions and joins")
+        raise UnsupportedSQL(f"more than {MOST_CONDITIONS} conditions and joins")
 
 
 def _check_parts(node: exp.Expr) -> None:
@@ -77,17 +77,17 @@ def _check_parts(node: exp.Expr) -> None:
     for part, value in node.args.items():
         if value and part not in lowered:
             name = {"group": "GROUP BY", "star": "*"}.get(node.key, node.key.upper())
-            raise NotCovered(f"{name} with {part.strip('_').replace('_', ' ').upper()}")
+            raise UnsupportedSQL(f"{name} with {part.strip('_').replace('_', ' ').upper()}")
     sides = [node.args.get(part) for part in ("this", "expression", "low", "high")]
     if isinstance(node, _CHAINED) and any(isinstance(side, _CHAINS) for side in sides):
-        raise NotCovered("a chain of comparisons")
+        raise UnsupportedSQL("a chain of comparisons")
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.DPipe):
-        raise NotCovered("a minus before ||")
+        raise UnsupportedSQL("a minus before ||")
     for side in sides if isinstance(node, ARITHMETIC) else ():
         if isinstance(side, ARITHMETIC) and isinstance(side, exp.DPipe) != isinstance(node, exp.DPipe):
-            raise NotCovered("|| beside arithmetic")
+            raise UnsupportedSQL("|| beside arithmetic")
         if isinstance(side, COMPARISONS):
-            raise NotCovered("arithmetic on a comparison")
+            raise UnsupportedSQL("arithmetic on a comparison")
 
 
 def check_signs(text: str) -> None:
@@ -95,5 +95,5 @@ def check_signs(text: str) -> None:
     before = ""
     for token in sqlglot.tokenize(text, dialect="sqlite"):
         if token.token_type.name == "PLUS" and before not in _ENDS:
-            raise NotCovered("a plus sign")
+            raise UnsupportedSQL("a plus sign")
         before = token.token_type.name

@@ -9,8 +9,8 @@ from assay.sql.algebra.literals import compared, negated, number
 from assay.sql.algebra.lower_limits import ARITHMETIC, COMPARISONS, PATTERNS
 from assay.sql.algebra.lower_windows import grouping_sets, lower_window
 from assay.sql.algebra.model import FALSE, NULL, ONE, TRUE, Agg, Block, Call, Const, Query, Sub, Term
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _OPERATORS = {"neq": "ne", "lte": "le", "gte": "ge", "dpipe": "concat2"}
@@ -85,7 +85,7 @@ _NAMED = frozenset(
 class LowersTerms:
     """Lowers expressions. What a column is, and a query within an expression, a subclass says."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SchemaContext) -> None:
         self.world = world
 
     def column(self, node: exp.Column) -> Term:
@@ -94,7 +94,7 @@ class LowersTerms:
 
     def query(self, node: exp.Expr, *, joined: bool = False) -> tuple[Query, list[str]]:  # noqa: ARG002
         """A query and the names of its outputs; ``joined``: joins may stand after it. Raises NotCovered."""
-        raise NotCovered(node.key)
+        raise UnsupportedSQL(node.key)
 
     def is_of_outer_query(self, node: exp.Expr, value: Term) -> bool:  # noqa: ARG002
         """Whether an aggregate's value names columns of an outer query alone."""
@@ -151,7 +151,7 @@ class LowersTerms:
             return found
         if isinstance(node, exp.Func) and node.key in _FUNCTIONS:
             return self._function(node)
-        raise NotCovered(f"the function {node.sql_name().lower()}" if isinstance(node, exp.Func) else node.key)
+        raise UnsupportedSQL(f"the function {node.sql_name().lower()}" if isinstance(node, exp.Func) else node.key)
 
     def _comparison(self, node: exp.Expr) -> Term:
         left, right = node.this, node.args["expression"]
@@ -160,7 +160,7 @@ class LowersTerms:
             return self._quantified(op, left, right)
         if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
             if op != "eq" or len(left.expressions) != len(right.expressions):
-                raise NotCovered("a comparison of rows")
+                raise UnsupportedSQL("a comparison of rows")
             pairs = zip(left.expressions, right.expressions, strict=True)
             return Call("and", tuple(self._compared("eq", *pair) for pair in pairs))
         return self._compared(op, left, right)
@@ -173,7 +173,7 @@ class LowersTerms:
         is_all = isinstance(right, exp.All)
         op = _OPPOSITE[op] if is_all else op
         if not isinstance(right.this, exp.Query) or (isinstance(left, exp.Tuple) and op != "eq"):
-            raise NotCovered("a comparison with ANY or ALL")
+            raise UnsupportedSQL("a comparison with ANY or ALL")
         found = self._in_query(left, right.this, op)
         return Call("not", (found,)) if is_all else found
 
@@ -193,13 +193,13 @@ class LowersTerms:
         distinct = isinstance(inner, exp.Distinct)
         if distinct:
             if len(inner.expressions) != 1:
-                raise NotCovered("DISTINCT over several values")
+                raise UnsupportedSQL("DISTINCT over several values")
             inner = inner.expressions[0]
         if isinstance(inner, exp.Order | exp.Limit | exp.IgnoreNulls | exp.RespectNulls | exp.HavingMax):
-            raise NotCovered("an ordered aggregate")
+            raise UnsupportedSQL("an ordered aggregate")
         value = self.term(inner)
         if self.is_of_outer_query(node, value):
-            raise NotCovered("an aggregate of an outer query's columns")
+            raise UnsupportedSQL("an aggregate of an outer query's columns")
         return Agg(op, (value,), distinct)
 
     def _function(self, node: exp.Expr) -> Term:
@@ -223,19 +223,19 @@ class LowersTerms:
     def _lower_anonymous(self, node: exp.Anonymous) -> Term:
         name = str(node.this).lower()
         if name not in _NAMED:
-            raise NotCovered(f"the function {name}")
+            raise UnsupportedSQL(f"the function {name}")
         return _timeless(Call(f"fn:{name}", tuple(self.term(arg) for arg in node.expressions)))
 
     def _lower_grouping(self, node: exp.Grouping) -> Term:
         select = node.find_ancestor(exp.Select)
         if select is None or not grouping_sets(select):
-            raise NotCovered("the function grouping")
+            raise UnsupportedSQL("the function grouping")
         return Call("grouping", tuple(self.term(one) for one in node.expressions))
 
     def _lower_filter(self, node: exp.Filter) -> Term:
         inner = self.term(node.this)
         if not isinstance(inner, Agg):
-            raise NotCovered("FILTER on no aggregate")
+            raise UnsupportedSQL("FILTER on no aggregate")
         condition = self.term(node.expression.this)
         return Agg(inner.op, (Call("case", (condition, *(inner.args or (ONE,)), NULL)),), inner.distinct)
 
@@ -266,14 +266,14 @@ class LowersTerms:
         if node.args.get("query"):
             return self._in_query(node.this, node.args["query"])
         if isinstance(node.this, exp.Tuple):
-            raise NotCovered("IN of rows over a list")
+            raise UnsupportedSQL("IN of rows over a list")
         if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
             return self._in_query(node.this, node.expressions[0])
         value = self.term(node.this)
         items = [self.term(item) for item in node.expressions]
         for item in items:
             if not isinstance(item, Const) and not self.world.same_values(item, value):
-                raise NotCovered("IN over a list of columns of other types")
+                raise UnsupportedSQL("IN over a list of columns of other types")
         if not items:
             return FALSE
         equal = tuple(compared("eq", value, item, self.world) for item in items)
@@ -282,7 +282,7 @@ class LowersTerms:
     def _pattern(self, node: exp.Expr) -> Call:
         pattern = node.args["expression"]
         if isinstance(pattern, exp.Any | exp.All):
-            raise NotCovered("LIKE with ANY or ALL")
+            raise UnsupportedSQL("LIKE with ANY or ALL")
         value, sought = self.term(node.this), self.term(pattern)
         escaped = isinstance(node.parent, exp.Escape)  # its letter is no other's
         folds = node.key == "ilike" or (node.key == "like" and self.world.dialect == "sqlite")
@@ -318,7 +318,7 @@ class LowersTerms:
         """
         query, _ = self.query(node)
         if self.world.width(query) != 1:
-            raise NotCovered("a subquery of several columns as a value")
+            raise UnsupportedSQL("a subquery of several columns as a value")
         if self.world.dialect == "sqlite" and isinstance(query, Block) and query.group != ():
             self.world.open_choice = self.world.open_choice or not query.cuts
             if query.order and query.limit is None:
@@ -328,7 +328,7 @@ class LowersTerms:
 
 def _timeless(call: Call) -> Call:
     if any(isinstance(arg, Const) and arg.kind == "text" and arg.text.lower() == "now" for arg in call.args):
-        raise NotCovered("the present time")
+        raise UnsupportedSQL("the present time")
     if not call.args or (call.op == "fn:strftime" and len(call.args) < 2):
-        raise NotCovered(f"{call.op} without arguments")
+        raise UnsupportedSQL(f"{call.op} without arguments")
     return call

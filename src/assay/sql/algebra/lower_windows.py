@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from assay.sql.algebra.model import NULL, ONE, Agg, Block, Const, Key, Sub, Term, Window, is_call, over
 from assay.sql.algebra.parts import leaves_of, over_late, substituted
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext
 
 MOST_SETS = 16
 AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})
@@ -54,16 +54,16 @@ def _defined(node: exp.Window) -> exp.Window:
     known = {one.this.name.lower(): one for one in (select.args.get("windows") if select else None) or []}
     found: exp.Window | None = known.get(alias.name.lower())
     if found is None:
-        raise NotCovered("a window with a name")
+        raise UnsupportedSQL("a window with a name")
     if found.args.get("alias") or any(node.args.get(part) for part in parts):
-        raise NotCovered("a window made of another")
+        raise UnsupportedSQL("a window made of another")
     return found
 
 
 def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, tuple[Term, ...], bool]:
     """Its name, its arguments, and whether it drops duplicates of them."""
     if inner.args.get("from_first") is not None:
-        raise NotCovered("NTH_VALUE with FROM FIRST or FROM LAST")
+        raise UnsupportedSQL("NTH_VALUE with FROM FIRST or FROM LAST")
     if isinstance(inner, _WINDOWS + _AT_A_ROW):
         given = [inner.this, inner.args.get("offset")] if isinstance(inner, _AT_A_ROW) else []
         return inner.sql_name().lower(), tuple(term(one) for one in given if one is not None), False
@@ -71,13 +71,13 @@ def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, t
         offset, default = inner.args.get("offset"), inner.args.get("default")
         steps = ONE if offset is None else term(offset)
         if not isinstance(steps, Const) or steps.text.startswith("-"):
-            raise NotCovered("LAG or LEAD by a number that is not known")
+            raise UnsupportedSQL("LAG or LEAD by a number that is not known")
         return inner.key, (term(inner.this), steps, NULL if default is None else term(default)), False
     if inner.key in AGGREGATES:
         agg = term(inner)
         assert isinstance(agg, Agg)
         return agg.op, agg.args, agg.distinct
-    raise NotCovered(f"the window function {inner.key}")
+    raise UnsupportedSQL(f"the window function {inner.key}")
 
 
 def _frame(spec: exp.Expr | None, *, ordered: bool) -> str:
@@ -93,7 +93,7 @@ def _frame(spec: exp.Expr | None, *, ordered: bool) -> str:
     if kind == "range" and (start, end) == ("unbounded preceding", "current row"):
         return ""
     if kind != "rows":
-        raise NotCovered("a frame of RANGE or GROUPS")
+        raise UnsupportedSQL("a frame of RANGE or GROUPS")
     return f"rows {start} to {end}"
 
 
@@ -101,17 +101,17 @@ def _bound(bound: object, side: object) -> str:
     if isinstance(bound, exp.Literal) and not bound.is_string and bound.name.isdecimal():
         return f"{bound.name} {str(side).lower()}"
     if not isinstance(bound, str):
-        raise NotCovered("a frame whose bound is not a number")
+        raise UnsupportedSQL("a frame whose bound is not a number")
     return f"{bound.lower()} {str(side).lower()}" if side else bound.lower()
 
 
-def qualified(block: Block, conditions: tuple[Term, ...], world: World) -> Block:
+def qualified(block: Block, conditions: tuple[Term, ...], world: SchemaContext) -> Block:
     """The rows of a block for which conditions hold that may speak of window functions: a query round it."""
     if block.order or block.cuts:
-        raise NotCovered("QUALIFY beside ORDER BY or LIMIT")
+        raise UnsupportedSQL("QUALIFY beside ORDER BY or LIMIT")
     leaves = [leaf for term in conditions for leaf in leaves_of(term, Window) if not isinstance(leaf, Const)]
     if any(isinstance(leaf, Sub) for leaf in leaves):
-        raise NotCovered("a subquery in QUALIFY")
+        raise UnsupportedSQL("a subquery in QUALIFY")
     extra = tuple(term for term in dict.fromkeys(leaves) if term not in block.outputs)
     inner = replace(block, outputs=(*block.outputs, *extra), distinct=False)
     source = world.source(query=inner)
@@ -128,21 +128,21 @@ def grouping_sets(node: exp.Select) -> list[list[exp.Expr]]:
         return []
     blocking = ("order", "limit", "offset", "distinct", "qualify", "windows", "with_")
     if any(node.args.get(part) for part in blocking):
-        raise NotCovered("GROUPING SETS beside ORDER BY, LIMIT or DISTINCT")
+        raise UnsupportedSQL("GROUPING SETS beside ORDER BY, LIMIT or DISTINCT")
     parts = [one for one in (*node.expressions, node.args.get("having")) if one is not None]
     starred = any(not isinstance(star.parent, exp.Count) for part in parts for star in part.find_all(exp.Star))
     if starred or any(part.find(exp.Query, exp.Window) for part in parts):
-        raise NotCovered("GROUPING SETS beside a subquery, a window or *")
+        raise UnsupportedSQL("GROUPING SETS beside a subquery, a window or *")
     sets: list[list[exp.Expr]] = [[]]
     for one in group.expressions:
         sets = [[*before, *more] for before in sets for more in _sets_of(one)]
     if len(sets) > MOST_SETS:
-        raise NotCovered(f"more than {MOST_SETS} grouping sets")
+        raise UnsupportedSQL(f"more than {MOST_SETS} grouping sets")
     if any(not isinstance(key, exp.Column) for keys in sets for key in keys):
-        raise NotCovered("GROUPING SETS of expressions")
+        raise UnsupportedSQL("GROUPING SETS of expressions")
     aggregated = any(not isinstance(one, exp.Grouping) for part in parts for one in part.find_all(exp.AggFunc))
     if not (aggregated or all(sets)):
-        raise NotCovered("an empty grouping set without aggregates")
+        raise UnsupportedSQL("an empty grouping set without aggregates")
     return sets
 
 

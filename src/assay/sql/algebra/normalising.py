@@ -70,9 +70,9 @@ from assay.sql.algebra.model import (
 )
 from assay.sql.algebra.parts import but, outside_subqueries, over_late, substituted, unwanted_block, wanted_block
 from assay.sql.algebra.regrouping import count_of_present, existence_of_own_row, extremes_to_where, merge_regrouped
-from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.stopping import UnsupportedSQL
 from assay.sql.algebra.unions import merged_parts
-from assay.sql.algebra.world import World
+from assay.sql.algebra.world import SchemaContext
 
 _MOST_ROUNDS = 60
 
@@ -121,7 +121,7 @@ _RULES: tuple[Rule, ...] = (
 class Normaliser:
     """Rewrites queries. ``outer`` facts are those that are true of the rows round a subquery."""
 
-    def __init__(self, world: World, matcher: Matcher) -> None:
+    def __init__(self, world: SchemaContext, matcher: Matcher) -> None:
         self.world, self.matcher = world, matcher
 
     def normal(self, query: Query, *, as_set: bool, outer: Facts | None = None) -> Query:
@@ -150,11 +150,11 @@ class Normaliser:
         folded = any(self.world.output_kind(query, place) == "folded" for place in range(self.world.width(query)))
         if query.op != "union":
             if folded:
-                raise NotCovered("INTERSECT or EXCEPT over a folded collation")
+                raise UnsupportedSQL("INTERSECT or EXCEPT over a folded collation")
             block = combined_to_block(replace(query, parts=tuple(parts)), self.world)
             return self._block(block, as_set=as_set, outer=outer) if isinstance(block, Block) else block
         if drops and folded:
-            raise NotCovered("UNION over a folded collation")
+            raise UnsupportedSQL("UNION over a folded collation")
         flat: list[Query] = []
         for part in parts:
             same = isinstance(part, Combined) and part.op == "union" and (drops or part.all)
@@ -200,7 +200,7 @@ class Normaliser:
             if block == before:
                 break
         else:
-            raise NotCovered("a query that has too many forms")
+            raise UnsupportedSQL("a query that has too many forms")
         if not block.cuts and block.order and outer is not None:
             block = replace(block, order=())
         return self._distributed(block, as_set=as_set, outer=outer)
@@ -352,7 +352,7 @@ def _of_one_group(query: Block) -> Term:
     return Call("and", (TRUE, *(outside_subqueries(term, value) for term in query.having)))
 
 
-def _unwrapped(query: Query, world: World) -> Query:
+def _unwrapped(query: Query, world: SchemaContext) -> Query:
     """The query that a block only passes on."""
     if not isinstance(query, Block) or query.order or not query.plain or query.where or query.only is None:
         return query

@@ -23,7 +23,7 @@ from assay.sql.algebra.parts import (
     unwanted_block,
     wanted_block,
 )
-from assay.sql.algebra.world import World
+from assay.sql.algebra.world import SchemaContext
 
 _OF_PARTS = {("sum", "sum"): "sum", ("sum", "count"): "count", ("max", "max"): "max", ("min", "min"): "min"}
 
@@ -73,7 +73,7 @@ def count_of_present(block: Block, facts: Facts) -> Block:
     return replace(counted, where=(*block.where, _present(count.args[0], facts.world)))
 
 
-def _present(term: Term, world: World) -> Term:
+def _present(term: Term, world: SchemaContext) -> Term:
     """The condition for a term not to be NULL; of CASE with one case, that case."""
     if is_call(term, "case") and len(term.args) == 3:
         condition, value, other = term.args
@@ -134,7 +134,7 @@ def existence_of_own_row(block: Block, facts: Facts) -> Block:
     return block if where == block.where else replace(block, where=where)
 
 
-def _of_own_row(term: Term, block: Block, world: World) -> Term:
+def _of_own_row(term: Term, block: Block, world: SchemaContext) -> Term:
     denied = unwanted_block(term)
     inside = denied or wanted_block(term)
     if inside is None or len(inside.sources) != 1 or not inside.plain or inside.lefts or not inside.sources[0].table:
@@ -151,7 +151,7 @@ def _of_own_row(term: Term, block: Block, world: World) -> Term:
     return term
 
 
-def _asked_of(own: int, there: int, inside: Block, world: World) -> tuple[Term, ...] | None:
+def _asked_of(own: int, there: int, inside: Block, world: SchemaContext) -> tuple[Term, ...] | None:
     """What EXISTS asks of the row itself; None where it may ask it of another."""
     shared: dict[Term, Term] = {}
     asked: list[Term] = []

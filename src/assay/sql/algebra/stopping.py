@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class NotCovered(Exception):
+class UnsupportedSQL(Exception):
     """A construct that no rule speaks of; its text names it for the reader. Never leaves the proof."""

@@ -8,12 +8,12 @@ from assay.sql.algebra.conditions import conjunction
 from assay.sql.algebra.facts import Facts, Matcher
 from assay.sql.algebra.model import FALSE, TRUE, Block, Call, Query, Term
 from assay.sql.algebra.parts import divided
-from assay.sql.algebra.world import World
+from assay.sql.algebra.world import SchemaContext
 
 MOST_PARTS = 12
 
 
-def merged_parts(parts: list[Query], world: World, matcher: Matcher, outer: Facts | None) -> list[Query]:
+def merged_parts(parts: list[Query], world: SchemaContext, matcher: Matcher, outer: Facts | None) -> list[Query]:
     """UNION ALL of parts of which no row is in two is one query with OR.
 
     Side conditions: the parts have the same tables and outputs; their conditions exclude one another; they neither
@@ -33,7 +33,7 @@ def merged_parts(parts: list[Query], world: World, matcher: Matcher, outer: Fact
     return kept
 
 
-def _merged(one: Query, other: Query, world: World, matcher: Matcher, outer: Facts | None) -> Block | None:
+def _merged(one: Query, other: Query, world: SchemaContext, matcher: Matcher, outer: Facts | None) -> Block | None:
     if not isinstance(one, Block) or not isinstance(other, Block):
         return None
     if any(not block.plain or block.lefts or not block.sources for block in (one, other)):

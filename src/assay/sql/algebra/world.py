@@ -99,7 +99,7 @@ def _kind(declared: str, dialect: str, *, folded: bool) -> str:
     return lowered or "any"
 
 
-class World(Struct):
+class SchemaContext(Struct):
     """The tables, and every source that was read, by its number."""
 
     schema: DatabaseSchema

@@ -32,7 +32,7 @@ from assay.sql.probes.hidden_keys import as_groups, orders_by_hidden_key
 from assay.sql.probes.row_order import reordered, shows_row_order
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query
-from assay.sql.shape import may_be_cut, steady_keys
+from assay.sql.shape import deterministic_keys, may_be_cut
 from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ def _hidden_keys(query: Query, node: exp.Select) -> Iterator[AnyRow]:
     is_inner = node is not query.tree
     if is_inner and not (node.args.get("limit") or node.args.get("offset")):
         return
-    asked = query, steady_keys(node)[0].this
+    asked = query, deterministic_keys(node)[0].this
     for downwards in (False, True) if is_inner else (None,):
         for grouped, inner in as_groups(query, node, "any", downwards=downwards):
             select = grouped.select_of(inner)

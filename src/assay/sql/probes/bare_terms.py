@@ -20,6 +20,8 @@ def bare_terms(select: Select) -> list[exp.Expr]:
     query, parts = select.query, _parts(select.node)
     if select.node.args.get("group") is None and not any(is_aggregate(node) for part in parts for node in within(part)):
         return []
+    if any(isinstance(key, exp.Literal) and key.is_int for key in select.group):
+        return []  # the position of a column that a star stands for
     keys = {_spelling(key) for key in select.group}
     columns = [key for key in select.group if isinstance(key, exp.Column)]
     found: dict[str, exp.Expr] = {}

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.sql.query import Query, Unreadable, read_tree
-from assay.sql.shape import cutting, parse_with_signs, steady_keys
+from assay.sql.shape import cutting, deterministic_keys, parse_with_signs
 from assay.sql.trees import copied, levels_of, nodes_of, written
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def order_further(node: _Node, keys: Iterable[exp.Expr]) -> _Node:
     """The query or window itself, ordered by its own keys up to one by chance, and then by further ones."""
     from sqlglot import exp
 
-    node.set("order", exp.Order(expressions=[*steady_keys(node), *keys]))
+    node.set("order", exp.Order(expressions=[*deterministic_keys(node), *keys]))
     return node
 
 

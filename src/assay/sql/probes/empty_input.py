@@ -43,7 +43,7 @@ _ROW = "assay_nothing_row"
 
 
 @lru_cache(maxsize=4096)
-def nothing_probe(query: str, dialect: str) -> str | None:
+def empty_input_probe(query: str, dialect: str) -> str | None:
     """The query with one more output column at the end: 1 in rows whose every cell was computed over no rows, else 0.
 
     None where the query cannot be traced, or where no cell can come from nothing. The text is
@@ -57,7 +57,7 @@ def nothing_probe(query: str, dialect: str) -> str | None:
 
 
 def traced_probe(query: str, dialect: str) -> str | None:
-    """As `nothing_probe`, of any query."""
+    """As `empty_input_probe`, of any query."""
     from sqlglot.errors import SqlglotError
 
     try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from assay.sql.probes.edits import Edit, breaking_keys, order_further, places
 from assay.sql.probes.order_keys import read_key
 from assay.sql.query import Query, Unreadable, read_tree
-from assay.sql.shape import steady_keys
+from assay.sql.shape import deterministic_keys
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -36,7 +36,7 @@ def orders_by_hidden_key(query: Query, node: exp.Expr) -> bool:
     distinct = node.args.get("distinct")
     if distinct is None or distinct.args.get("on") is not None or isinstance(node.selects[0], exp.Star):
         return False
-    return any(read_key(query, key, node.selects).column(node.selects) is None for key in steady_keys(node))
+    return any(read_key(query, key, node.selects).column(node.selects) is None for key in deterministic_keys(node))
 
 
 def as_groups(
@@ -47,7 +47,7 @@ def as_groups(
     """
     if node.is_star:
         return
-    keys = [read_key(query, key, node.selects) for key in steady_keys(node)]
+    keys = [read_key(query, key, node.selects) for key in deterministic_keys(node)]
     readings = product(*(list(key.readings(query, node.selects)) for key in keys))
     for ordered in islice(readings, _MOST_READINGS):
         edit = Edit(query)

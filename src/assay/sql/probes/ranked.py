@@ -19,7 +19,7 @@ from assay.sql.probes.edits import Edit, alone, breaking_keys, order_further, pl
 from assay.sql.probes.hidden_keys import Reads, as_groups, orders_by_hidden_key
 from assay.sql.probes.order_keys import OrderKey, read_key
 from assay.sql.query import Query, Unreadable, read_tree
-from assay.sql.shape import cutting, outermost, steady_keys
+from assay.sql.shape import cutting, deterministic_keys, outermost
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -141,7 +141,7 @@ def _uncut(query: Query) -> Edit:
 
 
 def _keys(query: Query, top: exp.Query) -> list[OrderKey]:
-    return [read_key(query, key, top.selects) for key in steady_keys(top)]
+    return [read_key(query, key, top.selects) for key in deterministic_keys(top)]
 
 
 def _columns(keys: Sequence[OrderKey], top: exp.Query) -> tuple[int, ...] | None:

@@ -24,8 +24,8 @@ from assay.sql.algebra.model import (
     optional,
 )
 from assay.sql.algebra.parts import but, names, substituted
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext
 from assay.witness.proof.outputs import OneGroup, assigned, refines
 
 MOST_STEPS = 12_000
@@ -38,7 +38,7 @@ Oracle = Callable[[Facts, Term], bool]
 class BagMatching(Matcher):
     """Compares queries as bags; comparing them as sets, and subqueries in terms, is left to a subclass."""
 
-    def __init__(self, world: World, *, oracle: Oracle | None = None) -> None:
+    def __init__(self, world: SchemaContext, *, oracle: Oracle | None = None) -> None:
         self.world = world
         self._oracle = oracle
         self._tokens: list[tuple[str, int, Query, Term]] = []
@@ -49,7 +49,7 @@ class BagMatching(Matcher):
     def _step(self) -> None:
         self._steps += 1
         if self._steps > MOST_STEPS:
-            raise NotCovered("too many ways to pair the tables")
+            raise UnsupportedSQL("too many ways to pair the tables")
 
     def pairing(self, one: Query, other: Query, facts: Facts, *, as_set: bool, aligned: bool) -> tuple[int, ...] | None:
         """For each output of the first the equal one's place in the second; None where equality is not found.

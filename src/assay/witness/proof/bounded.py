@@ -31,8 +31,8 @@ from assay.sql.algebra.model import (
     Sub,
     Term,
 )
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext
 from assay.witness.proof.solver import NO, NOTHING, YES, Encoder, Value, solver, text_point, texts_of
 from assay.witness.proof.symbols import Row, Tables, aggregated, same
 
@@ -74,7 +74,7 @@ class Evaluator:
             everything = [row for part in parts for row in part]
             return everything if query.all else _once(everything)
         if query.all:
-            raise NotCovered(f"{query.op.upper()} ALL")
+            raise UnsupportedSQL(f"{query.op.upper()} ALL")
         kept = parts[0]
         for part in parts[1:]:
             found = [(row, z3.Or(*(z3.And(one.there, _same_rows(row, one)) for one in part))) for row in kept]
@@ -116,7 +116,7 @@ class Evaluator:
         for one in found:
             size *= len(one)
             if size > MOST_JOINED:
-                raise NotCovered(f"joins of more than {MOST_JOINED} symbolic rows")
+                raise UnsupportedSQL(f"joins of more than {MOST_JOINED} symbolic rows")
         return [
             Joined(
                 z3.And(*(one.there for one in rows)), {col: cell for one in rows for col, cell in one.columns.items()}
@@ -127,12 +127,12 @@ class Evaluator:
     def _with_lefts(self, rows: list[Joined], lefts: tuple[LeftJoin, ...], outer: Env) -> list[Joined]:
         for left in lefts:
             if left.lefts:
-                raise NotCovered("an outer join inside of an outer join")
+                raise UnsupportedSQL("an outer join inside of an outer join")
             others = self._joined(left.sources, outer)
             missing = [col for source in left.sources for col in self.world.cols(source)]
             rows, _ = self._outer_join(rows, others, left.on, missing, outer)
             if len(rows) > MOST_JOINED:
-                raise NotCovered(f"joins of more than {MOST_JOINED} symbolic rows")
+                raise UnsupportedSQL(f"joins of more than {MOST_JOINED} symbolic rows")
         return rows
 
     def _all(self, terms: Sequence[Term], env: Env, given: Sequence[Any] = ()) -> Any:
@@ -141,7 +141,7 @@ class Evaluator:
 
     def _block(self, block: Block, outer: Env) -> list[Row]:
         if block.cuts or block.windowed:
-            raise NotCovered("LIMIT or a window in the bounded check")
+            raise UnsupportedSQL("LIMIT or a window in the bounded check")
         rows = self._with_lefts(self._joined(block.sources, outer), block.lefts, outer)
         rows = [Joined(self._all(block.where, {**outer, **row.columns}, (row.there,)), row.columns) for row in rows]
         if block.group is None:
@@ -185,7 +185,7 @@ class Evaluator:
     def _encoder(self, env: Env, aggregate: Any) -> Encoder:
         def column(col: Col) -> Value:
             if col not in env:
-                raise NotCovered("a column that the bounded check does not know")
+                raise UnsupportedSQL("a column that the bounded check does not know")
             return env[col]
 
         def other(term: Term) -> Value:
@@ -196,7 +196,7 @@ class Evaluator:
                 rows = self.rows(term.query, env)
                 if single and len(rows) == 1:
                     return rows[0].cells[0]
-            raise NotCovered("a subquery as a value that may have several rows")
+            raise UnsupportedSQL("a subquery as a value that may have several rows")
 
         def exists(term: Sub) -> Any:
             return z3.Or(*(row.there for row in self.rows(term.query, env)))
@@ -204,15 +204,15 @@ class Evaluator:
         return Encoder(self.world, self.tables.texts, column, other, exists)
 
 
-def _known_aggregate(agg: Agg, world: World) -> None:
+def _known_aggregate(agg: Agg, world: SchemaContext) -> None:
     """Refuse sums of what may be texts, and what a collation decides."""
     kinds = [world.kind(arg) for arg in agg.args]
     if agg.op in ("sum", "avg") and any(
         world.family(arg) != "number" or kind == "numeric" for arg, kind in zip(agg.args, kinds, strict=True)
     ):
-        raise NotCovered(f"{agg.op.upper()} of what may be no number in the bounded check")
+        raise UnsupportedSQL(f"{agg.op.upper()} of what may be no number in the bounded check")
     if "folded" in kinds and (agg.distinct or agg.op in ("min", "max")):
-        raise NotCovered("an aggregate that a collation decides")
+        raise UnsupportedSQL("an aggregate that a collation decides")
 
 
 def _alone(row: Joined, pairs: list[Joined], missing: Env) -> Joined:
@@ -227,7 +227,7 @@ def _same_rows(one: Row, other: Row) -> Any:
 def _once(rows: list[Row]) -> list[Row]:
     """Each row only where no equal one is there before it."""
     if len(rows) > MOST_JOINED:
-        raise NotCovered(f"more than {MOST_JOINED} symbolic rows without duplicates")
+        raise UnsupportedSQL(f"more than {MOST_JOINED} symbolic rows without duplicates")
     return [
         Row(z3.And(row.there, *(z3.Not(z3.And(one.there, _same_rows(row, one))) for one in rows[:index])), row.cells)
         for index, row in enumerate(rows)
@@ -237,7 +237,7 @@ def _once(rows: list[Row]) -> list[Row]:
 Model = tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]
 
 
-def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool | Model | None:
+def equivalent_up_to(one: Query, other: Query, world: SchemaContext, rows: int) -> bool | Model | None:
     """Whether two queries give one bag of rows on all tables of so many rows, columns in one order for all.
 
     A model of tables on which they seem to differ, where the solver finds one: to be executed before it is believed.
@@ -250,7 +250,7 @@ def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool 
     evaluator = Evaluator(tables)
     first, second = evaluator.rows(one, {}), evaluator.rows(other, {})
     if len(first) + len(second) > 3 * MOST_JOINED:
-        raise NotCovered("too many symbolic rows to compare")
+        raise UnsupportedSQL("too many symbolic rows to compare")
     count = world.width(one)
     orders = list(permutations(range(count))) if count <= 3 else [tuple(range(count))]
     model: Model | None = None
@@ -267,11 +267,11 @@ def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool 
     return model
 
 
-def _families(one: Query, other: Query, world: World) -> None:
+def _families(one: Query, other: Query, world: SchemaContext) -> None:
     """Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both."""
     kinds = {world.output_kind(query, place) for query in (one, other) for place in range(world.width(query))}
     if kinds & {"folded", "text"} and world.dialect not in ("sqlite", "duckdb"):
-        raise NotCovered("texts under a collation")
+        raise UnsupportedSQL("texts under a collation")
 
 
 def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:

@@ -29,7 +29,7 @@ from assay.witness.proof.outputs import assigned
 
 
 class Matching(BagMatching):
-    """Compares queries that share a `World`. What it says is equal is; what it does not may be equal all the same."""
+    """Compares queries that share a `SchemaContext`. What it calls equal is equal; the rest may be, too."""
 
     def token(self, kind: str, query: Query, facts: Facts) -> Term:
         """The same term for queries that are equal where the facts hold."""

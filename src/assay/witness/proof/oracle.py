@@ -10,7 +10,7 @@ from assay.sql.algebra.conditions import holds
 from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.model import Agg, Call, Col, Const, Sub, Term, parts_of
 from assay.sql.algebra.parts import columns_of
-from assay.sql.algebra.stopping import NotCovered
+from assay.sql.algebra.stopping import UnsupportedSQL
 
 MOST_QUESTIONS = 60
 """How often the solver is asked in one proof."""
@@ -87,7 +87,7 @@ def _follows(facts: Facts, wanted: Term) -> bool:
         known += [encoder.truth(term) for term in facts.terms]
         known += [z3.Not(encoder.truth(holds(check, facts.world, wanted=False))) for check in checks]
         goal = encoder.truth(wanted)
-    except (NotCovered, ValueError, z3.Z3Exception):
+    except (UnsupportedSQL, ValueError, z3.Z3Exception):
         return False
     asked = solver(steps=MOST_SOLVER_STEPS, timeout_ms=TIMEOUT_MS)
     asked.add(*known, z3.Not(goal))

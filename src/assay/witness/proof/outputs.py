@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from assay.sql.algebra.facts import Facts, Matcher
 from assay.sql.algebra.keys import Closure
 from assay.sql.algebra.model import Agg, Block, Call, Key, Sub, Term
-from assay.sql.algebra.world import World
+from assay.sql.algebra.world import SchemaContext
 from assay.witness.proof.oracle import available
 
 
 class OneGroup(Facts):
     """What is true of the one group without keys, which may have no row: aggregates know what its rows say."""
 
-    def __init__(self, world: World, matcher: Matcher, rows: Facts) -> None:
+    def __init__(self, world: SchemaContext, matcher: Matcher, rows: Facts) -> None:
         self._rows = rows
         super().__init__(world, matcher, (), padded=rows.padded)
 

@@ -12,8 +12,8 @@ from assay.sql import is_nondeterministic, same_text
 from assay.sql.algebra.lower import lower_query
 from assay.sql.algebra.model import Block, Query
 from assay.sql.algebra.normalising import Normaliser
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext
 from assay.witness.proof.matching import Matching
 from assay.witness.proof.oracle import available, row_oracle
 
@@ -30,12 +30,12 @@ def prove(
     ``max_rows``, what no rule decides is checked on all tables of so many rows, if the extra ``prove`` is installed.
     """
     try:
-        return _proved(a, b, World(schema, dialect), ordered=ordered, max_rows=max_rows)
+        return _proved(a, b, SchemaContext(schema, dialect), ordered=ordered, max_rows=max_rows)
     except (RecursionError, ctypes.ArgumentError):  # the solver's interface makes the second of the first
         return Unproved(reason="expressions nested too deeply")
 
 
-def _proved(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+def _proved(a: str, b: str, world: SchemaContext, *, ordered: bool, max_rows: int) -> Proof | Unproved:
     if is_nondeterministic(a, world.dialect) or is_nondeterministic(b, world.dialect):
         return Unproved(reason="a function that gives another value each time")
     if same_text(a, b, world.dialect):
@@ -43,8 +43,8 @@ def _proved(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Pr
     alone = []
     for text, where in _sides(a, b):
         try:
-            alone.append(lower_query(text, World(world.schema, world.dialect)))
-        except NotCovered as stopped:
+            alone.append(lower_query(text, SchemaContext(world.schema, world.dialect)))
+        except UnsupportedSQL as stopped:
             return Unproved(reason=str(stopped), where=where)
     if alone[0] == alone[1]:
         return Proof(rules=("same query in other words",), up_to_choice=True)
@@ -55,13 +55,13 @@ def _sides(a: str, b: str) -> tuple[tuple[str, Literal["first", "second"]], ...]
     return (a, "first"), (b, "second")
 
 
-def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+def _compared(a: str, b: str, world: SchemaContext, *, ordered: bool, max_rows: int) -> Proof | Unproved:
     normaliser = Normaliser(world, Matching(world))
     normal: list[Query] = []
     for text, where in _sides(a, b):
         try:
             normal.append(normaliser.root(lower_query(text, world), ordered=ordered))
-        except NotCovered as stopped:
+        except UnsupportedSQL as stopped:
             return Unproved(reason=str(stopped), where=where)
     oracles = (None, row_oracle()) if available() else (None,)
     try:
@@ -69,7 +69,7 @@ def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> 
             if Matching(world, oracle=oracle).equal(*normal, ordered=ordered):
                 used = (world.used or {REWRITTEN}) | ({"what conditions imply of a row (z3)"} if oracle else set())
                 return Proof(rules=tuple(sorted(used)), up_to_choice=world.open_choice)
-    except NotCovered as stopped:
+    except UnsupportedSQL as stopped:
         return Unproved(reason=str(stopped))
     reason = _difference(*normal)
     if not max_rows:
@@ -77,7 +77,9 @@ def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> 
     return _bounded(normal[0], normal[1], world, reason, ordered=ordered, max_rows=max_rows)
 
 
-def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+def _bounded(
+    one: Query, other: Query, world: SchemaContext, reason: str, *, ordered: bool, max_rows: int
+) -> Proof | Unproved:
     """Check small tables, one row more at a time, and keep the most that was decided."""
     if not available():
         return Unproved(reason=f"{reason}; small tables are checked with z3: {install_command('assay[prove]')}")
@@ -90,7 +92,7 @@ def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bo
     for rows in range(1, max_rows + 1 if tables else 2):
         try:
             found = equivalent_up_to(one, other, world, rows)
-        except NotCovered as stopped:
+        except UnsupportedSQL as stopped:
             return Unproved(reason=f"{reason}; {stopped}")
         if isinstance(found, tuple):
             return Unproved(reason=f"{reason}; the solver sees a difference, to be executed", model=found)

@@ -16,8 +16,8 @@ from msgspec import Struct, field
 from assay.sql.algebra.conditions import holds, is_truth
 from assay.sql.algebra.model import COMPARED, Agg, Call, Col, Const, Sub, Term, Window, is_call, parts_of, walk
 from assay.sql.algebra.parts import choices
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import NUMBERS, World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import NUMBERS, SchemaContext
 
 MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
@@ -47,7 +47,7 @@ def choice(condition: Any, value: Value, other: Value) -> Value:
 class Encoder(Struct, frozen=True):
     """Encodes terms; ``column`` gives a column's value, ``other`` that of an aggregate or a subquery."""
 
-    world: World
+    world: SchemaContext
     texts: Sequence[str]
     column: Callable[[Col], Value]
     other: Callable[[Term], Value]
@@ -167,7 +167,7 @@ class Encoder(Struct, frozen=True):
     def _unknown(self, term: Term) -> Value:
         """A function of its arguments of which nothing is known but that it is one."""
         if not isinstance(term, Call):
-            raise NotCovered("a term that the solver cannot be told")
+            raise UnsupportedSQL("a term that the solver cannot be told")
         values = [self.value(arg) for arg in term.args]
         flat = [z3.If(null, z3.RealVal(0), value) for null, value in values]
         nulls = [as_number(null) for null, _ in values]
@@ -187,7 +187,7 @@ class Encoder(Struct, frozen=True):
         ]
 
 
-def value_type(term: Term, world: World) -> str:
+def value_type(term: Term, world: SchemaContext) -> str:
     """A name that terms share only where values of theirs that compare as equal are of one type."""
     if isinstance(term, Const):
         return term.kind
@@ -208,7 +208,7 @@ def value_type(term: Term, world: World) -> str:
     return f"{term.op}({', '.join(value_type(arg, world) for arg in term.args)})"
 
 
-def family(term: Term, world: World) -> str:
+def family(term: Term, world: SchemaContext) -> str:
     """Whether a term is a number or a text; empty where that is not known."""
     if isinstance(term, Call | Agg) and term.op in ("add", "sub", "neg", "sum", "avg"):
         return "number" if all(family(arg, world) == "number" for arg in term.args) else ""
@@ -222,7 +222,7 @@ def family(term: Term, world: World) -> str:
     return "number" if kind in NUMBERS else kind if kind in ("text", "null") else ""
 
 
-def _is_whole(term: Term, world: World) -> bool:
+def _is_whole(term: Term, world: SchemaContext) -> bool:
     """Whether a term is a sum of whole numbers: of others, an engine's sum is not the real one."""
     if not is_call(term, "add", "sub", "neg"):
         return False
@@ -233,7 +233,7 @@ def _is_whole(term: Term, world: World) -> bool:
     )
 
 
-def _is_number(term: Term, world: World) -> bool:
+def _is_number(term: Term, world: SchemaContext) -> bool:
     """Whether a term's values are numbers, or true and false. A NUMERIC column of SQLite's may hold a date's text."""
     if is_truth(term) or (isinstance(term, Const) and term.kind in ("integer", "real", "boolean", "null")):
         return True

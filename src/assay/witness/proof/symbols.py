@@ -10,8 +10,8 @@ import z3
 from msgspec import Struct, field
 
 from assay.sql.algebra.model import Agg
-from assay.sql.algebra.stopping import NotCovered
-from assay.sql.algebra.world import TableFacts, World
+from assay.sql.algebra.stopping import UnsupportedSQL
+from assay.sql.algebra.world import SchemaContext, TableFacts
 from assay.witness.proof.solver import NO, NOTHING, YES, Value, as_number, choice
 
 
@@ -25,7 +25,7 @@ class Row(Struct, frozen=True):
 class Tables(Struct):
     """The tables of symbols."""
 
-    world: World
+    world: SchemaContext
     rows: int
     texts: Sequence[str]
     made: dict[str, list[Row]] = field(default_factory=dict)
@@ -113,7 +113,7 @@ def aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
             mean = z3.If(count == size, total / size, mean)
         return none, mean
     if agg.op not in ("min", "max"):
-        raise NotCovered(f"{agg.op.upper()} in the bounded check")
+        raise UnsupportedSQL(f"{agg.op.upper()} in the bounded check")
     found = NOTHING
     for one, value in zip(counted, numbers, strict=True):
         better = value < found[1] if agg.op == "min" else value > found[1]

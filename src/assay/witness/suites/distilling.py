@@ -17,11 +17,11 @@ from assay.sql.query import Unreadable
 from assay.witness.assumed import Assumed, assume
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference
-from assay.witness.making import Maker
-from assay.witness.mining import mine
-from assay.witness.observed import Held, RangeHeld, RealTable
+from assay.witness.generation import DatabaseGenerator
+from assay.witness.observed import ObservedConstraint, RangeHeld, RealTable
 from assay.witness.plan import Plan, make_plan
 from assay.witness.pools import distinct_values, is_short, make_pools
+from assay.witness.profiling import mine
 from assay.witness.proof import prove
 from assay.witness.query_facts import ColumnKey, PairFacts, read_pair
 from assay.witness.search import Rules, finds_nothing
@@ -71,7 +71,7 @@ class _Candidate(Struct):
     told: set[int] = field(default_factory=set)
 
 
-class Distiller:
+class SuiteBuilder:
     """Works for one gold. Both databases in memory have the schema's tables; ``without_keys`` has no constraint."""
 
     def __init__(
@@ -165,7 +165,7 @@ class Distiller:
         self._completer = Completer(self._whole, self._plan, self._real)
         for database in (self._scratch, self._without_keys):
             database.prepare(self._whole.filled)
-        self._held: list[Held] = mine(self._plan, facts, self._real)
+        self._held: list[ObservedConstraint] = mine(self._plan, facts, self._real)
         self._values: dict[ColumnKey, list[Cell]] = {}
         self._rows: list[list[Row]] = []
         for table in self._plan.tables:
@@ -183,7 +183,7 @@ class Distiller:
             self._rows = []
         self._ran = self._steady_seen = self._unsteady = 0
 
-    def _rules(self, facts: PairFacts, held: Sequence[Held]) -> Rules:
+    def _rules(self, facts: PairFacts, held: Sequence[ObservedConstraint]) -> Rules:
         ranges = {
             self._plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)
         }
@@ -200,7 +200,7 @@ class Distiller:
 
     def _look(self, trials: int, keeps: SuiteAssumption) -> None:
         alive = set(self._facts)
-        steps: list[tuple[SuiteAssumption, Sequence[Held]]] = [("observed", self._held)]
+        steps: list[tuple[SuiteAssumption, Sequence[ObservedConstraint]]] = [("observed", self._held)]
         if keeps == "declared" and self._held:
             steps.append(("declared", ()))
         for step, held in steps:
@@ -224,7 +224,7 @@ class Distiller:
         wanted: int | None = None,
     ) -> None:
         """Try databases, and keep each that tells something new from gold. Ends when ``wanted`` is told."""
-        maker = Maker(rules.plan, rules.pools, counts, self._rows, Random(self._seed))
+        maker = DatabaseGenerator(rules.plan, rules.pools, counts, self._rows, Random(self._seed))
         idle = judged = 0
         for _ in range(trials):
             if not alive or self._clock.is_over or idle > _IDLE or (wanted is not None and wanted not in alive):
@@ -309,7 +309,7 @@ class Distiller:
     def _any(self) -> list[Chosen]:
         """A database that tells nothing known from gold: answers that nobody has seen yet may still fail on it."""
         rules = self._rules(self._united, self._held)
-        maker = Maker(rules.plan, rules.pools, self._united.counts, self._rows, Random(self._seed))
+        maker = DatabaseGenerator(rules.plan, rules.pools, self._united.counts, self._rows, Random(self._seed))
         for _ in range(_IDLE):
             made = maker.make()
             if made is None or self._clock.is_over or any(one.broken_by(made) is not None for one in rules.held):

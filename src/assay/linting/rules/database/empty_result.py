@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assay.linting.column_probes import table_name
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql import nothing_probe
+from assay.sql import empty_input_probe
 
 RULE = LintRule(
     name="empty-result",
@@ -29,7 +29,7 @@ def check(gold: Gold) -> Iterator[Found]:
     if not rows:
         yield Found(evidence=f"The query returns no row{because}.", root_cause=root)
     elif len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]):
-        probe = gold.database.rows(nothing_probe(gold.text, gold.dialect))
+        probe = gold.database.rows(empty_input_probe(gold.text, gold.dialect))
         if probe is not None and len(probe) == 1 and probe[0][:-1] == rows[0] and probe[0][-1] == 1:
             shown = ", ".join("NULL" if cell is None else str(cell) for cell in rows[0])
             yield Found(evidence=f"Its only row ({shown}) was computed over no rows{because}.", root_cause=root)

@@ -26,7 +26,7 @@ def mended_datasets(answer: Selection, target: Selection, structures: Structures
     return Selection(datasets=tuple(own))
 
 
-def mended_parts(
+def repaired_dimensions(
     answer: Selection, target: Selection, parts: Collection[str], structures: Structures | None
 ) -> Selection:
     """The answer with these dimensions of the target's, and its time where ``time`` is among the parts.

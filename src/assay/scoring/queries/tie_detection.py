@@ -25,7 +25,7 @@ class _Seen(Struct, frozen=True):
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
 
 
-def answer_with_ties(
+def answers_with_ties(
     executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result, *, limited: bool
 ) -> Answer | None:
     """The answers that a query's own text allows; None where its ties cannot be found.

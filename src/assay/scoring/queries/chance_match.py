@@ -13,12 +13,12 @@ from assay.comparison import Answer, compare
 from assay.model import Comparison, ComparisonOptions, DatabaseUrl, Flag, Result, Row
 from assay.ports import QueryExecutor
 from assay.scoring.queries.any_row_choices import other_results
-from assay.scoring.queries.choices import Choices
+from assay.scoring.queries.compared_choices import Choices
 from assay.scoring.queries.gold_answers import GoldAnswer
-from assay.sql import QueryShape, may_be_cut, read_shape, same_text, visible_keys
+from assay.sql import OuterClauses, may_be_cut, read_shape, same_text, visible_keys
 
 
-def leaves_room(gold: str, prediction: str, rows: int, dialects: tuple[str, str]) -> bool:
+def may_match_by_chance(gold: str, prediction: str, rows: int, dialects: tuple[str, str]) -> bool:
     """Whether the texts, in the dialects of gold and of the prediction, leave room for luck.
 
     A prediction that is gold's own text leaves none.
@@ -29,7 +29,7 @@ def leaves_room(gold: str, prediction: str, rows: int, dialects: tuple[str, str]
     return golds != dialect or not same_text(gold, prediction, dialect)
 
 
-class Luck:
+class ChanceMatchDetector:
     """Looks for luck in answers that match. Executes a prediction's probe only where its shape leaves room for luck."""
 
     def __init__(self, executor: QueryExecutor, url: DatabaseUrl) -> None:
@@ -101,13 +101,13 @@ class Luck:
             )
         return frozenset({"storage_order"}) if next(others, None) is not None else frozenset()
 
-    def _possible(self, query: str, result: Result, shape: QueryShape) -> Answer | None:
+    def _possible(self, query: str, result: Result, shape: OuterClauses) -> Answer | None:
         """The answers that the outermost level of a query allows; None where they cannot be found out."""
         if not shape.limited and not shape.ordered:
             return Answer.bag(result)
-        from assay.scoring.queries.tie_seeing import answer_with_ties
+        from assay.scoring.queries.tie_detection import answers_with_ties
 
-        return answer_with_ties(self._executor, self._url, query, result, limited=shape.limited)
+        return answers_with_ties(self._executor, self._url, query, result, limited=shape.limited)
 
     def _blocks(self, prediction: str, result: Result, own: Answer | None) -> list[int] | None:
         """The sizes of the prediction's ties, in order; None where they cannot be found out."""
@@ -130,11 +130,11 @@ class Luck:
         other = replace(result, rows=tuple(turned))
         return comparison.equal and not known.compare(other, options, described=False).equal
 
-    def _chooses_wrongly_inside(self, choices: Choices, prediction: str, result: Result, shape: QueryShape) -> bool:
+    def _chooses_wrongly_inside(self, choices: Choices, prediction: str, result: Result, shape: OuterClauses) -> bool:
         """Whether an inner part of the prediction may choose tied rows that make its result wrong."""
         if not may_be_cut(prediction):
             return False
-        from assay.scoring.queries.inner_ties import inner_choices
+        from assay.scoring.queries.subquery_ties import inner_choices
 
         inner = inner_choices(self._executor, self._url, prediction, result)
         if inner is None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from assay.model import DatabaseUrl
 
 
-class Places(Struct, frozen=True, kw_only=True):
+class CaseDatabases(Struct, frozen=True, kw_only=True):
     """Where the predictions of a case run, and where its gold."""
 
     predicted: DatabaseUrl

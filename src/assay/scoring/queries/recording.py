@@ -8,17 +8,17 @@ from collections.abc import Hashable
 from assay.model import DatabaseUrl, Execution, Failure
 from assay.model.blame import blamed, is_final
 from assay.ports import CachingExecutor, QueryExecutor
-from assay.scoring.timekeeping import Timekeeper
+from assay.scoring.time_limit import TimeLimit
 
 
-class WatchedExecutor:
+class RecordingExecutor:
     """An executor that notes the first query, after `look_out`, that something kept from running.
 
     If a probe of gold's ties fails, less is known; if it fails because a server went away, a verdict from the rest
     would be wrong. Executing has a limit of its own: meanwhile the clock that limits scoring stands still.
     """
 
-    def __init__(self, executor: CachingExecutor, keeper: Timekeeper) -> None:
+    def __init__(self, executor: CachingExecutor, keeper: TimeLimit) -> None:
         self._executor = executor
         self._keeper = keeper
         self.trouble: Failure | None = None
@@ -65,7 +65,7 @@ class WatchedExecutor:
         return self._executor.dialect(url)
 
 
-class ThriftyExecutor:
+class BudgetedExecutor:
     """An executor for probes of another query's ties: all of them together may take a few times as long as that query.
 
     Once the time is spent it executes nothing more. Unseen ties count as unknown, as where a probe fails.

@@ -8,9 +8,9 @@ from assay.model import Cell
 from assay.witness.observed import (
     DependencyHeld,
     FilledHeld,
-    Held,
     InclusionHeld,
     NeverNullHeld,
+    ObservedConstraint,
     RangeHeld,
     RealTable,
     UniqueHeld,
@@ -27,10 +27,10 @@ _CLOSED_VALUES = 20
 _SHAPES = ("text", "number", "date")
 
 
-def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[Held]:
+def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[ObservedConstraint]:
     """What holds in the real data, as far as the plan's columns are concerned. Tables are named in lower case."""
     columns: dict[ColumnKey, tuple[int, int, list[Cell]]] = {}
-    held: list[Held] = []
+    held: list[ObservedConstraint] = []
     for number, table in enumerate(plan.tables):
         name = table.schema.name.lower()
         rows = real.get(name)
@@ -53,9 +53,9 @@ def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[He
     return held
 
 
-def _of_column(table: PlanTable, number: int, place: int, values: Sequence[Cell]) -> list[Held]:
+def _of_column(table: PlanTable, number: int, place: int, values: Sequence[Cell]) -> list[ObservedConstraint]:
     column = table.columns[place]
-    held: list[Held] = []
+    held: list[ObservedConstraint] = []
     there = [value for value in values if value is not None]
     if len(there) == len(values) and not column.never_null:
         held.append(NeverNullHeld(number, place, table.title, column.name))
@@ -107,9 +107,9 @@ def _size(found: tuple[str, list[str]]) -> int:
 
 def _of_pairs(
     table: PlanTable, number: int, cells: Sequence[list[Cell] | None], linked: Collection[ColumnKey]
-) -> list[Held]:
+) -> list[ObservedConstraint]:
     """What pairs of columns keep: dependencies, and uniqueness of columns that refer to other tables."""
-    held: list[Held] = []
+    held: list[ObservedConstraint] = []
     alone = [
         values is None or len(set(values)) == len(values) or any(places == (place,) for places in table.unique)
         for place, values in enumerate(cells)
@@ -145,8 +145,8 @@ def _inclusions(
     facts: PairFacts,
     columns: Mapping[ColumnKey, tuple[int, int, list[Cell]]],
     real: Mapping[str, RealTable],
-) -> list[Held]:
-    held: list[Held] = []
+) -> list[ObservedConstraint]:
+    held: list[ObservedConstraint] = []
     for group in facts.classes:
         mates = sorted(key for key in group if key in columns)
         for key in mates:

@@ -34,7 +34,7 @@ class _Style(Struct):
     """At most this many different values per column; 0: any number."""
 
 
-class Maker:
+class DatabaseGenerator:
     """Makes databases for one plan. Each is a list of rows per table of the plan, with the plan's columns."""
 
     def __init__(

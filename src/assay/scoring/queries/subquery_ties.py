@@ -16,7 +16,7 @@ from assay.comparison.answer import Segment
 from assay.model import Ambiguity, DatabaseUrl, Result, Row
 from assay.ports import QueryExecutor
 from assay.scoring.queries.any_row_choices import other_rows
-from assay.scoring.queries.tie_seeing import answer_with_ties
+from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import chooses_by_number
 from assay.sql.probes.inner_limit import InnerLimit, inner_limits
 from assay.sql.probes.row_number import TieBreak, row_numbers, tie_breaks
@@ -56,7 +56,7 @@ class InnerChoices(Struct, frozen=True, kw_only=True):
 def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
     """The other choices that gold's inner parts may make; None where there are none, or none can be found."""
     dialect = executor.dialect(url)
-    found = [_Site.see(executor, url, limit) for limit in inner_limits(query, dialect)]
+    found = [_TiedLimit.see(executor, url, limit) for limit in inner_limits(query, dialect)]
     sites = [site for site in found if site is not None]
     by_number = _numbered(executor, url, query, result) if chooses_by_number(query) else None
     if not sites:
@@ -91,7 +91,7 @@ def with_any_rows(
     return replace(choices, queries=(*choices.queries, *queries), results=(*choices.results, *results), complete=False)
 
 
-class _Site(Struct, frozen=True, kw_only=True):
+class _TiedLimit(Struct, frozen=True, kw_only=True):
     """One inner LIMIT that cuts a tie."""
 
     queries: tuple[str, ...]
@@ -100,11 +100,11 @@ class _Site(Struct, frozen=True, kw_only=True):
     complete: bool
 
     @classmethod
-    def see(cls, executor: QueryExecutor, url: DatabaseUrl, limit: InnerLimit) -> _Site | None:
+    def see(cls, executor: QueryExecutor, url: DatabaseUrl, limit: InnerLimit) -> _TiedLimit | None:
         """The other choices at this LIMIT; None where it cuts no tie."""
         alone = executor.execute(url, limit.alone).result
         if alone is not None:
-            answer = answer_with_ties(executor, url, limit.alone, alone, limited=True)
+            answer = answers_with_ties(executor, url, limit.alone, alone, limited=True)
             if answer is not None:
                 return cls._of_answer(answer, limit, alone)
         width = limit.width if alone is None else alone.column_count
@@ -118,7 +118,7 @@ class _Site(Struct, frozen=True, kw_only=True):
         return cls(queries=queries, taken=0, tied=0, complete=False)
 
     @classmethod
-    def _of_answer(cls, answer: Answer, limit: InnerLimit, alone: Result) -> _Site | None:
+    def _of_answer(cls, answer: Answer, limit: InnerLimit, alone: Result) -> _TiedLimit | None:
         ambiguity = answer.ambiguity
         if ambiguity is None:
             return None
@@ -145,7 +145,7 @@ class _Site(Struct, frozen=True, kw_only=True):
         )
 
 
-def _limited(sites: Sequence[_Site]) -> InnerChoices:
+def _limited(sites: Sequence[_TiedLimit]) -> InnerChoices:
     # Several cuts are tried one at a time: their combinations would be too many, so the choices are incomplete.
     queries = tuple(islice((query for site in sites for query in site.queries), _MOST_CHOICES))
     return InnerChoices(

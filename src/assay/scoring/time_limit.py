@@ -60,7 +60,7 @@ class _Silent:
 NO_HEARTBEAT = _Silent()
 
 
-class Timekeeper:
+class TimeLimit:
     """Holds one step at a time to ``limit_s`` seconds. While `paused`, the clock stands still."""
 
     def __init__(self, limit_s: float, pulse: Pulse = NO_HEARTBEAT) -> None:
@@ -82,7 +82,7 @@ class Timekeeper:
         except MemoryError:
             raise _too_large() from None
 
-    def hold_briefly(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
+    def run_short(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
         """As `hold`, for many steps at once that nearly always take milliseconds: steps inside are not held one by
         one, which would take as long again.
 
@@ -91,7 +91,7 @@ class Timekeeper:
         return self.hold(what, action) if self.holds else self._hold(what, action, min(_BRIEFLY_S, self.limit_s))
 
     def trust(self, action: Callable[[], _T]) -> _T:
-        """As `hold_briefly`, without a clock, for steps that surely end at once."""
+        """As `run_short`, without a clock, for steps that surely end at once."""
         self._label, self._brief = _NO_LABEL, True
         try:
             return action()
