@@ -19,6 +19,7 @@ from msgspec import Struct
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
+from assay.sql.schema_items import joined_columns
 from assay.sql.select import UNKNOWN
 from assay.sql.trees import nodes_of
 
@@ -49,14 +50,13 @@ def named_by_us(query: Query) -> Pairs:
     CTEs that nothing reads are left out where the engine does not look at them, and so are columns that every table
     has, where the oracle does not tell of them.
     """
-    from sqlglot import exp
 
     unread = [] if query.dialect in _READS_ALL else _unread_ctes(query)
-    twins = {id(query.twin(column)) for column in query.columns}
-    bound = [node for node in nodes_of(query.bound) if id(node) not in twins]  # of stars and USING
-    columns = [*query.columns, *(one for one in bound if isinstance(one, exp.Column) and not _is_field(one))]
+    joined = [column for column in joined_columns(query) if not _is_field(column)]
     skipped = {id(node) for cte in unread for one in (cte, query.twin(cte)) for node in nodes_of(one)}
-    found: Pairs = set()
+    read = [select for select in query.selects if id(select.node) not in skipped]
+    columns = [*query.columns, *joined]
+    found: Pairs = {column.key for select in read for column in query.behind_stars(select)}
     for column in columns:
         meaning = UNKNOWN if id(column) in skipped or column.is_star else query.meaning(column)
         table = None if meaning.source is None else meaning.source.table

@@ -49,6 +49,17 @@ ALIASES = (
     "SELECT sum(n) AS n FROM a HAVING n > 1",
     "SELECT CASE WHEN id > 1 THEN x ELSE n END AS z FROM a ORDER BY z",
 )
+STARS = (
+    "SELECT b.* FROM a, b ORDER BY 1",
+    "SELECT b.*, a.n FROM a JOIN b ON a.id = b.id ORDER BY 2, 5",
+    "SELECT n, e.* FROM a AS q, e ORDER BY 3",
+    "SELECT DISTINCT b.* FROM a JOIN b ON b_id = b.id ORDER BY 2 LIMIT 1",
+    "SELECT * FROM (SELECT n, n FROM a) AS t, b",
+    "SELECT * FROM (SELECT * FROM a JOIN b ON a.id = b.id) AS t JOIN e ON e.e = t.n",
+    "WITH q AS (SELECT a.id, b.id FROM a, b) SELECT q.*, e.* FROM q, e",
+    "SELECT e.* FROM (SELECT id AS k, n AS k FROM a) AS t JOIN e ON e.e = 1 ORDER BY 1",
+    "SELECT count(*) FROM a, e",
+)
 JOINS = (
     "SELECT id FROM a JOIN b USING (id)",
     "SELECT a.x, b.x FROM a JOIN b USING (id) WHERE id > 1",
@@ -143,7 +154,7 @@ SPELLING = (
     "SELECT x COLLATE NOCASE FROM a ORDER BY 1",
     'SELECT max(x), "n" FROM a',
 )
-ODD = ALIASES + JOINS + SUBQUERIES + CTES + SPELLING
+ODD = ALIASES + STARS + JOINS + SUBQUERIES + CTES + SPELLING
 ODD_OF = {
     "sqlite": (
         "SELECT 1 FROM a WHERE EXISTS (SELECT max(y) AS n FROM b GROUP BY id HAVING n > 1)",

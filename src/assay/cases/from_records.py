@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assay.cases.conversations import Conversations, flattened
 from assay.cases.decisions import Expectations
-from assay.cases.extras import Extras, placed, read_at, named_column
+from assay.cases.extras import Extras, named_column, placed, read_at
 from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,

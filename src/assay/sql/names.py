@@ -17,6 +17,7 @@ from assay.sql.trees import nodes_of
 if TYPE_CHECKING:
     from sqlglot import exp
 
+
 _MOST_HOPS = 30
 """Subqueries and CTEs that a column is followed through."""
 _TEXT_IN_DOUBLE_QUOTES = frozenset({"sqlite"})
@@ -349,6 +350,23 @@ class QueryNames:
             else:
                 return None
         return None
+
+    def behind_stars(self, select: Select) -> Iterator[StoredColumn]:
+        """The columns of stored tables that the selected stars stand for; those of a subquery are its own outputs."""
+        from sqlglot import exp
+
+        for output in select.outputs:
+            if not output.is_star:
+                continue
+            qualifier = output.table.lower() if isinstance(output, exp.Column) else None
+            star = output.this if isinstance(output, exp.Column) else output
+            left_out = {name.name.lower() for name in star.args.get("except_") or ()}
+            for alias, source in select.sources.items():
+                table = None if source.table is None or self.names is None else self.names.table(source.table)
+                if table is not None and source.table is not None and qualifier in (None, alias):
+                    for column in table.columns:
+                        if column.name.lower() not in left_out:
+                            yield StoredColumn(source.table, column.name)
 
     def _column_of(self, table: str, name: str) -> StoredColumn | None:
         if self.names is None:

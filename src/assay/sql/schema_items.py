@@ -11,7 +11,7 @@ from msgspec import Struct
 from assay.model.diagnosis import SchemaUse
 from assay.sql.query import Query, Unreadable, read_query
 from assay.sql.schema import SchemaNames
-from assay.sql.trees import nodes_of
+from assay.sql.trees import nodes_of_kind
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -73,11 +73,9 @@ def _items_of(query: Query) -> SchemaItems:
         for source in select.sources.values()
         if source.table is not None
     }
-    columns = set(_columns_of(query, query.columns))
-    if any(join.args.get("using") or join.method for join in query.all_of(exp.Join)) or any(
-        not isinstance(star.parent, exp.Func) for star in query.all_of(exp.Star)
-    ):
-        columns |= set(_columns_of(query, _written_out(query)))
+    columns = {*_columns_of(query, query.columns), *_behind_stars(query)}
+    if any(join.args.get("using") or join.method for join in query.all_of(exp.Join)):
+        columns |= set(_columns_of(query, joined_columns(query)))
     return SchemaItems(frozenset(tables), frozenset(columns))
 
 
@@ -92,12 +90,23 @@ def _columns_of(query: Query, columns: Iterable[exp.Column]) -> Iterable[str]:
             yield column.name.lower()
 
 
-def _written_out(query: Query) -> Iterable[exp.Column]:
-    """The columns of the bound tree, in which stars, USING and NATURAL are spelled out, but for what EXISTS selects."""
+def _behind_stars(query: Query) -> Iterable[str]:
+    """The columns of the stored tables that a selected star stands for, but for what EXISTS selects.
+
+    Those of a subquery or CTE are among the columns that this selects itself.
+    """
     from sqlglot import exp
 
-    for node in nodes_of(query.bound):
-        if isinstance(node, exp.Column) and not node.is_star:
-            output = node.parent if isinstance(node.parent, exp.Alias) else node
-            if not (isinstance(output.parent, exp.Select) and isinstance(output.parent.parent, exp.Exists)):
-                yield node
+    for select in query.selects:
+        if not isinstance(select.node.parent, exp.Exists):
+            yield from (".".join(column.key) for column in query.behind_stars(select))
+
+
+def joined_columns(query: Query) -> Iterable[exp.Column]:
+    """The columns that USING and NATURAL compare, which stand in no text: those of the bound tree's joins."""
+    from sqlglot import exp
+
+    written = {id(query.twin(column)) for column in query.columns}
+    for join in nodes_of_kind(query.bound, exp.Join):
+        if (condition := join.args.get("on")) is not None:
+            yield from (column for column in nodes_of_kind(condition, exp.Column) if id(column) not in written)
