@@ -22,14 +22,14 @@ import selections
 from pages import Page, unpacked
 
 from assay.model import Run
-from assay.reports.cases.case import CaseView
+from assay.reports.cases.case import CaseContent
 from assay.reports.html.diff import diff_page
 from assay.reports.html.payload import Held, Index, PairDetail
 from assay.reports.html.run import HtmlReporter
 from assay.runs.compare.diff import diff_runs
 
 SCHEMA = Path(__file__).with_name("payload.schema.json")
-PARTS = {"held": Held, "index": Index, "detail": CaseView, "pair": PairDetail}
+PARTS = {"held": Held, "index": Index, "detail": CaseContent, "pair": PairDetail}
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
 
 
@@ -49,7 +49,7 @@ def written() -> str:
     return f'{{"parts": {json.dumps(made["parts"])},\n"$defs": {{\n{defs}\n}}}}\n'
 
 
-def checked(content: bytes, detail: type[CaseView | PairDetail]) -> int:
+def checked(content: bytes, detail: type[CaseContent | PairDetail]) -> int:
     """Fail where the data of a page is not as declared; give how many cases it has."""
     page = Page(content)
     held = msgspec.convert(page.packed, Held)
@@ -73,12 +73,12 @@ def test_the_stored_schema_is_that_of_the_code() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_the_data_of_a_page_is_as_declared(name: str, request: pytest.FixtureRequest) -> None:
     run: Run = request.getfixturevalue(name)
-    assert checked(HtmlReporter().render(run), CaseView) == len(run.evidence)
+    assert checked(HtmlReporter().render(run), CaseContent) == len(run.evidence)
 
 
 def test_the_data_of_a_page_of_selections_is_as_declared(hostile_text: str) -> None:
     for run in (selections.small_selection_run(), selections.hostile_selection_run(hostile_text)):
-        assert checked(HtmlReporter().render(run), CaseView) == len(run.evidence)
+        assert checked(HtmlReporter().render(run), CaseContent) == len(run.evidence)
 
 
 @pytest.mark.parametrize("name", ["small_run", "hostile_run", "large_run"])

@@ -20,7 +20,6 @@ _MAKE = {
     connection.close()
 """,
 }
-_IMPORT = {"sqlite": "import sqlite3", "duckdb": "import duckdb"}
 
 
 def witness_test(outcome: Refutation, first_sql: str, second_sql: str) -> str:

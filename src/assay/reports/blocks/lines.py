@@ -147,8 +147,8 @@ def _piece(
             return Piece(text=cut if medium in ("comment", "plain") else cell.text, role="query")
         case str():
             return Piece(text=cell, role="number" if column.right else "words", strong=column.strong)
-    limit = column.ids_in_lines if medium == "plain" else column.ids
-    return Piece(text=named_ids(cell, limit=limit), role="ids")
+    text = named_ids(cell, limit=column.ids_in_lines) if medium == "plain" else named_ids(cell)
+    return Piece(text=text, role="ids")
 
 
 def _figure(figure: Figure, column: Column, medium: Medium, *, leads: bool) -> Iterable[Piece]:

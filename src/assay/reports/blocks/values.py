@@ -211,8 +211,6 @@ class Column(Struct, frozen=True, kw_only=True):
     """On a narrow terminal the columns of the highest rank are left out first, and named; 0: the column stays."""
     least: int = 0
     """The number of characters to cut the column to before it is left out; 0: it is not cut."""
-    ids: int = 5
-    """For cases: how many are named."""
     ids_in_lines: int = 5
     """For cases: how many are named in plain lines, which may be long."""
 

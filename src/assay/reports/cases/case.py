@@ -51,13 +51,11 @@ Meant: TypeAlias = tuple[str, str]
 """A name in words, and what it means."""
 
 
-class CaseView(
+class CaseContent(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename={"near_misses": "near"}
 ):
-    """One case with all that is known of it: what every format shows, and what a page holds of it as JSON."""
+    """What is known of one case, as every format shows it and as a page holds it in JSON."""
 
-    id: str
-    anchor: str
     outcome: Outcome
     question: str = ""
     context: str | None = None
@@ -65,8 +63,6 @@ class CaseView(
     database: str | None = None
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
-    answer: str = ""
-    """Which of several answers to its question: ``answer 2 of 3``."""
     label: str = ""
     """On the page of two runs, the run's."""
     reason: str = ""
@@ -90,8 +86,6 @@ class CaseView(
     failures: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     """What is doubtful about the case's gold, the severest first."""
-    rules: tuple[str, ...] = ()
-    """The rules that say so."""
     difference: Alignment | None = None
     """The two results side by side."""
     strength: Meant | None = None
@@ -103,6 +97,17 @@ class CaseView(
     """Time, tokens and cost of the answer and the queries."""
     beyond: WitnessView | None = None
     """The result of the search for a counterexample."""
+
+
+class CaseView(CaseContent, frozen=True, kw_only=True):
+    """One case with all that is known of it, and how a report names and finds it."""
+
+    id: str
+    anchor: str
+    answer: str = ""
+    """Which of several answers to its question: ``answer 2 of 3``."""
+    rules: tuple[str, ...] = ()
+    """The rules of the lint that found something about its gold."""
 
 
 def case_view(item: Evidence, link: CaseLink, *, page: bool = False) -> CaseView:

@@ -23,7 +23,7 @@ from assay.reports.blocks.counts import cause_groups
 from assay.reports.blocks.reliability import ASKED, DID
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.run_sections import only_by
-from assay.reports.cases.case import CaseView
+from assay.reports.cases.case import CaseContent, CaseView
 from assay.reports.cases.selection import failure_name
 from assay.reports.cases.witness import strength_said, witness_view
 from assay.reports.html.payload import Facet, Index, Metric, PairDetail, State
@@ -45,9 +45,9 @@ class Packed:
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
-        self._begun: list[CaseView | PairDetail] = []
+        self._begun: list[CaseContent | PairDetail] = []
 
-    def add(self, detail: CaseView | PairDetail) -> None:
+    def add(self, detail: CaseContent | PairDetail) -> None:
         """The details of the next case."""
         self._begun.append(detail)
         if len(self._begun) == CHUNK:
@@ -284,11 +284,12 @@ def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
             yield only_by(second, first)
 
 
-def for_page(item: Evidence, case: CaseView) -> CaseView:
-    """A case with what only a page shows of it."""
+def for_page(item: Evidence, case: CaseView) -> CaseContent:
+    """What a page holds of a case, with what only a page shows of it."""
     prediction = item.prediction
+    content = CaseContent(**{name: getattr(case, name) for name in CaseContent.__struct_fields__})
     return replace(
-        case,
+        content,
         near_misses=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
         strength=strength_said(item),
         explanation=clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,

@@ -12,7 +12,7 @@ from assay.reports.blocks.diff import KINDS, DiffReport, kind_of
 from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import ShownKind, sections_for
-from assay.reports.cases.case import CaseView
+from assay.reports.cases.case import CaseContent, CaseView
 from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_facets, for_page
 from assay.reports.html.page import page
 from assay.reports.html.payload import Index, Metric, PairDetail, State
@@ -162,15 +162,15 @@ def _detail(report: DiffReport, before: _Shown, after: _Shown) -> PairDetail:
     )
 
 
-def _side(shown: _Shown, label: str) -> CaseView:
+def _side(shown: _Shown, label: str) -> CaseContent:
     """One run's answer to the case; the question is shown once for both sides."""
     _, item, case = shown
     return replace(for_page(item, case), label=label, **_ONCE)
 
 
 _ONCE: Mapping[str, Any] = {
-    **dict.fromkeys(("question", "answer"), ""),
+    "question": "",
     **dict.fromkeys(("context", "name", "database", "difficulty", "raw", "explanation", "beyond")),
-    **dict.fromkeys(("tags", "tables", "failures", "findings", "rules", "facts"), ()),
+    **dict.fromkeys(("tags", "tables", "failures", "findings", "facts"), ()),
 }
 """What a page of two runs shows once for a case, or not at all."""

@@ -1,14 +1,14 @@
 """The shape of the data that the scripts of a page read; a test checks the scripts and a stored schema against it.
 
-A case is a `CaseView`. Empty parts are left out, except in queries and turns. Small records that come by the thousand
-are arrays. All text is text: the browser puts it in place as such, never as markup.
+A case is a `CaseContent`. Empty parts are left out, except in queries and turns. Small records that come by the
+thousand are arrays. All text is text: the browser puts it in place as such, never as markup.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from assay.reports.cases.case import CaseView
+from assay.reports.cases.case import CaseContent
 
 
 class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -69,7 +69,7 @@ class PairDetail(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     database: str | None = None
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
-    sides: tuple[CaseView, CaseView]
+    sides: tuple[CaseContent, CaseContent]
 
 
 class Held(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
