@@ -52,6 +52,25 @@ FAULTS = [
     ("fail_on_regression: true", 4, 1, "it belongs under gates: write  gates: {fail_on_regression: true}"),
     ("with_run: true", 4, 1, "it belongs under lint: write  lint: {with_run: true}"),
     ("gates:\n  baseline: runs/a", 5, 3, "it is a setting of its own: write it without indentation, not under gates"),
+    ("id_column: a", 4, 1, "it belongs under case_fields: write  case_fields: {id: …}"),
+    ("prediction_column: a", 4, 1, "it belongs under prediction_fields: write  prediction_fields: {prediction: …}"),
+    ("db_column: a", 4, 1, "it belongs under case_fields: write  case_fields: {database: …}"),
+    ("gold: SQL", 4, 1, "it belongs under case_fields: write  case_fields: {gold: …}"),
+    ("header_row: 1", 4, 1, "it belongs under case_fields: write  case_fields: {header_row: 0}"),
+    ("witness_time: 2s", 4, 1, "it belongs under witness: write  witness: {time: 1s}"),
+    ("timeout: 3", 4, 1, "(did you mean 'timeout_s'?)"),
+    ("TIMEOUT_S: 3", 4, 1, "(did you mean 'timeout_s'?)"),
+    ("max-memory: 64", 4, 1, "(did you mean 'max_memory_mib'?)"),
+    ("ves_iterations: 3", 4, 1, "(did you mean 'timing_iterations'?)"),
+    ("id_colum: a", 4, 1, "(did you mean 'id' under case_fields?)"),
+    (
+        "gates: {timeout: 3}",
+        4,
+        9,
+        "it is a setting of its own, timeout_s: write it without indentation, not under gates",
+    ),
+    ("case_fields: {id_column: a}", 4, 15, "(did you mean 'id'?)"),
+    ("token: secret", 4, 1, "a secret belongs in the environment: set ASSAY_TOKEN, or give --token"),
     ("gates: {match: 0.8}", 4, 9, "must_pass: write  gates: {min: {match: 80%}}"),
     ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is no database URL: write  sqlite:///gold.sqlite"),
     ("predictions: a.jsonl\nsystem: command:x", 5, 1, "predictions and system are both named"),
@@ -119,6 +138,28 @@ def _declared() -> Iterator[tuple[str, Field, Setting]]:
             for inner, one in fields_of(field.section).items():
                 if one.setting is not None:
                     yield f"{name}.{inner}", one, one.setting
+
+
+def test_an_option_in_place_of_a_key_names_the_key(tmp_path: Path) -> None:
+    """Whatever the option, and whatever mapping its key is in."""
+    columns = [
+        (f"{name}.{own}", one)
+        for name, field in fields_of(Settings).items()
+        for own, one in (field.columns or {}).items()
+    ]
+    checked = 0
+    for name, setting in [*((name, setting) for name, _, setting in _declared()), *columns]:
+        section, _, key = name.rpartition(".")
+        for option in (setting.option or "").split("/"):
+            spelled = option.removeprefix("--").replace("-", "_")
+            if not spelled or spelled in (*fields_of(Settings), *setting.old):
+                continue
+            with pytest.raises(CaseFileError) as caught:
+                read_run_file(_written(tmp_path, f"{HEAD}{spelled}: 1\n"))
+            hint = f"write  {section}: {{{key}: " if section else f"(did you mean {key!r}?)"
+            assert hint in str(caught.value), option
+            checked += 1
+    assert checked > 40
 
 
 def test_every_example_can_be_read(tmp_path: Path) -> None:
