@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,27 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         ("gates: {min: {brid: 0.5}}", "line 4, column 8", "min brid: the run computes no such metric"),
         ("witness: {time: soon}", "line 4, column 10", "witness, time is 'soon': write a time above 0"),
         ("lint: {only: [nosuch]}", "line 4, column 14", "no rule is called 'nosuch'"),
+        ("metrics: [match, match]", "line 4, column 18", "the metric 'match' is asked for twice"),
+        ("gates: {alpha: 2}", "line 4, column 16", "alpha is 2.0: give a level between 0 and 1"),
+        ("gates: {alpha: 0.1}", "line 4, column 16", "gates, alpha is the level of fail_on_regression: add that"),
+        (
+            "gates: {fail_on_regression: true, alpha: 0}",
+            "line 4, column 42",
+            "alpha is 0.0: give a level between 0 and 1",
+        ),
+        ("gates: {must_pass: [id:1, smoke]}", "line 4, column 27", "must-pass 'smoke'"),
+        ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x fits no case"),
+        ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x fits no case"),
+        ("repeat: 2", "line 4, column 9", "each question was to be asked 2 times, and only a live system"),
+        ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is no folder: name a folder that  assay"),
+        ("system: command:x\nheaders: [NOEQ]", "line 5, column 11", "a header is ***: write NAME=VALUE"),
+        ("system: command:x\nheaders: [A=1, a=2]", "line 5, column 16", "the header a is given twice"),
+        (
+            'system: command:x\nheaders: ["A=${ASSAY_UNSET_NAME}"]',
+            "line 5, column 11",
+            "the header A takes its value from the environment variable ASSAY_UNSET_NAME, which is not set",
+        ),
+        ("system: command:x\nparam: [NOEQ]", "line 5, column 8", "--param *** is not a pair"),
         ("limit: 5\nlimit: 6", "line 5, column 1", 'one mapping has the key "limit" more than once'),
         ("  limit: 5", "line 4, column 8", "is not valid YAML: no name with a value can stand here"),
         ("\tlimit: 5", "line 4, column 1", "is not valid YAML: a tab stands here: indent with blanks"),
@@ -247,8 +269,11 @@ def test_a_name_that_nothing_has_is_told_with_its_place(
     line: str, place: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _written(tmp_path, f"{HEAD}{line}\n")
-    (tmp_path / "dev.jsonl").write_text('{"id": 1, "question": "a", "gold": "SELECT 1"}\n', encoding="utf-8")
+    case = '{"id": 1, "question": "a", "gold": "SELECT 1", "prediction": "SELECT 1"}\n'
+    (tmp_path / "dev.jsonl").write_text(case, encoding="utf-8")
+    sqlite3.connect(tmp_path / "shop.sqlite").close()
     assert run_command_line(["run", str(path)]) == 2
+    said = said.format(folder=tmp_path) if "{folder}" in said else said
     assert capsys.readouterr().err.startswith(f"assay: error: {path}, {place}: {said}")
 
 
