@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from golds import database, found_by
+from golds import database, found_by, one_case
 
 from assay.linting import catalogue
+from assay.linting.apply import lint_gold
 from assay.linting.gold import GoldDatabase
+from assay.model.lint import LintOptions
+from assay.sql.schema import SchemaNames
+from assay.sql.schema.ddl import read_ddl
 
 # rule: (question, evidence, gold); evidence may be left out
 Given = tuple[str, str] | tuple[str, str, str]
@@ -489,6 +495,40 @@ def test_it_is_found(rule: str, given: Given, songs: GoldDatabase) -> None:
 def test_what_looks_like_it_is_left_alone(rule: str, given: Given, songs: GoldDatabase) -> None:
     found = found_by(rule, given[1], songs, question=given[0], evidence=given[2] if len(given) > 2 else None)
     assert not found, [one.evidence for one in found]
+
+
+@pytest.mark.parametrize(
+    ("table", "is_found"),
+    [
+        ("(id TEXT PRIMARY KEY)", False),
+        ("(id INT PRIMARY KEY)", False),
+        ("(id INTEGER PRIMARY KEY DESC)", False),
+        ("(id TEXT, v INT NOT NULL, PRIMARY KEY (id, v))", False),
+        ("(id TEXT NOT NULL PRIMARY KEY)", True),
+        ("(id INTEGER PRIMARY KEY)", True),
+        ("(id TEXT PRIMARY KEY) WITHOUT ROWID", True),
+        ("(id TEXT PRIMARY KEY) STRICT", True),
+        ("(id TEXT NOT NULL, v INT NOT NULL, PRIMARY KEY (id, v))", True),
+    ],
+)
+def test_a_key_that_may_be_null_several_times_leaves_distinct_its_work(
+    table: str, is_found: bool, tmp_path: Path
+) -> None:
+    if "STRICT" in table and sqlite3.sqlite_version_info < (3, 37):
+        pytest.skip("this SQLite has no STRICT tables")
+    query = f"SELECT DISTINCT {'v, id' if ', v' in table else 'id'} FROM tk"
+    with closing(sqlite3.connect(tmp_path / "songs.sqlite")) as made:
+        made.execute(f"CREATE TABLE tk {table}")
+    with database(tmp_path) as opened:
+        assert bool(found_by("distinct-does-nothing", query, opened)) is is_found
+        without_data = lint_gold(
+            one_case(query),
+            LintOptions(only=frozenset({"distinct-does-nothing"})),
+            dialect="sqlite",
+            names=SchemaNames(read_ddl(f"CREATE TABLE tk {table}", "sqlite").schema),
+            database=None,
+        )
+        assert bool(without_data.findings) is is_found
 
 
 def test_every_rule_of_single_golds_has_both() -> None:
