@@ -169,6 +169,8 @@ FLAGGED: dict[str, list[Given]] = {
     ],
     "order-over-nulls": [
         ("", "SELECT name FROM singer ORDER BY age LIMIT 1"),
+        ("", "SELECT name FROM singer ORDER BY age LIMIT 3"),
+        ("", "SELECT name FROM singer ORDER BY age LIMIT 10 OFFSET 1"),
     ],
     "text-order": [
         ("", "SELECT name FROM singer ORDER BY weight DESC LIMIT 1"),
@@ -180,6 +182,11 @@ FLAGGED: dict[str, list[Given]] = {
         ("", "SELECT name, weight FROM singer ORDER BY 2"),
         ("", "SELECT id AS weight FROM singer ORDER BY singer.weight"),
         ("", "SELECT MIN(w.weight) FROM singer w"),
+        ("", "SELECT name FROM singer ORDER BY LENGTH(name), weight"),
+        ("", "SELECT name FROM singer ORDER BY LENGTH(weight) DESC, weight"),
+        ("", "SELECT name FROM singer ORDER BY weight, LENGTH(weight)"),
+        ("", "SELECT name FROM singer ORDER BY LENGTH(debut), debut"),
+        ("", "SELECT MAX(weight) FROM singer GROUP BY weight ORDER BY LENGTH(weight), weight"),
     ],
     "text-compared-as-number": [
         ("", "SELECT name FROM singer WHERE weight > 10"),
@@ -192,6 +199,9 @@ FLAGGED: dict[str, list[Given]] = {
     "join-multiplies": [
         ("", "SELECT SUM(s.salary) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
         ("", "SELECT COUNT(s.id) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+        ("", "SELECT AVG(s.age) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+        ("", "SELECT s.id, SUM(s.age) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id GROUP BY s.id"),
+        ("", "SELECT s.id, AVG(s.age), SUM(s.age) FROM singer s JOIN concert c ON c.singer_id = s.id GROUP BY s.id"),
     ],
     "repeated-rows": [
         ("", "SELECT s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
@@ -414,6 +424,12 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer WHERE age IS NOT NULL ORDER BY age LIMIT 1"),
         ("", "SELECT name FROM singer WHERE country = 'United States' ORDER BY age LIMIT 1"),
         ("", "SELECT name FROM singer ORDER BY salary LIMIT 1"),
+        ("", "SELECT name FROM singer ORDER BY age LIMIT 4"),
+        ("", "SELECT name FROM singer ORDER BY age LIMIT 10"),
+        ("", "SELECT name FROM singer WHERE country = 'Japan' ORDER BY age LIMIT 2"),
+        ("", "SELECT DISTINCT age FROM singer ORDER BY age LIMIT 10"),
+        ("", "SELECT DISTINCT planet, died FROM singer ORDER BY died LIMIT 2"),
+        ("", "SELECT age, COUNT(*) FROM singer GROUP BY age ORDER BY age LIMIT 9"),
     ],
     "text-order": [
         ("", "SELECT name FROM singer ORDER BY CAST(weight AS REAL) DESC LIMIT 1"),
@@ -422,6 +438,9 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer ORDER BY age"),
         ("", "SELECT id AS weight FROM singer ORDER BY weight"),
         ("", "SELECT id AS weight FROM singer ORDER BY (weight) DESC"),
+        ("", "SELECT name FROM singer ORDER BY LENGTH(weight), weight"),
+        ("", "SELECT name FROM singer AS s ORDER BY LENGTH(s.weight) DESC, weight DESC LIMIT 1"),
+        ("", "SELECT LENGTH(weight), weight FROM singer ORDER BY 1, 2"),
         ("", "SELECT age AS weight, COUNT(*) FROM singer GROUP BY age ORDER BY weight"),
     ],
     "text-compared-as-number": [
@@ -440,6 +459,9 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT COUNT(DISTINCT s.id) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
         ("", "SELECT s.name, COUNT(c.id) FROM singer s JOIN concert c ON c.singer_id = s.id GROUP BY s.id"),
         ("", "SELECT MAX(s.age) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+        ("", "SELECT s.id, AVG(s.age) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id GROUP BY s.id"),
+        ("", "SELECT AVG(s.age) FROM singer s JOIN concert c ON c.singer_id = s.id WHERE s.name = 'Ann'"),
+        ("", "SELECT AVG(age) FROM singer s JOIN concert c ON c.singer_id = s.id GROUP BY age"),
     ],
     "repeated-rows": [
         ("", "SELECT DISTINCT s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
