@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from assay import registry
 from assay.cases import load_cases
+from assay.cases.load import load_predictions
 from assay.cases.tables.formats import CsvFormat, ExcelFormat
 from assay.errors import CaseFileError
 from assay.model import FieldNames
@@ -53,7 +55,7 @@ def test_what_stands_above_is_no_question(tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", [1, 9, 100_000])
 def test_a_row_without_content_is_said_by_its_number(tmp_path: Path, row: int) -> None:
     path = workbook(tmp_path, [("Question", "Solution"), (), *TABLE])
-    with pytest.raises(CaseFileError, match=rf"row {row + 1}, .*--header {row}, counted from 0"):
+    with pytest.raises(CaseFileError, match=rf"row {row + 1}, .*--header-row {row}, counted from 0"):
         questions(path, header_row=row)
 
 
@@ -69,10 +71,18 @@ def test_a_sheet_may_be_said_by_its_place_empty_ones_counted(tmp_path: Path) -> 
 
 
 def test_only_a_sheet_has_such_a_row(tmp_path: Path) -> None:
-    path = tmp_path / "in.csv"
-    path.write_text("Question,Solution\nOne?,SELECT 1\n")
-    with pytest.raises(CaseFileError, match="is no workbook"):
-        questions(path, header_row=0)
+    for name, text in (
+        ("in.csv", "Question,Solution,prediction\nOne?,SELECT 1,SELECT 1\n"),
+        ("in.jsonl", '{"question": "One?", "gold": "SELECT 1", "prediction": "SELECT 1"}\n'),
+        ("in.json", '[{"question": "One?", "gold": "SELECT 1", "prediction": "SELECT 1"}]'),
+        ("in.yaml", '- {question: "One?", gold: SELECT 1, prediction: SELECT 1}\n'),
+    ):
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.raises(CaseFileError, match=r"is no workbook.*: leave out --header-row$"):
+            load_cases(path, formats=registry.case_formats(), fields=FieldNames(header_row=0))
+        with pytest.raises(CaseFileError, match=r"is no workbook.*: leave out --prediction-header-row$"):
+            load_predictions(path, formats=registry.case_formats(), fields=FieldNames(header_row=0))
 
 
 @pytest.mark.parametrize("above", [1, 2, 5])

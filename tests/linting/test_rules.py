@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from golds import database, found_by
+from golds import database, found_by, one_case
 
 from assay.linting import catalogue
+from assay.linting.apply import lint_gold
 from assay.linting.gold import GoldDatabase
+from assay.model.lint import LintOptions
+from assay.sql.schema import SchemaNames
+from assay.sql.schema.ddl import read_ddl
 
 # rule: (question, evidence, gold); evidence may be left out
 Given = tuple[str, str] | tuple[str, str, str]
@@ -163,6 +169,8 @@ FLAGGED: dict[str, list[Given]] = {
     ],
     "order-over-nulls": [
         ("", "SELECT name FROM singer ORDER BY age LIMIT 1"),
+        ("", "SELECT name FROM singer ORDER BY age LIMIT 3"),
+        ("", "SELECT name FROM singer ORDER BY age LIMIT 10 OFFSET 1"),
     ],
     "text-order": [
         ("", "SELECT name FROM singer ORDER BY weight DESC LIMIT 1"),
@@ -174,6 +182,11 @@ FLAGGED: dict[str, list[Given]] = {
         ("", "SELECT name, weight FROM singer ORDER BY 2"),
         ("", "SELECT id AS weight FROM singer ORDER BY singer.weight"),
         ("", "SELECT MIN(w.weight) FROM singer w"),
+        ("", "SELECT name FROM singer ORDER BY LENGTH(name), weight"),
+        ("", "SELECT name FROM singer ORDER BY LENGTH(weight) DESC, weight"),
+        ("", "SELECT name FROM singer ORDER BY weight, LENGTH(weight)"),
+        ("", "SELECT name FROM singer ORDER BY LENGTH(debut), debut"),
+        ("", "SELECT MAX(weight) FROM singer GROUP BY weight ORDER BY LENGTH(weight), weight"),
     ],
     "text-compared-as-number": [
         ("", "SELECT name FROM singer WHERE weight > 10"),
@@ -186,6 +199,9 @@ FLAGGED: dict[str, list[Given]] = {
     "join-multiplies": [
         ("", "SELECT SUM(s.salary) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
         ("", "SELECT COUNT(s.id) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+        ("", "SELECT AVG(s.age) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+        ("", "SELECT s.id, SUM(s.age) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id GROUP BY s.id"),
+        ("", "SELECT s.id, AVG(s.age), SUM(s.age) FROM singer s JOIN concert c ON c.singer_id = s.id GROUP BY s.id"),
     ],
     "repeated-rows": [
         ("", "SELECT s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
@@ -408,6 +424,12 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer WHERE age IS NOT NULL ORDER BY age LIMIT 1"),
         ("", "SELECT name FROM singer WHERE country = 'United States' ORDER BY age LIMIT 1"),
         ("", "SELECT name FROM singer ORDER BY salary LIMIT 1"),
+        ("", "SELECT name FROM singer ORDER BY age LIMIT 4"),
+        ("", "SELECT name FROM singer ORDER BY age LIMIT 10"),
+        ("", "SELECT name FROM singer WHERE country = 'Japan' ORDER BY age LIMIT 2"),
+        ("", "SELECT DISTINCT age FROM singer ORDER BY age LIMIT 10"),
+        ("", "SELECT DISTINCT planet, died FROM singer ORDER BY died LIMIT 2"),
+        ("", "SELECT age, COUNT(*) FROM singer GROUP BY age ORDER BY age LIMIT 9"),
     ],
     "text-order": [
         ("", "SELECT name FROM singer ORDER BY CAST(weight AS REAL) DESC LIMIT 1"),
@@ -416,6 +438,9 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer ORDER BY age"),
         ("", "SELECT id AS weight FROM singer ORDER BY weight"),
         ("", "SELECT id AS weight FROM singer ORDER BY (weight) DESC"),
+        ("", "SELECT name FROM singer ORDER BY LENGTH(weight), weight"),
+        ("", "SELECT name FROM singer AS s ORDER BY LENGTH(s.weight) DESC, weight DESC LIMIT 1"),
+        ("", "SELECT LENGTH(weight), weight FROM singer ORDER BY 1, 2"),
         ("", "SELECT age AS weight, COUNT(*) FROM singer GROUP BY age ORDER BY weight"),
     ],
     "text-compared-as-number": [
@@ -434,6 +459,9 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT COUNT(DISTINCT s.id) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
         ("", "SELECT s.name, COUNT(c.id) FROM singer s JOIN concert c ON c.singer_id = s.id GROUP BY s.id"),
         ("", "SELECT MAX(s.age) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+        ("", "SELECT s.id, AVG(s.age) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id GROUP BY s.id"),
+        ("", "SELECT AVG(s.age) FROM singer s JOIN concert c ON c.singer_id = s.id WHERE s.name = 'Ann'"),
+        ("", "SELECT AVG(age) FROM singer s JOIN concert c ON c.singer_id = s.id GROUP BY age"),
     ],
     "repeated-rows": [
         ("", "SELECT DISTINCT s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
@@ -489,6 +517,40 @@ def test_it_is_found(rule: str, given: Given, songs: GoldDatabase) -> None:
 def test_what_looks_like_it_is_left_alone(rule: str, given: Given, songs: GoldDatabase) -> None:
     found = found_by(rule, given[1], songs, question=given[0], evidence=given[2] if len(given) > 2 else None)
     assert not found, [one.evidence for one in found]
+
+
+@pytest.mark.parametrize(
+    ("table", "is_found"),
+    [
+        ("(id TEXT PRIMARY KEY)", False),
+        ("(id INT PRIMARY KEY)", False),
+        ("(id INTEGER PRIMARY KEY DESC)", False),
+        ("(id TEXT, v INT NOT NULL, PRIMARY KEY (id, v))", False),
+        ("(id TEXT NOT NULL PRIMARY KEY)", True),
+        ("(id INTEGER PRIMARY KEY)", True),
+        ("(id TEXT PRIMARY KEY) WITHOUT ROWID", True),
+        ("(id TEXT PRIMARY KEY) STRICT", True),
+        ("(id TEXT NOT NULL, v INT NOT NULL, PRIMARY KEY (id, v))", True),
+    ],
+)
+def test_a_key_that_may_be_null_several_times_leaves_distinct_its_work(
+    table: str, is_found: bool, tmp_path: Path
+) -> None:
+    if "STRICT" in table and sqlite3.sqlite_version_info < (3, 37):
+        pytest.skip("this SQLite has no STRICT tables")
+    query = f"SELECT DISTINCT {'v, id' if ', v' in table else 'id'} FROM tk"
+    with closing(sqlite3.connect(tmp_path / "songs.sqlite")) as made:
+        made.execute(f"CREATE TABLE tk {table}")
+    with database(tmp_path) as opened:
+        assert bool(found_by("distinct-does-nothing", query, opened)) is is_found
+        without_data = lint_gold(
+            one_case(query),
+            LintOptions(only=frozenset({"distinct-does-nothing"})),
+            dialect="sqlite",
+            names=SchemaNames(read_ddl(f"CREATE TABLE tk {table}", "sqlite").schema),
+            database=None,
+        )
+        assert bool(without_data.findings) is is_found
 
 
 def test_every_rule_of_single_golds_has_both() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,25 @@ FAULTS = [
     ("fail_on_regression: true", 4, 1, "it belongs under gates: write  gates: {fail_on_regression: true}"),
     ("with_run: true", 4, 1, "it belongs under lint: write  lint: {with_run: true}"),
     ("gates:\n  baseline: runs/a", 5, 3, "it is a setting of its own: write it without indentation, not under gates"),
+    ("id_column: a", 4, 1, "it belongs under case_fields: write  case_fields: {id: …}"),
+    ("prediction_column: a", 4, 1, "it belongs under prediction_fields: write  prediction_fields: {prediction: …}"),
+    ("db_column: a", 4, 1, "it belongs under case_fields: write  case_fields: {database: …}"),
+    ("gold: SQL", 4, 1, "it belongs under case_fields: write  case_fields: {gold: …}"),
+    ("header_row: 1", 4, 1, "it belongs under case_fields: write  case_fields: {header_row: 0}"),
+    ("witness_time: 2s", 4, 1, "it belongs under witness: write  witness: {time: 1s}"),
+    ("timeout: 3", 4, 1, "(did you mean 'timeout_s'?)"),
+    ("TIMEOUT_S: 3", 4, 1, "(did you mean 'timeout_s'?)"),
+    ("max-memory: 64", 4, 1, "(did you mean 'max_memory_mib'?)"),
+    ("ves_iterations: 3", 4, 1, "(did you mean 'timing_iterations'?)"),
+    ("id_colum: a", 4, 1, "(did you mean 'id' under case_fields?)"),
+    (
+        "gates: {timeout: 3}",
+        4,
+        9,
+        "it is a setting of its own, timeout_s: write it without indentation, not under gates",
+    ),
+    ("case_fields: {id_column: a}", 4, 15, "(did you mean 'id'?)"),
+    ("token: secret", 4, 1, "a secret belongs in the environment: set ASSAY_TOKEN, or give --token"),
     ("gates: {match: 0.8}", 4, 9, "must_pass: write  gates: {min: {match: 80%}}"),
     ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is no database URL: write  sqlite:///gold.sqlite"),
     ("predictions: a.jsonl\nsystem: command:x", 5, 1, "predictions and system are both named"),
@@ -121,6 +141,28 @@ def _declared() -> Iterator[tuple[str, Field, Setting]]:
                     yield f"{name}.{inner}", one, one.setting
 
 
+def test_an_option_in_place_of_a_key_names_the_key(tmp_path: Path) -> None:
+    """Whatever the option, and whatever mapping its key is in."""
+    columns = [
+        (f"{name}.{own}", one)
+        for name, field in fields_of(Settings).items()
+        for own, one in (field.columns or {}).items()
+    ]
+    checked = 0
+    for name, setting in [*((name, setting) for name, _, setting in _declared()), *columns]:
+        section, _, key = name.rpartition(".")
+        for option in (setting.option or "").split("/"):
+            spelled = option.removeprefix("--").replace("-", "_")
+            if not spelled or spelled in (*fields_of(Settings), *setting.old):
+                continue
+            with pytest.raises(CaseFileError) as caught:
+                read_run_file(_written(tmp_path, f"{HEAD}{spelled}: 1\n"))
+            hint = f"write  {section}: {{{key}: " if section else f"(did you mean {key!r}?)"
+            assert hint in str(caught.value), option
+            checked += 1
+    assert checked > 40
+
+
 def test_every_example_can_be_read(tmp_path: Path) -> None:
     shown = 0
     for name, _, setting in _declared():
@@ -170,6 +212,27 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         ("gates: {min: {brid: 0.5}}", "line 4, column 8", "min brid: the run computes no such metric"),
         ("witness: {time: soon}", "line 4, column 10", "witness, time is 'soon': write a time above 0"),
         ("lint: {only: [nosuch]}", "line 4, column 14", "no rule is called 'nosuch'"),
+        ("metrics: [match, match]", "line 4, column 18", "the metric 'match' is asked for twice"),
+        ("gates: {alpha: 2}", "line 4, column 16", "alpha is 2.0: give a level between 0 and 1"),
+        ("gates: {alpha: 0.1}", "line 4, column 16", "gates, alpha is the level of fail_on_regression: add that"),
+        (
+            "gates: {fail_on_regression: true, alpha: 0}",
+            "line 4, column 42",
+            "alpha is 0.0: give a level between 0 and 1",
+        ),
+        ("gates: {must_pass: [id:1, smoke]}", "line 4, column 27", "must-pass 'smoke'"),
+        ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x fits no case"),
+        ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x fits no case"),
+        ("repeat: 2", "line 4, column 9", "each question was to be asked 2 times, and only a live system"),
+        ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is no folder: name a folder that  assay"),
+        ("system: command:x\nheaders: [NOEQ]", "line 5, column 11", "a header is ***: write NAME=VALUE"),
+        ("system: command:x\nheaders: [A=1, a=2]", "line 5, column 16", "the header a is given twice"),
+        (
+            'system: command:x\nheaders: ["A=${ASSAY_UNSET_NAME}"]',
+            "line 5, column 11",
+            "the header A takes its value from the environment variable ASSAY_UNSET_NAME, which is not set",
+        ),
+        ("system: command:x\nparam: [NOEQ]", "line 5, column 8", "--param *** is not a pair"),
         ("limit: 5\nlimit: 6", "line 5, column 1", 'one mapping has the key "limit" more than once'),
         ("  limit: 5", "line 4, column 8", "is not valid YAML: no name with a value can stand here"),
         ("\tlimit: 5", "line 4, column 1", "is not valid YAML: a tab stands here: indent with blanks"),
@@ -206,8 +269,11 @@ def test_a_name_that_nothing_has_is_told_with_its_place(
     line: str, place: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _written(tmp_path, f"{HEAD}{line}\n")
-    (tmp_path / "dev.jsonl").write_text('{"id": 1, "question": "a", "gold": "SELECT 1"}\n', encoding="utf-8")
+    case = '{"id": 1, "question": "a", "gold": "SELECT 1", "prediction": "SELECT 1"}\n'
+    (tmp_path / "dev.jsonl").write_text(case, encoding="utf-8")
+    sqlite3.connect(tmp_path / "shop.sqlite").close()
     assert run_command_line(["run", str(path)]) == 2
+    said = said.format(folder=tmp_path) if "{folder}" in said else said
     assert capsys.readouterr().err.startswith(f"assay: error: {path}, {place}: {said}")
 
 

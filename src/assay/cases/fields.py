@@ -162,6 +162,11 @@ def listed(names: Sequence[str], *, most: int = 12) -> str:
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
+def sheet_option(name: str, wanted: Sequence[Field]) -> str:
+    """The option for the sheet that has the ``wanted`` fields, such as ``--sheet`` or ``--prediction-sheet``."""
+    return f"--prediction-{name}" if "prediction" in wanted else f"--{name}"
+
+
 def describe(field: Field) -> str:
     """The name of a field in messages."""
     return _WHAT[field]

@@ -34,6 +34,8 @@ _KINDS: Final = {
 }
 _BY_TYPE: Final = {bool: "true", int: "1", float: "0.5", str: "text"}
 _MOST_SHOWN: Final = 60
+_CREDENTIALS: Final = {"password": "ASSAY_PASSWORD", "token": "ASSAY_TOKEN"}
+"""Options that have no setting in a file, with the variable to use instead."""
 
 Trail = tuple[str | int, ...]
 
@@ -163,35 +165,69 @@ class _Checker:
 
 def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
     """Where an unknown name belongs, or the closest name, or all there are with an example."""
-    if not trail:
-        for section in _NOUNS:
-            if name in _section(section) and f"{section}.{name}" not in _NOT_READ:
-                example = _example((section, name)) or "true"
-                return f": it belongs under {section}: write  {section}: {{{name}: {example}}}"
-    elif name in fields_of(Settings):
-        return f": it is a setting of its own: write it without indentation, not under {trail[0]}"
-    close = get_close_matches(name, known, n=1)
+    spelling = name.lower().lstrip("-").replace("-", "_")
+    if not trail and spelling in _CREDENTIALS:
+        return f": a secret belongs in the environment: set {_CREDENTIALS[spelling]}, or give --{spelling}"
+    targets = _spellings(known, trail)
+    if spelling in targets:
+        *outer, own = targets[spelling]
+        if tuple(outer) == trail:
+            return f" (did you mean {own!r}?)"
+        if outer:
+            return f": it belongs under {outer[0]}: write  {outer[0]}: {{{own}: {_shown((*outer, own))}}}"
+        renamed = "" if own == name else f", {own}"
+        return f": it is a setting of its own{renamed}: write it without indentation, not under {trail[0]}"
+    here = [spelled for spelled, target in targets.items() if target[:-1] == trail]
+    # A name of another mapping must be nearer: there are many.
+    close = get_close_matches(spelling, targets, n=1, cutoff=0.8) or get_close_matches(spelling, here, n=1)
     if close:
-        return f" (did you mean {close[0]!r}?)"
+        *outer, own = targets[close[0]]
+        elsewhere = "" if tuple(outer) == trail else f" under {outer[0]}" if outer else ", a setting of its own"
+        return f" (did you mean {own!r}{elsewhere}?)"
     shown = _example(trail) if trail else None
     return f": there is {', '.join(known)}" + (f": write  {trail[-1]}: {shown}" if shown else "")
 
 
-def _section(name: str) -> dict[str, Field]:
-    section = fields_of(Settings)[name].section
-    return {} if section is None else fields_of(section)
+def _spellings(known: Sequence[str], trail: Trail) -> dict[str, tuple[str, ...]]:
+    """What a person may write for each setting, with the trail to its key.
+
+    The names of the mapping itself come first, then the options' names, then the names in the other mappings.
+    """
+    declared = sorted(_declarations(), key=lambda one: len(one[1].option or ""))
+    spelled = {name: (*map(str, trail), name) for name in known}
+    for target, setting in declared:
+        for option in (*(setting.option or "").split("/"), *setting.old):
+            spelled.setdefault(option.lstrip("-").replace("-", "_"), target)
+    # The same name in two mappings is the one with the shorter option: `id` is --id-column.
+    for target, _ in declared:
+        spelled.setdefault(target[-1], target)
+    del spelled[""]
+    return spelled
+
+
+def _declarations() -> Iterator[tuple[tuple[str, ...], Setting]]:
+    """Every declared setting with the trail to its key."""
+    for name, field in fields_of(Settings).items():
+        if field.setting is not None:
+            yield (name,), field.setting
+        for inner, setting in _inner_settings(field):
+            yield (name, inner), setting
+
+
+def _inner_settings(field: Field) -> Iterator[tuple[str, Setting]]:
+    """The settings in a mapping: its columns, or the fields of its section."""
+    if field.columns is not None:
+        yield from field.columns.items()
+    elif field.section is not None:
+        for inner in fields_of(field.section).values():
+            if inner.setting is not None:
+                yield inner.name, inner.setting
 
 
 def _declared(trail: Trail) -> Setting | None:
     """The declaration of the setting that a trail leads to; None for what is within a list or a mapping."""
-    names = [step for step in trail if isinstance(step, str)]
-    if not 1 <= len(names) <= 2:
-        return None
-    outer = fields_of(Settings)[names[0]]
-    if len(names) == 1:
-        return outer.setting
-    inner = _section(names[0]).get(names[1])
-    return None if inner is None else inner.setting or (outer.columns or {}).get(inner.name)
+    names = tuple(step for step in trail if isinstance(step, str))
+    return dict(_declarations()).get(names)
 
 
 def _example(trail: Trail) -> str | None:
@@ -200,6 +236,14 @@ def _example(trail: Trail) -> str | None:
     if setting is not None and (setting.example or setting.words):
         return setting.example or setting.words[0]
     return _COLUMN_EXAMPLES.get(str(trail[0])) if len(trail) == 1 else None
+
+
+def _shown(trail: Trail) -> str:
+    """A value for a setting, also for a column's, whose name only the file's author knows."""
+    setting = _declared(trail)
+    if setting is not None and setting.least is not None:
+        return f"{setting.least:g}"
+    return _example(trail) or ("…" if trail[0] in _COLUMN_EXAMPLES else "true")
 
 
 def _is_struct(hint: Any) -> bool:

@@ -194,8 +194,17 @@ def test_what_cannot_be_used_writes_nothing(
         ["--db", "postgresql://u:hush-hush@127.0.0.1:1/x"],
         ["--db", "sqlite:///s", "--system", "http:http://u:hush-hush@h/x"],
         ["--db", "sqlite:///s", "--system", "http:http://h/x?api_key=hush-hush"],
+        ["--db", "sqlite:///s", "--system", "http:http://h/x?key=hush-hush"],
+        ["--db", "sqlite:///s", "--gold-db", "postgresql://h/x?password=hush-hush"],
+        ["--db", "sqlite:///s", "--system", "command:./ask.sh --key hush-hush"],
+        ["--db", "sqlite:///s", "--system", "command:API_KEY=hush-hush ./ask.sh"],
+        ["--db", "sqlite:///s", "--system", "chat:m", "--header", "X-Gate=hush-hush"],
+        ["--db", "sqlite:///s", "--system", "chat:m", "--header", "Authorization: Bearer hush-hush"],
+        ["--db", "sqlite:///s", "--system", "chat:m", "--param", "model=m", "--param", "apiKey=hush-hush"],
+        ["--db", "sqlite:///s", "--system", "http:http://h/x", "--request-template", '{"q": 1, "token": "hush-hush"}'],
+        ["--db", "sqlite:///s", "--witness", "--scratch", "postgresql://u:hush-hush@h/x"],
     ],
-    ids=["database", "system", "parameter"],
+    ids=lambda given: " ".join(given[2:] or given),
 )
 def test_a_password_is_for_its_owner_s_eyes(given: list[str], sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _init(sample / "cases.jsonl", *given) == 0
@@ -203,6 +212,26 @@ def test_a_password_is_for_its_owner_s_eyes(given: list[str], sample: Path, caps
     assert "out of version control" in Path("eval.yaml").read_text(encoding="utf-8")
     printed = capsys.readouterr()
     assert "hush-hush" not in printed.out + printed.err
+    assert "assay: warning: eval.yaml holds a secret (" in printed.err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--system", "chat:m", "--header", "X-Gate=${GATE}", "--header", "Authorization=Bearer ${TOKEN}"],
+        ["--system", "chat:m", "--param", "model=m", "--param", "max_tokens=5"],
+        ["--system", "command:./ask.sh --model m"],
+        ["--system", "http:http://h/x?mode=fast", "--request-template", '{"ask": "{question}", "key": "{question}"}'],
+        ["--user", "bob", "--tokens-path", "usage.tokens"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_no_secret_is_not_told_as_one(
+    given: list[str], sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _init(sample / "cases.jsonl", "--db", "sqlite:///s", *given) == 0
+    assert "secret" not in capsys.readouterr().err
+    assert "out of version control" not in Path("eval.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("value", ["hush-hush", None], ids=["set", "not set"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay.cases.fields import Field, columns_of, describe, did_you_mean, listed
+from assay.cases.fields import Field, columns_of, describe, did_you_mean, listed, sheet_option
 from assay.cases.records import InvalidCell, Record, Table, header_of, without_end
 from assay.cases.tables.invalid_cells import cell_name
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
@@ -54,9 +54,10 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
         sheets = [_from_named_row(path, sheet, fields, wanted) for sheet in sheets]
     sheet = _chosen(path, sheets, fields, wanted)
     if not sheet.rows:
+        option = sheet_option("header-row", wanted)
         raise CaseFileError(
             f'the sheet "{sheet.name}" holds nothing in row {sheet.first_row + 1}, and that row was said to name the '
-            f"columns (--header {sheet.first_row}, counted from 0): name another, or leave it out",
+            f"columns ({option} {sheet.first_row}, counted from 0): name another, or leave it out",
             path=str(path),
         )
     others = tuple(one.name for one in sheets if one.visible and one is not sheet)
@@ -110,7 +111,7 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
         return visible[0]
     fitting = [sheet for sheet in visible if _has(path, sheet, fields, wanted)]
     what = " and ".join(map(describe, wanted))
-    option = "--prediction-sheet" if "prediction" in wanted else "--sheet"
+    option = sheet_option("sheet", wanted)
     if len(fitting) > 1:
         raise CaseFileError(
             f"the sheets {listed([sheet.name for sheet in fitting])} all have {what}: name the one to read ({option})",

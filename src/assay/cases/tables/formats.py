@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from assay.cases.fields import Field
+from assay.cases.fields import Field, sheet_option
 from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.records import Table
 from assay.errors import CaseFileError
@@ -41,10 +41,10 @@ class _TableFormat:
 
     def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
         """The file's records. ``wanted`` are the fields that they must have, which identifies the right sheet."""
-        del wanted
         if fields.header_row is not None:
             raise CaseFileError(
-                "is no workbook: only of a sheet can the row be said that names the columns (--header)",
+                "is no workbook, and only a sheet has a row that names its columns: leave out "
+                f"{sheet_option('header-row', wanted)}",
                 path=str(path),
             )
         return self.table(path, fields)

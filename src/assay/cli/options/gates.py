@@ -6,16 +6,17 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from msgspec import Struct
 
 from assay.cli.options.declared import typed
-from assay.errors import UsageError
+from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import GateResult, Gates, RunSettings
 from assay.model.gate import HEADLINE
-from assay.settings import GateSettings, Settings
+from assay.settings import GateSettings, Settings, place_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,8 +74,11 @@ def gathered(
     regression = file.regression_metrics
     if flags.fail_on_regression and not regression:
         regression = (HEADLINE,)
-    if alpha is not None and not regression and not alpha_alone:
-        raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
+    if not regression and not alpha_alone:
+        if alpha is not None:
+            raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
+        if file.alpha is not None:
+            raise _alpha_alone(file)
     drops = _from_file(f"{where}, max_drop", file.max_drop, run) | _from_flags("--max-drop", flags.max_drop or (), run)
     return Gates(
         minimum=tuple({**_from_file(f"{where}, min", file.min, run), **_from_flags("--min", least, run)}.items()),
@@ -83,6 +87,14 @@ def gathered(
         alpha=alpha if alpha is not None else file.alpha if file.alpha is not None else Gates().alpha,
         must_pass=tuple(dict.fromkeys((*file.selectors, *(flags.must_pass or ())))),
     )
+
+
+def _alpha_alone(file: GateSettings) -> InputError:
+    message = "gates, alpha is the level of fail_on_regression: add that, or leave the level out"
+    if file.origin is None:
+        return InputError(message)
+    place = place_of(Path(file.origin), "gates", "alpha")
+    return CaseFileError(message, path=file.origin, place=place)
 
 
 def _from_file(where: str, values: Mapping[str, float | str] | None, run: RunSettings | None) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from assay.cli.options.evidence import WitnessFlags
 from assay.cli.options.gates import CandidateGateFlags, gathered
 from assay.errors import CaseFileError, InputError, UsageError
+from assay.model import Gates, Secret
 from assay.settings import Settings, is_run_file, place_of, read_run_file
 
 _YAML = (".yaml", ".yml")
@@ -32,7 +34,16 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
     both = own.overlaid(flags)
     if needs_database and both.db is None:
         raise CaseFileError("names no database: write  db: sqlite:///shop.sqlite, or give --db", path=str(path))
+    if needs_database:
+        _check_run(path, own, both, _left(own, flags))
     return both
+
+
+def _left(own: Settings, flags: Settings) -> set[str]:
+    """The settings of the file that no flag replaces."""
+    return {
+        name for name in Settings.__struct_fields__ if getattr(flags, name) is None and getattr(own, name) is not None
+    }
 
 
 @contextmanager
@@ -55,9 +66,7 @@ def _check(path: Path, own: Settings, flags: Settings) -> None:
     from assay.api.arguments import check_options, checked_penalties
     from assay.api.workers import check_backend
 
-    left = {
-        name for name in Settings.__struct_fields__ if getattr(flags, name) is None and getattr(own, name) is not None
-    }
+    left = _left(own, flags)
     if "metrics" in left:
         with at(path, "metrics"):
             if not own.metrics:
@@ -65,6 +74,8 @@ def _check(path: Path, own: Settings, flags: Settings) -> None:
         for place, name in enumerate(own.metrics or ()):
             with at(path, "metrics", place):
                 registry.find("assay.metrics", name)
+                if name in (own.metrics or ())[:place]:
+                    raise UsageError(f"the metric {name!r} is asked for twice")
     for setting in {"case_format", "prediction_format"} & left:
         with at(path, setting):
             registry.find("assay.cases", getattr(own, setting))
@@ -83,11 +94,44 @@ def _check(path: Path, own: Settings, flags: Settings) -> None:
     _check_sections(path, own)
 
 
+def _check_run(path: Path, own: Settings, both: Settings, left: set[str]) -> None:
+    """Check what only a run uses, as it would, before it begins."""
+    from assay.model.secret import check_headers, read_headers
+    from assay.runs.aggregate.repeats import check_repeats
+    from assay.runs.store.suite_folder import check_suite
+
+    if "repeat" in left:
+        with at(path, "repeat"):
+            check_repeats(own.repeat or 1, live=both.system is not None)
+    if "suite" in left:
+        with at(path, "suite"):
+            check_suite(Path(own.suite or ""))
+    if both.system is None:
+        return
+    if "param" in left:
+        with at(path, "param"):
+            own.parameters()
+    if "headers" in left:
+        headers: list[tuple[str, Secret]] = []
+        for place, header in enumerate(own.headers or ()):
+            with at(path, "headers", place):
+                headers += read_headers([header], os.environ)
+                check_headers(headers)  # also for one that is given twice
+
+
 def _check_sections(path: Path, own: Settings) -> None:
     """The mappings of the file, which flags add to."""
+    from assay.runs.gates.checks import check_gates
+
     if own.gates is not None:
         with at(path, "gates"):
-            gathered(CandidateGateFlags(), file=own.gates)
+            gathered(CandidateGateFlags(), file=own.gates, alpha_alone=True)  # a flag may add the regression
+        if own.gates.alpha is not None:
+            with at(path, "gates", "alpha"):
+                check_gates(Gates(alpha=own.gates.alpha))
+        for place, selector in enumerate(own.gates.selectors):
+            with at(path, "gates", "must_pass", place):
+                check_gates(Gates(must_pass=(selector,)))
     if own.witness is not None:
         with at(path, "witness"):
             WitnessFlags().gathered(own.witness)

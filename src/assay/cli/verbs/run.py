@@ -15,14 +15,15 @@ from assay.cli.options.declared import AsJson, Only, Overwrite, Password, Quiet,
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
 from assay.cli.options.settings_file import at, with_file
-from assay.errors import UsageError
+from assay.errors import InputError, UsageError
+from assay.model import Case, Gates
 from assay.model.suite import SUITE_MATCH
 from assay.model.witness import AFTER_WITNESSES, WitnessSettings
-from assay.settings import Settings
+from assay.settings import GateSettings, Settings
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
-    from assay.api.inputs import FileOptions
+    from assay.api.inputs import FileOptions, OnCases
     from assay.api.run import Run
     from assay.model.lint import LintOptions
     from assay.ports import System
@@ -93,10 +94,28 @@ def run(
         quiet=quiet,
         reports=targets,
         keeper=keeper,
+        on_cases=_checking(keeper, cases, settings.gates),
         lint=evidence.lint_options(settings.lint),
         witness=witness,
         scratch=evidence.server(settings.witness),
     )
+
+
+def _checking(keeper: GateKeeper, path: Path, file: GateSettings | None) -> OnCases:
+    """Check the gates with the cases of the run. An error names the place of a selector that the file has."""
+
+    from assay.runs.gates.checks import check_cases
+
+    def check(cases: Sequence[Case]) -> None:
+        try:
+            keeper.check_cases(cases)
+        except InputError:
+            for place, selector in enumerate(() if file is None else file.selectors):
+                with at(path, "gates", "must_pass", place):
+                    check_cases(Gates(must_pass=(selector,)), cases)
+            raise
+
+    return check
 
 
 def _with_added(metrics: Sequence[str], witness: WitnessSettings | None, *, suite: str | None) -> Sequence[str]:
@@ -134,6 +153,7 @@ def run_settings(
     quiet: bool,
     reports: Mapping[str, Path | None],
     keeper: GateKeeper | None = None,
+    on_cases: OnCases | None = None,
     timing_extra_s: float = TIMING_EXTRA_S,
     lint: LintOptions | bool = False,
     witness: WitnessSettings | None = None,
@@ -167,7 +187,7 @@ def run_settings(
         "lint": lint,
         "witness": witness or False,
         "scratch": scratch,
-        "on_cases": None if keeper is None else keeper.check_cases,
+        "on_cases": keeper.check_cases if on_cases is None and keeper is not None else on_cases,
     }
     try:
         with keeping(folder), progress(quiet=quiet) as on_progress:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
@@ -113,15 +113,8 @@ def write_suite(folder: Path, suite: Suite) -> Suite:
 
 def read_suite(folder: Path) -> Suite:
     """The suite in a folder. Raises InputError for anything but a whole suite that this version reads."""
-    path = folder / FILE
-    try:
-        _check_file(path)
+    with _reading(folder) as path:
         data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        what = "is no folder" if not folder.is_dir() else f"holds no suite (no {FILE})"
-        raise InputError(f"{folder} {what}: name a folder that  assay suite build  wrote") from None
-    except OSError as error:
-        raise InputError(f"{path}: the suite cannot be read ({error.strerror})") from None
     lines = data.split(b"\n")
     head = _head(path, lines[0])
     rest = lines[1:-1]
@@ -151,6 +144,27 @@ def read_suite(folder: Path) -> Suite:
             raise InputError(f"{path}, line {number} cannot be read: {error}") from None
     known = {name: getattr(head, name) for name in _OF_SUITE}
     return Suite(name=str(folder), digest=head.digest, layouts=layouts, cases=cases, **known)
+
+
+def check_suite(folder: Path) -> None:
+    """Raise InputError unless the folder holds a suite that this version reads. Reads its first line only."""
+    with _reading(folder) as path, path.open("rb") as file:
+        line = file.readline().removesuffix(b"\n")
+    _head(path, line)
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[Path]:
+    """The path of the suite's file, in a context whose errors say why it cannot be read."""
+    path = folder / FILE
+    try:
+        _check_file(path)
+        yield path
+    except (FileNotFoundError, NotADirectoryError):
+        what = "is no folder" if not folder.is_dir() else f"holds no suite (no {FILE})"
+        raise InputError(f"{folder} {what}: name a folder that  assay suite build  wrote") from None
+    except OSError as error:
+        raise InputError(f"{path}: the suite cannot be read ({error.strerror})") from None
 
 
 def case_json(case: SuiteCase) -> bytes:

@@ -82,6 +82,8 @@ class _Column(Struct):
     name: str
     type: str
     not_null: bool = False
+    is_descending_key: bool = False
+    """SQLite: INTEGER PRIMARY KEY DESC is not the number of the row, and may be NULL."""
 
 
 class _Table(Struct):
@@ -269,7 +271,8 @@ def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, 
                 column.not_null = column.not_null or not one.args.get("allow_null")
             case exp.GeneratedAsIdentityColumnConstraint() as one if one.expression is None:  # else it is computed
                 column.not_null = True
-            case exp.PrimaryKeyColumnConstraint():
+            case exp.PrimaryKeyColumnConstraint() as one:
+                column.is_descending_key = bool(one.args.get("desc"))
                 table.primary_key = (node.name,)
             case exp.UniqueColumnConstraint():
                 table.unique.append((node.name,))
@@ -338,7 +341,7 @@ def _finish(table: _Table, dialect: str, *, never_null_keys: bool) -> None:
     key = {name.lower() for name in table.primary_key}
     for column in table.columns:
         if column.name.lower() in key:
-            by_number = len(key) == 1 and column.type.upper() == "INTEGER"
+            by_number = len(key) == 1 and column.type.upper() == "INTEGER" and not column.is_descending_key
             column.not_null = column.not_null or dialect != "sqlite" or never_null_keys or by_number
 
 

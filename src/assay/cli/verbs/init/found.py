@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from assay.cli.verbs.init.secrets import settings_with_secrets, shown_system
 from assay.errors import InputError
 from assay.model import Case, ColumnUse, DatabaseUrl, Joining
 from assay.reports.text.plain import one_line, plural
@@ -48,10 +49,9 @@ class Found(Struct, frozen=True, kw_only=True):
     """What will not work as it is."""
 
     @property
-    def holds_secret(self) -> bool:
-        """Whether the database's URL or the system's holds one, and not only a reference to the environment."""
-        named = (self.settings.db, self.settings.gold_db, self.settings.system)
-        return any(text is not None and DatabaseUrl(text=text).holds_secret for text in named)
+    def secrets(self) -> tuple[str, ...]:
+        """The settings that hold a secret, and not only a reference to the environment."""
+        return settings_with_secrets(self.settings)
 
 
 def look_at(cases: Path, settings: Settings) -> Found:
@@ -88,7 +88,7 @@ def look_at(cases: Path, settings: Settings) -> Found:
     every = Counter(case.database for case in loaded.cases)
     difficulties = tuple(one for one, _ in Counter(case.difficulty for case in loaded.cases).most_common() if one)
     tags = tuple(one for one, _ in Counter(tag for case in loaded.cases for tag in case.tags).most_common(_MOST_NAMED))
-    asked = [f"a live system: {system.partition('?')[0]}"] if system is not None and "@" not in system else []
+    asked = [] if system is None else [f"a live system: {shown_system(system)}"]
     return Found(
         cases=cases,
         settings=settings,

@@ -57,8 +57,8 @@ def with_sections(settings: Settings, evidence: EvidenceFlags, gates: GateFlags)
 def _lines(found: Found, folder: Path) -> Iterator[str]:
     given = dict(_given(found.settings, folder))
     yield "# Written by assay init. Paths are relative to this file; an option on the command line weighs more."
-    if found.holds_secret:
-        yield "# It holds a password in a URL: keep this file out of version control."
+    if found.secrets:
+        yield f"# It holds a secret ({', '.join(found.secrets)}): keep this file out of version control."
     yield ""
     yield "# The questions:"
     yield from (f"#   {_comment(line)}" for line in found.lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,14 +60,22 @@ def init(  # one parameter an option
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         replace_file(output, settings_text(found, output.parent).encode())
-        if found.holds_secret:
+        if found.secrets:
             output.chmod(0o600)
     except OSError as error:
         raise InputError(f"{output}: the settings cannot be written there ({error.strerror})") from error
     for line in (f"wrote {output}", *(f"  {line}" for line in found.lines), "", f"next:  {_next(output, found)}"):
         typer.echo(visible(line))
-    for note in found.notes:
+    for note in (*_about_secrets(output, found), *found.notes):
         typer.echo(visible(f"assay: warning: {note}"), err=True)
+
+
+def _about_secrets(output: Path, found: Found) -> Iterator[str]:
+    """What the owner of a file with secrets must know."""
+    if found.secrets:
+        yield f"{output} holds a secret ({', '.join(found.secrets)}): keep it out of version control"
+        if {"db", "gold_db", "headers"} & {*found.secrets}:
+            yield "the URL of a database and a header may have ${NAME}, which is taken from the environment"
 
 
 def _next(output: Path, found: Found) -> str:

@@ -35,6 +35,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     if top is None or gold.database is None or len(top.sources) < 2 or gold.names is None:
         return
     seen: set[str] = set()
+    groups = {query.identity(column) for key in top.group if (column := query.column_of(key)) is not None}
     for aggregate in top.aggregates:
         argument = argument_of(aggregate)
         column = None if argument is None else query.column_of(argument)
@@ -47,8 +48,12 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         key = None if stored is None else _key(gold.names, stored)
         if stored is None or key is None or (isinstance(aggregate, exp.Count) and key.key != stored.key):
             continue
-        seen.add(source.alias)
-        yield from _repeated(gold, query, aggregate, stored, quoted(source.alias, key.column, dialect=gold.dialect))
+        if isinstance(aggregate, exp.Avg) and query.identity(column) in groups:
+            continue  # each group has one value
+        found = _repeated(gold, query, aggregate, stored, quoted(source.alias, key.column, dialect=gold.dialect))
+        if found is not None:
+            seen.add(source.alias)
+            yield found
 
 
 def _key(names: SchemaNames, column: StoredColumn) -> StoredColumn | None:
@@ -59,20 +64,23 @@ def _key(names: SchemaNames, column: StoredColumn) -> StoredColumn | None:
     return StoredColumn(column.table, table.primary_key[0])
 
 
-def _repeated(gold: Gold, query: Query, aggregate: exp.AggFunc, column: StoredColumn, key: str) -> Iterator[Found]:
+def _repeated(gold: Gold, query: Query, aggregate: exp.AggFunc, column: StoredColumn, key: str) -> Found | None:
     """``key``: the key of the column's table, as the query must write it."""
     from sqlglot import exp
 
+    if isinstance(aggregate, exp.Count) and query.selects[0].group:
+        return None  # for each group the joined rows are what is counted
     probe = probe_of_outermost(query, [f"COUNT({key})", f"COUNT(DISTINCT {key})"])
     rows = gold.database.rows(probe) if gold.database is not None else None
     taken = [(all_, own) for all_, own in rows or () if isinstance(all_, int) and isinstance(own, int) and all_ > own]
+    if isinstance(aggregate, exp.Avg):
+        # An average of one row's value is that value, however often it is taken.
+        taken = [(all_, own) for all_, own in taken if own > 1]
     if not taken:
-        return
-    if isinstance(aggregate, exp.Count) and query.selects[0].group:
-        return  # for each group the joined rows are what is counted
+        return None
     rows_taken, own_rows = max(taken, key=lambda pair: pair[0] - pair[1])
     where = f"in {len(taken)} of {len(rows or ())} groups, for example " if len(rows or ()) > 1 else ""
-    yield Found(
+    return Found(
         evidence=f"{query.shown(aggregate)}: {where}{own_rows:,} rows of "
         f"{column.table} are taken {rows_taken:,} times, because the join repeats them.",
         place=query.span(aggregate),

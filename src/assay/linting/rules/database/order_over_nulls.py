@@ -10,6 +10,7 @@ from assay.linting.gold import Found, Gold
 from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
 from assay.sql.query import Query
+from assay.sql.select import Select
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -37,14 +38,22 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     if column is None or values is None or not values.nulls or not _is_taken(gold, key):
         return
     counted = f"SUM(CASE WHEN {column.sql(dialect=gold.dialect)} IS NULL THEN 1 ELSE 0 END)"
-    rows = gold.database.rows(probe_of_outermost(query, [counted], grouped=False))
-    nulls = 0 if not rows or not rows[0][0] else int(str(rows[0][0]))
-    if nulls:
+    rows = gold.database.rows(probe_of_outermost(query, [counted, "COUNT(*)"], grouped=False))
+    nulls, ordered = (int(str(number or 0)) for number in rows[0]) if rows else (0, 0)
+    if nulls and _cuts(gold, top, ordered):
         yield Found(
             evidence=f"{nulls:,} of the rows to be ordered have no {stored}, and NULL comes first.",
             place=query.span(column),
             root_cause=without_values(str(stored)),
         )
+
+
+def _cuts(gold: Gold, top: Select, ordered: int) -> bool:
+    """Whether LIMIT or OFFSET leaves out any of the rows. ``ordered``: how many there are, groups not counted."""
+    if top.limit is None or top.node.args.get("offset") is not None:
+        return True
+    given = ordered if gold.rows is None else len(gold.rows)
+    return top.limit < ordered and top.limit <= given
 
 
 def _is_taken(gold: Gold, key: exp.Expr) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -38,15 +38,15 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     if gold.database is None:
         return
     seen = set()
-    for what, node in _ordered(query):
+    for what, node, earlier in _ordered(query):
         column = query.column_of(node)
         stored = None if column is None else query.stored(column)
         if column is None or stored in seen or query.type_of(column) in ("integer", "real", "numeric"):
             continue
-        seen.add(stored)
         values = gold.database.values(stored)
-        found = None if values is None else _misordered(values)
+        found = None if values is None else _misordered(values, by_length=_is_by_length(query, column, earlier))
         if found is not None:
+            seen.add(stored)
             kind, first, second = found
             yield Found(
                 evidence=f"{what} {stored}: it holds {kind} as texts, and {first!r} comes before {second!r}.",
@@ -55,32 +55,44 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             )
 
 
-def _ordered(query: Query) -> Iterator[tuple[str, exp.Expr]]:
-    """What the query orders or compares by size, and by which word."""
+def _ordered(query: Query) -> Iterator[tuple[str, exp.Expr, Sequence[exp.Expr]]]:
+    """What the query orders or compares by size, by which word, and the keys of the same direction before it."""
     from sqlglot import exp
 
     for select in query.selects:
-        yield from (("ORDER BY", select.meant(key)) for key in select.order)
+        for place, key in enumerate(select.order):
+            before = [one for one in select.order[:place] if bool(one.args.get("desc")) == bool(key.args.get("desc"))]
+            yield "ORDER BY", select.meant(key), [select.meant(one) for one in before]
     for select in query.selects:
         for aggregate in select.aggregates:
             argument = argument_of(aggregate)
             if isinstance(aggregate, exp.Max | exp.Min) and argument is not None:
-                yield aggregate.key.upper(), argument
+                yield aggregate.key.upper(), argument, ()
     for one in query.predicates:
         if one.operator in _BY_SIZE and any(_DATE.match(query.value_of(side) or "") for side in one.right):
-            yield one.operator, one.left
+            yield one.operator, one.left, ()
 
 
-def _misordered(values: ColumnValues) -> tuple[str, str, str] | None:
-    """What the texts are, and two of them that stand in the wrong order."""
+def _is_by_length(query: Query, column: exp.Column, earlier: Sequence[exp.Expr]) -> bool:
+    """Whether an earlier key is the length of the same texts: ``ORDER BY LENGTH(code), code``."""
+    from sqlglot import exp
+
+    measured = [query.column_of(key.this) for key in earlier if isinstance(key, exp.Length)]
+    return any(one is not None and query.identity(one) == query.identity(column) for one in measured)
+
+
+def _misordered(values: ColumnValues, *, by_length: bool) -> tuple[str, str, str] | None:
+    """What the texts are, and two of them that stand in the wrong order. ``by_length``: shorter texts come first."""
+    rank = (lambda text: (len(text), text)) if by_length else (lambda text: (0, text))
     texts = [value for value in values.counts if isinstance(value, str) and value.strip()]
     if len(texts) < 2 or len(texts) < _SHARE * len(values.counts):
         return None
     dates = [text for text in texts if _DATE.match(text) or _MONTH.match(text)]
     if len(dates) >= _SHARE * len(texts):
-        ordered = sorted(dates)
+        ordered = sorted(dates, key=rank)
         return "dates that do not begin with the year", ordered[0], ordered[-1]
-    numbers = sorted((text, number) for text in texts if (number := as_number(text.replace(",", ""))) is not None)
+    read = ((text, as_number(text.replace(",", ""))) for text in sorted(texts, key=rank))
+    numbers = [(text, number) for text, number in read if number is not None]
     if len(numbers) >= _SHARE * len(texts):
         for (first, a), (second, b) in pairwise(numbers):
             if a > b:

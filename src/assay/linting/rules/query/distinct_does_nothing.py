@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
+from assay.model import TableSchema
 from assay.model.lint import LintRule
 from assay.sql.expressions import has_aggregate
 from assay.sql.query import Query
@@ -37,10 +38,22 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             why = "the query gives one row"
         elif keys and all(key is not None and query.identity(key) in chosen for key in keys):
             why = "its groups differ already"
-        elif alone is not None and alone.primary_key and own.issuperset(map(str.lower, alone.primary_key)):
+        elif alone is not None and _is_key(own, alone, gold.dialect):
             why = f"the key of {alone.name} is among the columns"
         elif alone is not None and (own & _ROW_NUMBERS).difference(column.name.lower() for column in alone.columns):
             why = f"the number of each row of {alone.name} is among the columns"
         else:
             continue
         yield Found(evidence=f"DISTINCT removes nothing: {why}.", place=query.span(select.outputs[0]))
+
+
+def _is_key(names: set[str], table: TableSchema, dialect: str) -> bool:
+    """Whether the primary key is among the columns, and no two rows share it.
+
+    In SQLite several rows may have NULL as their key, unless the table is WITHOUT ROWID or STRICT, or the column is
+    INTEGER or NOT NULL.
+    """
+    key = set(map(str.lower, table.primary_key))
+    if dialect == "sqlite" and not all(column.not_null for column in table.columns if column.name.lower() in key):
+        return False
+    return bool(key) and key <= names
