@@ -23,7 +23,7 @@ from assay.sql.differences.canonical import (
     turned,
 )
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term
-from assay.sql.trees import copied, nodes_of
+from assay.sql.trees import copied, nodes_of, put_in_place
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -95,7 +95,7 @@ class Terms:
             else:
                 made = plain(one, self._keys)
             if made is not one:
-                one.replace(made)
+                put_in_place(one, made)
         return plain(whole.this, self._keys)
 
     def _held(self, query: exp.Expr) -> exp.Expr:
