@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp, parse_one
 
-from assay.sql.trees import copied, nodes_of, nodes_of_kind, written
+from assay.sql.trees import copied, nodes_of, nodes_of_kind, put_in_place, written
 
 _QUERIES = (
     "SELECT 1",
@@ -97,3 +97,25 @@ def test_the_nodes_of_a_tree_come_in_the_order_of_a_walk() -> None:
         assert list(map(id, nodes_of(tree))) == list(map(id, tree.walk()))
         kinds = exp.Column, exp.Select
         assert list(map(id, nodes_of_kind(tree, *kinds))) == list(map(id, tree.find_all(*kinds)))
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT a FROM t WHERE b IN (1, 2, 3)", "SELECT a, b, c FROM t WHERE NOT a = 1 OR f(1, a)"]
+)
+def test_a_node_that_is_put_in_place_stands_where_sqlglot_puts_it(text: str) -> None:
+    count = len(nodes_of(parse_one(text)))
+    for place in range(1, count):
+        ours, theirs = parse_one(text), parse_one(text)
+        assert hash(ours) == hash(theirs)  # what a node knows of itself is out of date afterwards
+        put_in_place(nodes_of(ours)[place], exp.column("z"))
+        nodes_of(theirs)[place].replace(exp.column("z"))
+        assert ours == theirs
+        assert hash(ours) == hash(theirs)
+        for one, other in zip(nodes_of(ours), nodes_of(theirs), strict=True):
+            assert (one.arg_key, one.index, type(one.parent)) == (other.arg_key, other.index, type(other.parent))
+
+
+def test_the_root_of_a_tree_has_no_place() -> None:
+    tree = parse_one("SELECT a")
+    put_in_place(tree, exp.column("z"))
+    assert tree.sql() == "SELECT a"

@@ -66,6 +66,22 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
     return root
 
 
+def put_in_place(old: exp.Expr, new: exp.Expr) -> None:
+    """Put a node in the place of another, as ``old.replace(new)``, which visits the whole list that holds it."""
+    parent, name, index = old.parent, old.arg_key, old.index
+    if parent is None or name is None:
+        return
+    if index is None:
+        parent.args[name] = new
+    else:
+        parent.args[name][index] = new
+    new.parent, new.arg_key, new.index = parent, name, index
+    old.parent = None
+    above: exp.Expr | None = parent
+    while above is not None and above._hash is not None:
+        above._hash, above = None, above.parent
+
+
 def nodes_of(tree: exp.Expr) -> list[exp.Expr]:
     """All nodes of a tree, the upper ones first, in the order of ``tree.walk()``, in a third of its time."""
     expression = _expression()

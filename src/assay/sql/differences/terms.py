@@ -23,7 +23,7 @@ from assay.sql.differences.canonical import (
     turned,
 )
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term
-from assay.sql.trees import copied, nodes_of
+from assay.sql.trees import copied, nodes_of, put_in_place
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -38,7 +38,7 @@ class Names(Protocol):
         """What a column stands for, under its table's name."""
 
     def parts_of(self, query: exp.Expr) -> QueryParts:
-        """The parts of a subquery."""
+        """The parts of a subquery, as the condition around it reads them."""
 
     def shown(self, node: exp.Expr) -> str:
         """The text of an expression with columns under their tables' names."""
@@ -95,7 +95,7 @@ class Terms:
             else:
                 made = plain(one, self._keys)
             if made is not one:
-                one.replace(made)
+                put_in_place(one, made)
         return plain(whole.this, self._keys)
 
     def _held(self, query: exp.Expr) -> exp.Expr:
