@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay import Run, evaluate, kept, load_run
+from assay import Run, evaluate, load_run
 from assay.model import Case, DatabaseUrl, Failure, Prediction, TokenUsage
+from assay.platform import spool
 from assay.platform.spool import Spool
 from assay.runs.plan import Work, digest_of, plan_places, plan_work
 from assay.runs.store.codec import unpack_task
@@ -62,7 +63,7 @@ def judge(make_sqlite: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> 
     databases = {name: f"sqlite:///{make_sqlite(SCRIPT, f'{name}.sqlite')}" for name in "ab"}
 
     def run(output: Path | None, *, large: int, count: int = 60, **more: Any) -> Run:
-        monkeypatch.setattr(kept, "LARGE", large)
+        monkeypatch.setattr(spool, "LARGE", large)
         return evaluate(
             cases_of(count), answers_of(count), databases=databases, output=output, **{"workers": 2, **more}
         )
@@ -141,7 +142,7 @@ def test_works_are_those_that_were_planned_in_memory_and_in_a_file(large: int, m
 
     planned = plan_work(cases_of(90), answers_of(90), url)
     bases = {f"sqlite:///{name}.sqlite": name for name in "ab"}
-    monkeypatch.setattr(kept, "LARGE", large)
+    monkeypatch.setattr(spool, "LARGE", large)
     works = Works(iter(planned), bases)
     assert isinstance(works._works, Spool) == (large == 0)
     assert list(works) == planned

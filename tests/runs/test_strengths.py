@@ -12,12 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 import assay
-from assay import Run, evaluate, kept, load_run
+from assay import Run, evaluate, load_run
 from assay.cli.options.evidence import WitnessFlags
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
 from assay.model.summary import summarized
 from assay.model.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
+from assay.platform import spool
 from assay.ports import Task, TaskDone, TaskLost
 from assay.reports.text.explanation import explanation_of
 from assay.runs.match_worker import MatchWorker
@@ -151,7 +152,7 @@ def test_a_run_without_strengths_gets_them_later_and_what_a_budget_left_out_afte
     large: int, judge: Judge, folder: Path, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Works in a file (`large` 2) give the same outcome."""
-    monkeypatch.setattr(kept, "LARGE", large)
+    monkeypatch.setattr(spool, "LARGE", large)
     plain = evaluate(CASES, ANSWERS, databases=database, metrics=["match"], workers=1, output=tmp_path / "run")
     assert plain.record.aggregates.witnesses is None
     seen: list[Progress] = []
