@@ -96,6 +96,78 @@ def _windows(seed: int) -> tuple[str, str]:
     )
 
 
+_ONE_ROW = ["COUNT(*)", "MAX(uid)", "DISTINCT SUM(w)"]
+
+
+@pytest.mark.parametrize("word", ["EXISTS", "NOT EXISTS"])
+@pytest.mark.parametrize("rest", ["", " AND u.w > 4", " GROUP BY u.t_id HAVING COUNT(*) > 1", " ORDER BY u.w"])
+@pytest.mark.parametrize("cut", ["", " LIMIT 1", " LIMIT 20"])
+def test_what_exists_selects_is_no_difference(word: str, rest: str, cut: str) -> None:
+    frame = f"SELECT s FROM t WHERE {word} (SELECT {{}} FROM u WHERE u.t_id = t.id{rest}{cut})"
+    grouped = "GROUP" in rest
+    selected = ["*", "1", "NULL", "u.uid", "DISTINCT w", "t.s, 'x'"] + ["COUNT(*)", "u.t_id, MAX(w)"] * grouped
+    queries = [frame.replace(cut, "").format("*"), *(frame.format(one) for one in selected)]
+    for query in queries[1:]:
+        assert _found(queries[0], query) == _found(query, queries[0]) == ()
+        assert sorted(_rows(query), key=repr) == sorted(_rows(queries[0]), key=repr)
+
+
+@pytest.mark.parametrize("output", _ONE_ROW)
+def test_an_aggregate_that_exists_selects_is_a_difference(output: str) -> None:
+    frame = "SELECT s FROM t WHERE EXISTS (SELECT {} FROM u WHERE u.t_id = t.id)"
+    assert _rows(frame.format(output)) != _rows(frame.format("1"))
+    assert _found(frame.format("1"), frame.format(output))
+    assert _found(frame.format(output), frame.format("1"))
+
+
+@pytest.mark.parametrize("cut", [" LIMIT 0", " LIMIT 1 OFFSET 1"])
+def test_what_cuts_the_rows_of_exists_is_a_difference(cut: str) -> None:
+    whole = "SELECT s FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id{})"
+    assert _rows(whole.format("")) != _rows(whole.format(cut))
+    assert _found(whole.format(""), whole.format(cut))
+
+
+@pytest.mark.parametrize("word", ["IN", "NOT IN"])
+@pytest.mark.parametrize("rest", ["", " ORDER BY u.w", " AND u.w > 3"])
+def test_distinct_in_a_list_of_values_is_no_difference(word: str, rest: str) -> None:
+    plain = f"SELECT s FROM t WHERE id {word} (SELECT {{}}u.t_id FROM u WHERE u.t_id IS NOT NULL{rest})"
+    gold, predicted = plain.format(""), plain.format("DISTINCT ")
+    assert _found(gold, predicted) == _found(predicted, gold) == ()
+    assert sorted(_rows(gold), key=repr) == sorted(_rows(predicted), key=repr)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "SELECT s FROM t WHERE id IN (SELECT {}t_id FROM u ORDER BY t_id DESC LIMIT 2)",
+        "SELECT s FROM t WHERE (SELECT {}k FROM t) IN (1, 2)",
+        "SELECT s FROM t WHERE id IN ((SELECT {}t_id FROM u), 7)",
+        "SELECT s FROM t WHERE id IN (SELECT COUNT({}t_id) FROM u)",
+        "SELECT s FROM (SELECT {}s FROM t)",
+    ],
+)
+def test_distinct_of_rows_that_are_cut_or_counted_is_a_difference(frame: str) -> None:
+    assert _found(frame.format(""), frame.format("DISTINCT "))
+
+
+@pytest.mark.parametrize("word", ["id IN", "id NOT IN", "EXISTS", "NOT EXISTS"])
+@pytest.mark.parametrize("operation", ["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
+def test_set_operations_under_exists_and_in_are_compared(word: str, operation: str) -> None:
+    frame = f"SELECT s FROM t WHERE {word} (SELECT t_id FROM u WHERE w = {{}} {operation} SELECT uid FROM u)"
+    assert _found(frame.format(5), frame.format(5).replace("u WHERE", "u AS x WHERE")) == ()
+    assert [one.kind for one in _found(frame.format(5), frame.format(6))] == ["literal"]
+
+
+def test_distinct_on_decides_which_rows_are_read() -> None:
+    frame = "SELECT s FROM t WHERE id IN (SELECT {}t_id FROM u ORDER BY w)"
+    assert _found(frame.format(""), frame.format("DISTINCT ON (w) "), "postgres")
+
+
+def test_what_a_subquery_under_exists_reads_is_a_difference() -> None:
+    frame = "SELECT s FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND u.w = {})"
+    assert [one.kind for one in _found(frame.format(5), frame.format(6))] == ["literal"]
+
+
 def test_a_named_window_is_what_it_stands_for() -> None:
     said: dict[str, str] = {}
     for seed in range(120):

@@ -14,6 +14,7 @@ from assay.sql.differences.binding import BareQuery, bare_query
 from assay.sql.differences.canonical import conjuncts, holds_conjuncts, plain_text
 from assay.sql.differences.comparing import differences
 from assay.sql.differences.leaves import Uses
+from assay.sql.differences.membership import as_read_by
 from assay.sql.differences.pairing import in_golds_order, numberings
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
 from assay.sql.differences.table_differences import unshared_tables
@@ -118,6 +119,8 @@ class Reader:
         self._called = called
         self._read: dict[int, tuple[QueryParts, _Outputs]] = {}
         """By id of a query in the tree; without parts while it is being read, since a recursive one names itself."""
+        self._counted: dict[int, QueryParts] = {}
+        """By id of a query in the tree: what counts of it for the condition around it."""
         self._sizes: dict[int, int] = {}
         """By id of a query's parts: how many SELECTs it holds, a CTE counted at each use."""
         self._sources: dict[int, dict[str, str]] = {}
@@ -125,8 +128,20 @@ class Reader:
     # The names
 
     def parts_of(self, query: exp.Expr) -> QueryParts:
-        """The parts of a query in the tree, or of the one that this is a copy of. Raises TooLargeError."""
-        return self._of(self._query.original(query) or query)[0]
+        """The parts of a query in the tree, or of the one that this is a copy of, as the condition around it reads
+        them. Raises TooLargeError.
+        """
+        tree = self._query.original(query) or query
+        parts = self._of(tree)[0]
+        select = self._query.select(tree.unnest())
+        distinct = None if select is None else select.node.args.get("distinct")
+        if tree.parent is None or select is None or (distinct is not None and distinct.args.get("on")):
+            return parts
+        if id(tree) not in self._counted:
+            is_compared = tree.parent.key != "in" or tree.arg_key == "query"  # else its one value is
+            self._counted[id(tree)] = as_read_by(tree.parent.key if is_compared else "", parts)
+            self._sizes[id(self._counted[id(tree)])] = self._sizes.get(id(parts), 0)
+        return self._counted[id(tree)]
 
     def resolved(self, column: exp.Column) -> exp.Expr:
         """What a column stands for, under its table's name."""

@@ -38,7 +38,7 @@ class Names(Protocol):
         """What a column stands for, under its table's name."""
 
     def parts_of(self, query: exp.Expr) -> QueryParts:
-        """The parts of a subquery."""
+        """The parts of a subquery, as the condition around it reads them."""
 
     def shown(self, node: exp.Expr) -> str:
         """The text of an expression with columns under their tables' names."""
