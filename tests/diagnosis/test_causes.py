@@ -241,6 +241,16 @@ def test_counting_a_column_with_null_is_named(database: str) -> None:
         ("SELECT nme FROM singer", "unknown_column", "the closest is name"),
         ("SELECT title FROM singer", "unknown_column", "song.title exists"),
         ("SELECT name FROM singers", "unknown_table", "the closest is singer"),
+        (
+            "SELECT T3.name FROM singer T1",
+            "unknown_column",
+            "no table or alias T3, which T3.name needs; there it reads singer AS T1",
+        ),
+        (
+            "SELECT T2.title FROM singer WHERE id IN (SELECT id FROM song T2)",
+            "unknown_column",
+            "T2 cannot be used where",
+        ),
         ("SELECT name FROM FROM singer", "syntax", ""),
         ("DROP TABLE singer", "refused", ""),
         ("SELECT 1; SELECT 2", "refused", ""),

@@ -37,7 +37,44 @@ ODD_TABLES = read_ddl(";".join(SCRIPT.split(";")[:4]), "sqlite").schema
 def test_names_that_the_database_lacks_are_found(query: str, tables: tuple[str, ...], columns: tuple[str, ...]) -> None:
     found = unknown_names(query, "sqlite", SINGERS)
     assert isinstance(found, UnknownNames)
-    assert (found.tables, tuple(name for name, _ in found.columns)) == (tables, columns)
+    assert (found.tables, tuple(column.name for column in found.columns)) == (tables, columns)
+
+
+@pytest.mark.parametrize(
+    ("query", "qualifier", "sources", "is_out_of_scope"),
+    [
+        ("SELECT T3.name FROM singer T1", "T3", ("singer AS T1",), False),
+        ("SELECT T3.nme FROM singer T1 JOIN song ON T1.id = song.id", "T3", ("singer AS T1", "song"), False),
+        ("SELECT singer.name FROM singer AS T1", "singer", ("singer AS T1",), False),
+        (
+            "SELECT age FROM singer WHERE id IN (SELECT id FROM song WHERE title = q.title)",
+            "q",
+            ("song", "singer"),
+            False,
+        ),
+        ("SELECT T2.title FROM singer WHERE id IN (SELECT id FROM song T2)", "T2", ("singer",), True),
+        ("SELECT d.a FROM (SELECT T2.age AS a FROM singer) d, song T2", "T2", ("singer",), True),
+        ("SELECT x.n FROM (SELECT name AS n FROM singer) AS d", "x", ("d",), False),
+        ("SELECT name FROM singer UNION SELECT singer.name FROM song", "singer", ("song",), True),
+        ("SELECT x.name", "x", (), False),
+    ],
+)
+def test_an_unknown_qualifier_is_told_from_an_unknown_column(
+    query: str, qualifier: str, sources: tuple[str, ...], is_out_of_scope: bool
+) -> None:
+    found = unknown_names(query, "sqlite", SINGERS)
+    assert isinstance(found, UnknownNames)
+    (column,) = found.columns
+    assert (column.unknown_qualifier, column.sources, column.is_out_of_scope) == (qualifier, sources, is_out_of_scope)
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT T1.nme FROM singer T1", "SELECT nme FROM singer T1", "SELECT d.x FROM (SELECT age FROM singer) d"]
+)
+def test_a_known_qualifier_is_not_called_unknown(query: str) -> None:
+    found = unknown_names(query, "sqlite", SINGERS)
+    assert isinstance(found, UnknownNames)
+    assert [column.unknown_qualifier for column in found.columns] == [""]
 
 
 def _with_one_name_changed(text: str) -> Iterator[str]:
@@ -65,7 +102,7 @@ def test_a_column_is_unknown_when_sqlite_says_so(text: str) -> None:
             found = unknown_names(changed, "sqlite", ODD_TABLES)
             assert isinstance(found, UnknownNames)
             assert not found.tables
-            names = [name.lower() for name, _ in found.columns]
+            names = [column.name.lower() for column in found.columns]
             if not problem:
                 assert not names, changed
             elif problem.startswith("no such column: "):

@@ -10,7 +10,7 @@ from assay.diagnosis.wording import cut
 from assay.model import DatabaseSchema, Failure
 from assay.model.diagnosis import Cause, CauseKind
 from assay.sql.query import Unreadable, read_query
-from assay.sql.unknown_names import unknown_names
+from assay.sql.unknown_names import UnknownColumn, unknown_names
 
 _BY_KIND: Mapping[str, CauseKind] = {
     "unanswered": "unanswered",
@@ -67,14 +67,25 @@ def _unknown(query: str, dialect: str, schema: DatabaseSchema | None) -> list[Ca
     for name in found.tables[:_MOST_NAMED]:
         message = f"the database has no table {name}{_nearest(name, tables)}"
         causes.append(Cause(kind="unknown_table", clause="FROM", predicted=name, message=message, table=name))
-    for column, owners in found.columns[:_MOST_NAMED]:
-        causes.append(_unknown_column(column, owners, schema))
+    for column in found.columns[:_MOST_NAMED]:
+        causes.append(_unknown_qualifier(column) if column.unknown_qualifier else _unknown_column(column, schema))
     return causes
 
 
-def _unknown_column(column: str, owners: tuple[str, ...], schema: DatabaseSchema) -> Cause:
-    own = {table.name.lower(): table for table in schema.tables}
-    read = [own[name] for name in owners if name in own]
+def _unknown_qualifier(column: UnknownColumn) -> Cause:
+    name = f"{column.unknown_qualifier}.{column.name}"
+    if column.is_out_of_scope:
+        problem = f"{column.unknown_qualifier} cannot be used where the query has {name}"
+    else:
+        problem = f"the query has no table or alias {column.unknown_qualifier}, which {name} needs"
+    sources = ", ".join(column.sources[:_MOST_NAMED])
+    message = f"{problem}; there it reads {sources or 'nothing'}" + (", …" if len(column.sources) > _MOST_NAMED else "")
+    return Cause(kind="unknown_column", predicted=name, message=message, column=column.name)
+
+
+def _unknown_column(unknown: UnknownColumn, schema: DatabaseSchema) -> Cause:
+    column, own = unknown.name, {table.name.lower(): table for table in schema.tables}
+    read = [own[name] for name in unknown.tables if name in own]
     names = [one.name for table in read for one in table.columns]
     elsewhere = [
         f"{table.name}.{one.name}"

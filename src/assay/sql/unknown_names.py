@@ -10,17 +10,31 @@ from msgspec import Struct
 from assay.model import DatabaseSchema
 from assay.sql.query import Query, Unreadable, read_query
 from assay.sql.schema import names_of
+from assay.sql.select import Source
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+
+class UnknownColumn(Struct, frozen=True, kw_only=True):
+    """A column that does not exist."""
+
+    name: str
+    tables: tuple[str, ...] = ()
+    """The tables, in small letters, that it may have been meant to be in."""
+    unknown_qualifier: str = ""
+    """``T3`` of ``T3.name``, if no table or alias that can be used there is called so."""
+    sources: tuple[str, ...] = ()
+    """With an unknown qualifier: what can be used there, such as ``singer AS T1``."""
+    is_out_of_scope: bool = False
+    """The qualifier is a table or an alias of another part of the query."""
 
 
 class UnknownNames(Struct, frozen=True, kw_only=True):
     """Tables and columns that do not exist, as the query writes them, each once."""
 
     tables: tuple[str, ...] = ()
-    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Each with the tables, in small letters, that it may have been meant to be in."""
+    columns: tuple[UnknownColumn, ...] = ()
 
 
 def unknown_names(text: str, dialect: str, schema: DatabaseSchema | None) -> UnknownNames | Unreadable:
@@ -36,24 +50,39 @@ def unknown_names(text: str, dialect: str, schema: DatabaseSchema | None) -> Unk
         for source in select.sources.values()
         if source.table is not None and not source.is_known
     }
-    columns = {column.name.lower(): column for column in reversed(query.unresolved)}
-    return UnknownNames(
-        tables=tuple(tables.values()),
-        columns=tuple((column.name, tuple(_owners(column, query))) for column in reversed(columns.values())),
-    )
+    columns: dict[tuple[str, str], UnknownColumn] = {}
+    for column in query.unresolved:
+        found = _unknown(column, query)
+        columns.setdefault((found.name.lower(), found.unknown_qualifier.lower()), found)
+    return UnknownNames(tables=tuple(tables.values()), columns=tuple(columns.values()))
 
 
-def _owners(column: exp.Column, query: Query) -> Iterator[str]:
-    """The stored tables that a column's name may be looked for in."""
-    source = query.meaning(column).source
+def _unknown(column: exp.Column, query: Query) -> UnknownColumn:
+    source, usable = query.meaning(column).source, list(_usable(column, query))
     if source is not None and source.table is not None:
-        yield source.table.lower()
-        return
-    seen = set()
+        return UnknownColumn(name=column.name, tables=(source.table.lower(),))
+    qualifier = column.table
+    if source is None and qualifier and qualifier.lower() not in {one.alias for one in usable}:
+        aliases = {alias for select in query.selects for alias in select.sources}
+        return UnknownColumn(
+            name=column.name,
+            unknown_qualifier=qualifier,
+            sources=tuple(dict.fromkeys(map(_written, usable))),
+            is_out_of_scope=qualifier.lower() in aliases,
+        )
+    tables = (one.table.lower() for one in usable if one.table is not None and one.is_known)
+    return UnknownColumn(name=column.name, tables=tuple(dict.fromkeys(tables)))
+
+
+def _usable(column: exp.Column, query: Query) -> Iterator[Source]:
+    """What the SELECT of a column reads, and then those around it."""
     select = query.select_of(column)
     while select is not None:
-        for one in select.sources.values():
-            if one.table is not None and one.is_known and one.table.lower() not in seen:
-                seen.add(one.table.lower())
-                yield one.table.lower()
+        yield from select.sources.values()
         select = select.outer
+
+
+def _written(source: Source) -> str:
+    """``singer AS T1``, ``singer``, or the alias of a subquery."""
+    name, alias = source.node.name if source.node.key == "table" else "", source.node.alias_or_name
+    return f"{name} AS {alias}" if name and name.lower() != alias.lower() else alias
