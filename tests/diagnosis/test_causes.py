@@ -292,6 +292,99 @@ def test_a_list_of_literals_counts_as_one_part(database: str) -> None:
     assert found.notes == ()
 
 
+_CASES = (
+    "CASE WHEN {} THEN {} ELSE {} END",
+    "IIF({}, {}, {})",
+    "COALESCE(CASE WHEN {} THEN {} END, {})",
+)
+
+
+@pytest.mark.parametrize("case", _CASES)
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [
+        (("age > 40", "1", "0"), ("age < 40", "1", "0")),
+        (("age > 40", "'a'", "'b'"), ("age > 40", "'b'", "'a'")),
+        (("age > 40 AND fee > 1", "1", "0"), ("age > 40 OR fee > 1", "1", "0")),
+        (("fee > age", "1", "0"), ("fee <= age", "1", "0")),
+    ],
+)
+def test_another_condition_in_a_case_is_one_of_conditional_functions(
+    database: str, case: str, gold: tuple[str, ...], predicted: tuple[str, ...]
+) -> None:
+    frame = f"SELECT name, {case} FROM singer"
+    (cause,) = diagnosed(database, frame.format(*gold), frame.format(*predicted)).causes
+    assert cause.kind == "conditional_functions"
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "kind"),
+    [
+        ("CASE WHEN age > 40 THEN 1 ELSE 0 END", "CASE WHEN age > 50 THEN 1 ELSE 0 END", "value_mismatch"),
+        ("IIF(age > 40, age * 2, 0)", "IIF(age > 40, age + 2, 0)", "math_functions"),
+        ("fee * 2", "fee + 2", "math_functions"),
+        ("CASE WHEN age > 40 THEN fee END", "CASE WHEN age > 40 THEN sales END", "attribute_mismatch"),
+    ],
+)
+def test_what_is_not_about_a_case_has_its_own_cause(database: str, gold: str, predicted: str, kind: str) -> None:
+    frame = "SELECT {} FROM singer JOIN song ON singer.id = song.singer_id"
+    assert diagnosed(database, frame.format(gold), frame.format(predicted)).causes[0].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("frame", "gold", "predicted", "kind"),
+    [
+        ("SELECT age FROM singer WHERE name = {}", "'Ada'", "'Bo'", "value_mismatch"),
+        ("SELECT name FROM singer WHERE age > {}", "31", "45", "value_mismatch"),
+        ("SELECT name FROM singer WHERE age IN (31, {})", "27", "60", "value_mismatch"),
+        ("SELECT name FROM singer WHERE Country LIKE {}", "'J%'", "'P%'", "value_mismatch"),
+        ("SELECT Country FROM singer GROUP BY Country HAVING MAX(age) > {}", "50", "30", "value_mismatch"),
+        ("SELECT label FROM award WHERE given = {}", "'2015-02-03'", "'2015/02/03'", "data_format_mismatch"),
+        (
+            "SELECT 1 FROM singer WHERE id IN (SELECT singer_id FROM song WHERE year = {})",
+            "2014",
+            "2013",
+            "value_mismatch",
+        ),
+        ("SELECT name, {} FROM singer", "fee", "COALESCE(fee, 0)", "conditional_functions"),
+        ("SELECT {} FROM singer", "MAX(age)", "age", "aggregate_functions"),
+    ],
+)
+def test_the_same_column_is_no_attribute_mismatch(
+    database: str, frame: str, gold: str, predicted: str, kind: str
+) -> None:
+    for one, other in ((gold, predicted), (predicted, gold)):
+        kinds = [cause.kind for cause in diagnosed(database, frame.format(one), frame.format(other)).causes]
+        assert kinds[0] == kind
+        assert "attribute_mismatch" not in kinds
+
+
+def test_another_column_beside_another_value_is_an_attribute_mismatch(database: str) -> None:
+    gold = "SELECT title FROM song WHERE year = 2014"
+    found = diagnosed(database, gold, "SELECT id FROM song WHERE year = 2015")
+    assert {cause.kind for cause in found.causes} == {"value_mismatch", "attribute_mismatch"}
+    (message,) = (cause.message for cause in found.causes if cause.kind == "attribute_mismatch")
+    assert "song.title" in message
+
+
+@pytest.mark.parametrize(
+    "predicted",
+    [
+        "SELECT SUM(CASE WHEN age > 40 THEN fee ELSE 0 END) FROM singer",
+        "SELECT COUNT(CASE WHEN age > 40 THEN 1 END) FROM singer",
+        "SELECT AVG(IIF(age > 40, fee, 0)) FROM singer",
+    ],
+)
+def test_no_function_is_blamed_for_a_condition(database: str, predicted: str) -> None:
+    for gold in (
+        "SELECT SUM(fee) FROM singer WHERE age > 31",
+        "SELECT AVG(fee) FROM singer WHERE age > 50 AND Country = 'Peru'",
+    ):
+        for cause in diagnosed(database, gold, predicted).causes:
+            if CAUSES[cause.kind].category == "Function-Related Errors":
+                assert cause.clause == "SELECT"
+
+
 def test_right_answers_have_no_cause(database: str) -> None:
     (item,) = judged(database, ("SELECT name FROM singer", "SELECT name FROM singer"))
     assert (item.diagnosis, item.cause) == (None, None)

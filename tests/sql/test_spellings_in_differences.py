@@ -150,6 +150,19 @@ def test_distinct_of_rows_that_are_cut_or_counted_is_a_difference(frame: str) ->
     assert _found(frame.format(""), frame.format("DISTINCT "))
 
 
+@pytest.mark.parametrize("word", ["id IN", "id NOT IN", "EXISTS", "NOT EXISTS"])
+@pytest.mark.parametrize("operation", ["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
+def test_set_operations_under_exists_and_in_are_compared(word: str, operation: str) -> None:
+    frame = f"SELECT s FROM t WHERE {word} (SELECT t_id FROM u WHERE w = {{}} {operation} SELECT uid FROM u)"
+    assert _found(frame.format(5), frame.format(5).replace("u WHERE", "u AS x WHERE")) == ()
+    assert [one.kind for one in _found(frame.format(5), frame.format(6))] == ["literal"]
+
+
+def test_distinct_on_decides_which_rows_are_read() -> None:
+    frame = "SELECT s FROM t WHERE id IN (SELECT {}t_id FROM u ORDER BY w)"
+    assert _found(frame.format(""), frame.format("DISTINCT ON (w) "), "postgres")
+
+
 def test_what_a_subquery_under_exists_reads_is_a_difference() -> None:
     frame = "SELECT s FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND u.w = {})"
     assert [one.kind for one in _found(frame.format(5), frame.format(6))] == ["literal"]

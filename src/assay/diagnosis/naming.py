@@ -8,8 +8,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.diagnosis.learnt import Learnt, learnt
-from assay.diagnosis.readings import MOST_NAMED, NAMED_BESIDE_REPAIR, NAMED_FROM, NAMED_WHERE_SURE, READINGS
-from assay.diagnosis.signs import Sign
+from assay.diagnosis.readings import (
+    EXCLUDED,
+    MOST_NAMED,
+    NAMED_BESIDE_REPAIR,
+    NAMED_FROM,
+    NAMED_WHERE_SURE,
+    READINGS,
+)
+from assay.diagnosis.signs import Sign, has_same_columns
 from assay.model.diagnosis import CauseKind
 
 
@@ -36,23 +43,26 @@ def name_causes(
     if not found:
         return []
     taught, held = taught or learnt(), tuple(traits)
-    ranked = _ranked(found, held, taught)
     settled = [sign for place, sign in enumerate(found) if place in proved]
+    unsettled = frozenset(sign.name for place, sign in enumerate(found) if place not in proved)
+    others = unsettled | frozenset(sign.name for sign in settled if not has_same_columns(sign.difference))
+    same = frozenset(sign.name for sign in settled) - others
+    ranked = _ranked(found, held, taught, same)
     if settled and len(settled) < len(found):
         if len({sign.name for sign in settled}) == 1:  # the repair shows that nothing else need differ
-            first = _ranked(settled, held, taught)[0]
+            first = _ranked(settled, held, taught, same)[0]
         else:
-            first = _supported(ranked, settled, taught) or _ranked(settled, held, taught)[0]
+            first = _supported(ranked, settled, taught, same) or _ranked(settled, held, taught, same)[0]
         ranked = [first, *(one for one in ranked if one.kind != first.kind)]
-        rest = frozenset(sign.name for sign in found) - frozenset(sign.name for sign in settled)
-        return _likely_enough(ranked, doubted=rest)
+        return _likely_enough(ranked, doubted=unsettled - frozenset(sign.name for sign in settled))
     return _likely_enough(ranked)
 
 
-def _supported(ranked: Sequence[Named], settled: Sequence[Sign], taught: Learnt) -> Named | None:
+def _supported(ranked: Sequence[Named], settled: Sequence[Sign], taught: Learnt, same: frozenset[str]) -> Named | None:
     """The surest cause, everything weighed, that one of these signs may mean, with the one that points to it most."""
     for one in ranked:
         signs = [sign for sign in settled if one.kind in READINGS.get(sign.name, ())]
+        signs = [sign for sign in signs if not _is_excluded(one.kind, sign.name, same)]
         if signs:
             return replace(one, sign=max(signs, key=lambda sign: taught.points_to(one.kind, sign.name)))
     return None
@@ -75,14 +85,17 @@ def _likely_enough(ranked: Sequence[Named], *, doubted: frozenset[str] = frozens
     return named
 
 
-def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt) -> list[Named]:
+def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt, same: frozenset[str]) -> list[Named]:
+    """The causes that some sign speaks for. ``same``: see `_is_excluded`."""
     by_name = {sign.name: sign for sign in reversed(found)}
     held = (*by_name, *traits)
     named = []
     for kind, weights in taught.weights.items():
-        if not any([weights.get(name, 0.0) >= _POINTS for name in by_name]):  # noqa: C419 - a generator takes longer
+        speaking = [name for name in by_name if weights.get(name, 0.0) >= _POINTS]
+        speaking = [name for name in speaking if not _is_excluded(kind, name, same)]
+        if not speaking:
             continue
-        names = [name for name in by_name if default_cause(name) == kind] or by_name
+        names = [name for name in by_name if default_cause(name) == kind] or speaking
         name = max(names, key=lambda name: weights.get(name, 0.0))
         if weights.get(name, 0.0) >= _POINTS:
             named.append(Named(kind=kind, probability=taught.probability(kind, held), sign=by_name[name]))
@@ -94,6 +107,17 @@ def _ranked(found: Sequence[Sign], traits: Sequence[str], taught: Learnt) -> lis
         likely = next((one.probability for one in named if one.kind == own), 1.0)
         return [Named(kind=own, probability=likely, sign=by_name[name]), *others]
     return named
+
+
+def _is_excluded(kind: CauseKind, name: str, same: frozenset[str]) -> bool:
+    """Whether the differences of a sign rule out a cause.
+
+    ``same`` are the signs whose differences are all repaired and have the same columns on both sides: with gold's value
+    in ``name = 'Ann'`` the answer is right, so that ``name`` is the right column.
+    """
+    if kind == "attribute_mismatch" and name in same and default_cause(name) != kind:
+        return True
+    return kind in EXCLUDED.get(name, ())
 
 
 _POINTS = 0.3

@@ -102,3 +102,8 @@ READINGS: Mapping[str, tuple[CauseKind, ...]] = {
     "set_operation_changed": ("logical_operator_mismatch", "clause_missing"),
 }
 """By sign (`assay.diagnosis.signs`)."""
+
+EXCLUDED: Mapping[str, frozenset[CauseKind]] = {"condition_into_case": frozenset({"aggregate_functions"})}
+"""By sign: the causes that are named for another sign or not at all, although experts call the pair so. A condition
+that is missing shows no other aggregate: the CASE in its place may.
+"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -43,9 +44,9 @@ class _Around:
             case "aggregate":
                 if _divides(one):
                     return "aggregate_in_ratio"
-                return one.kind if _same_columns(one) else "aggregate_of_other_column"
+                return one.kind if has_same_columns(one) else "aggregate_of_other_column"
             case "conditional":
-                return "conditional_in_ratio" if _divides(one) else one.kind
+                return "conditional_in_ratio" if _divides(one) and not _same_functions(one) else one.kind
             case "join_condition":
                 if any(kind.startswith("subquery_") for kind in kinds):
                     return "join_or_subquery"
@@ -114,9 +115,16 @@ def _counts(one: Difference) -> bool:
     return all(_is_count(term) for term in (one.gold_term, one.predicted_term))
 
 
-def _same_columns(one: Difference) -> bool:
+def has_same_columns(one: Difference) -> bool:
+    """Whether both sides are terms of the same columns."""
     sides = [set(term.columns) for term in (one.gold_term, one.predicted_term) if term is not None]
     return len(sides) == 2 and sides[0] == sides[1]
+
+
+def _same_functions(one: Difference) -> bool:
+    sides = (one.gold_term, one.predicted_term)
+    called = [Counter((*term.functions, *term.aggregates)) for term in sides if term is not None]
+    return len(called) == 2 and called[0] == called[1]
 
 
 def _is_count(term: Term | None) -> bool:

@@ -162,13 +162,15 @@ def _drop_equal_by_join(ours: list[Term], theirs: list[Term], joins: Sequence[fr
 _DATES = ("DATE", "TIME", "STRFTIME", "JULIAN", "EXTRACT", "YEAR", "MONTH", "DAY")
 _MATH = ("ROUND", "ABS", "CEIL", "FLOOR", "POWER", "SQRT", "MOD", "SIGN", "LN", "LOG")
 _TEXTS = ("SUBSTR", "LOWER", "UPPER", "TRIM", "REPLACE", "CONCAT", "LENGTH", "INSTR", "LEFT", "RIGHT", "STR_POSITION")
+_CASES = ("CASE", "COUNT_IF", "IF")
+_CONDITIONAL = (*_CASES, "COALESCE", "NULLIF", "IIF")
 
 
 def output_kind(gold: Term, predicted: Term) -> Kind:
     """What sets two outputs apart: the aggregate, a function, the column."""
     if gold.windowed or predicted.windowed:
         return "window"
-    if _names(gold, "CASE", "COUNT_IF", "IF") != _names(predicted, "CASE", "COUNT_IF", "IF"):
+    if _names(gold, *_CASES) != _names(predicted, *_CASES):
         return "conditional" if gold.columns or predicted.columns else "aggregate"
     if Counter(gold.aggregates) != Counter(predicted.aggregates):
         return "aggregate"
@@ -180,6 +182,8 @@ def output_kind(gold: Term, predicted: Term) -> Kind:
     if gold.arithmetic != predicted.arithmetic:
         return "arithmetic"
     if set(gold.columns) == set(predicted.columns):
+        if _names(gold, *_CONDITIONAL) and Counter(gold.literals) == Counter(predicted.literals):
+            return "conditional"  # its conditions differ, or what each of them gives
         if gold.literals != predicted.literals:
             kind = function_kind(gold, predicted)
             return kind if kind in ("date_function", "string_function", "math_function") else "output_literal"
@@ -196,7 +200,7 @@ def function_kind(gold: Term, predicted: Term) -> Kind:
         ("conversion", lambda name: "CAST" in name),
         ("string_function", lambda name: name.startswith(_TEXTS)),
         ("math_function", lambda name: name.startswith(_MATH)),
-        ("conditional", lambda name: name in ("CASE", "IF", "COALESCE", "NULLIF", "IIF")),
+        ("conditional", lambda name: name in _CONDITIONAL),
     )
     return next((kind for kind, fits in families if any(map(fits, names))), "function")
 

@@ -133,8 +133,9 @@ class Reader:
         """
         tree = self._query.original(query) or query
         parts = self._of(tree)[0]
-        distinct = tree.unnest().args.get("distinct")
-        if tree.parent is None or (distinct is not None and distinct.args.get("on")):
+        select = self._query.select(tree.unnest())
+        distinct = None if select is None else select.node.args.get("distinct")
+        if tree.parent is None or select is None or (distinct is not None and distinct.args.get("on")):
             return parts
         if id(tree) not in self._counted:
             is_compared = tree.parent.key != "in" or tree.arg_key == "query"  # else its one value is
