@@ -318,11 +318,11 @@ def test_reports_of_any_package_are_written_by_name(folder: Path) -> None:
     ("given", "said"),
     [
         (("--to", "idz=x"), "no report format is called 'idz' (did you mean 'ids'?)"),
-        (("--to", "ids"), "--to 'ids': write NAME=FILE"),
+        (("--to", "ids"), "--report 'ids': write NAME=FILE"),
         (("--to", "=x"), "write NAME=FILE"),
         (("--to", "html=a", "--html", "b"), "the report html is to be written twice, to b and to a"),
         (("--to", "ids=a", "--to", "ids=b"), "the report ids is to be written twice"),
-        (("--to", "ids=-", "--md", "-"), "--md - and --to ids=- would be mixed on standard output"),
+        (("--to", "ids=-", "--md", "-"), "--md - and --report ids=- would be mixed on standard output"),
         (
             ("--to", "broken=x"),
             "'broken' of their-assay (their_assay:Broken) fails: ValueError: no ink",

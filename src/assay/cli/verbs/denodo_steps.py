@@ -37,27 +37,27 @@ _CAME_LATER = frozenset({"same_column_count"})
 """Metrics added to this verb later: older run folders lack them."""
 WHOLE = Path("combined_results.xlsx")
 """The workbook where no option names one."""
-_ASKING = ("api_url", "api_password", "param", "ask_timeout", "retries", "concurrency", "repeat")
+_ASKING = ("--api-url", "--api-password", "--param", "--system-timeout", "--retries", "--concurrency", "--repeat")
 """The options that concern the AI SDK alone."""
-_MERGING = ("merge", "output", "as_denodo", "quiet")
+_MERGING = ("--merge", "--output", "--as-denodo", "--quiet")
 """The options of merging."""
 
 
 def check_step(context: typer.Context, *, generated: str | None, merge: object) -> None:
     """Raise UsageError for options that the step does not use."""
-    given = {
-        str(one.name): next((name for name in one.opts if name.startswith("--")), one.opts[0])
+    given = [
+        next((name for name in one.opts if name.startswith("--")), one.opts[0])
         for one in context.command.params
         if (source := context.get_parameter_source(str(one.name))) is not None and source.name == "COMMANDLINE"
-    }
+    ]
     if merge is not None:
         _leave_out(given, set(given).difference(_MERGING), "--merge joins two workbooks that are finished")
     elif generated is not None:
         _leave_out(given, _ASKING, "--generated-col evaluates the queries of the workbook and asks no AI SDK")
 
 
-def _leave_out(given: Mapping[str, str], unused: Collection[str], step: str) -> None:
-    if unused := [option for name, option in given.items() if name in unused]:
+def _leave_out(given: Sequence[str], unused: Collection[str], step: str) -> None:
+    if unused := [option for option in given if option in unused]:
         raise UsageError(f"{step}: leave out {', '.join(unused)}")
 
 
