@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from assay.settings.reading import is_run_file, place_of, read_run_file, url_relative_to
 from assay.settings.sections import GateSettings, LintFileSettings, WitnessFileSettings, read_duration
-from assay.settings.values import Settings, all_settings
+from assay.settings.values import Settings, declarations
 
 __all__ = [
     "GateSettings",
     "LintFileSettings",
     "Settings",
     "WitnessFileSettings",
-    "all_settings",
+    "declarations",
     "is_run_file",
     "place_of",
     "read_duration",

@@ -33,12 +33,7 @@ PREDICTION_COLUMNS: Final = {
     "prediction": Setting(
         "--prediction-column", ANSWERS, "Column of the predicted queries, or a path as 'a.b[0].sql'.", "NAME"
     ),
-    "id": Setting(
-        "--prediction-id-column",
-        ANSWERS,
-        "Column of the predictions' ids, if not --id-column.",
-        "NAME",
-    ),
+    "id": Setting("--prediction-id-column", ANSWERS, "Column of the predictions' ids, if not --id-column.", "NAME"),
     "question": Setting("--prediction-question-column", ANSWERS, "Column of the predictions' questions.", "NAME"),
     "decision": Setting(
         "--decision-column", ANSWERS, "Column of the predictions: answers, declines or asks back.", "NAME"

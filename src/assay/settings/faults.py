@@ -14,8 +14,8 @@ from msgspec import Struct
 from assay.cases.text.yaml import location_of
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
-from assay.settings.setting import Field, Setting, fields_of, key_of, members_of
-from assay.settings.values import Settings
+from assay.settings.setting import Setting, fields_of, key_of, members_of
+from assay.settings.values import Settings, declarations
 
 _COLUMN_EXAMPLES: Final = {
     "case_fields": "{id: question_id, gold: SQL}",
@@ -127,15 +127,15 @@ class _Checker:
         if not (value is None and optional) and not any(_is(value, kind) for kind in kinds):
             self._unfit(value, _expected(kinds), trail)
         if value is not None:
-            self._check_reach(value, trail)
+            self._check_reach(value, kinds, trail)
 
-    def _check_reach(self, value: Any, trail: Trail) -> None:
+    def _check_reach(self, value: Any, kinds: Sequence[Any], trail: Trail) -> None:
         setting = _declared(trail)
         if setting is None:
             return
         least = setting.least
         if least is not None and not least <= value < math.inf:
-            whole = "a whole number" if isinstance(least, int) and isinstance(value, int) else "a number"
+            whole = "a number" if float in kinds else "a whole number"
             self._unfit(value, f"{whole} from {least:g} up", trail)
         if setting.words and value not in setting.words:
             self._unfit(value, " or ".join(setting.words), trail)
@@ -193,7 +193,7 @@ def _spellings(known: Sequence[str], trail: Trail) -> dict[str, tuple[str, ...]]
 
     The names of the mapping itself come first, then the options' names, then the names in the other mappings.
     """
-    declared = sorted(_declarations(), key=lambda one: len(one[1].option or ""))
+    declared = sorted(declarations(), key=lambda one: len(one[1].option or ""))
     spelled = {name: (*map(str, trail), name) for name in known}
     for target, setting in declared:
         for option in (*(setting.option or "").split("/"), *setting.old):
@@ -205,29 +205,10 @@ def _spellings(known: Sequence[str], trail: Trail) -> dict[str, tuple[str, ...]]
     return spelled
 
 
-def _declarations() -> Iterator[tuple[tuple[str, ...], Setting]]:
-    """Every declared setting with the trail to its key."""
-    for name, field in fields_of(Settings).items():
-        if field.setting is not None:
-            yield (name,), field.setting
-        for inner, setting in _inner_settings(field):
-            yield (name, inner), setting
-
-
-def _inner_settings(field: Field) -> Iterator[tuple[str, Setting]]:
-    """The settings in a mapping: its columns, or the fields of its section."""
-    if field.columns is not None:
-        yield from field.columns.items()
-    elif field.section is not None:
-        for inner in fields_of(field.section).values():
-            if inner.setting is not None:
-                yield inner.name, inner.setting
-
-
 def _declared(trail: Trail) -> Setting | None:
     """The declaration of the setting that a trail leads to; None for what is within a list or a mapping."""
     names = tuple(step for step in trail if isinstance(step, str))
-    return dict(_declarations()).get(names)
+    return dict(declarations()).get(names)
 
 
 def _example(trail: Trail) -> str | None:
@@ -268,12 +249,14 @@ def _within(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Sequence[An
 
 
 def _is(value: Any, member: Any) -> bool:
-    """Whether a plain value is of a plain type: a whole number is a number, and true is none."""
+    """Whether a plain value is of a plain type: a whole number is a number, and true is not a number."""
+    if member is Any:
+        return True
     if isinstance(value, bool) or member is bool:
         return isinstance(value, bool) and member is bool
     if member is float:
         return isinstance(value, int | float)
-    return member is Any or (isinstance(member, type) and isinstance(value, member))
+    return isinstance(member, type) and isinstance(value, member)
 
 
 def _expected(members: Sequence[Any]) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import field
 from msgspec.structs import replace
 
-from assay.errors import UsageError
 from assay.model import FieldNames, Leniency, Limits
-from assay.model.secret import MASK
 from assay.settings.columns import CASE_COLUMNS, PREDICTION_COLUMNS
+from assay.settings.live import LiveSettings
 from assay.settings.sections import GateSettings, LintFileSettings, WitnessFileSettings
 from assay.settings.setting import (
     ANSWERS,
@@ -22,7 +19,6 @@ from assay.settings.setting import (
     EVIDENCE,
     GATES,
     LIMITS,
-    LIVE,
     QUESTIONS,
     RUN,
     Setting,
@@ -33,7 +29,7 @@ _COLUMNS = ("case_fields", "prediction_fields")
 _MEBIBYTE = 1024 * 1024
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class Settings(LiveSettings, frozen=True, kw_only=True):
     """The settings of a run, each None where it is left to its default."""
 
     cases: Annotated[
@@ -129,8 +125,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Setting("--baseline", GATES, "Folder of the finished run to be compared with.", "RUN", example="runs/main"),
     ] = None
     limit: Annotated[
-        int | None,
-        Setting("--limit", QUESTIONS, "Judge only the first so many cases.", "N", least=1, example="100"),
+        int | None, Setting("--limit", QUESTIONS, "Judge only the first so many cases.", "N", least=1, example="100")
     ] = None
     case_format: Annotated[
         str | None,
@@ -139,141 +134,6 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     case_fields: Annotated[FieldNames, CASE_COLUMNS] = field(default_factory=FieldNames)
-    system: Annotated[
-        str | None,
-        Setting(
-            "--system",
-            LIVE,
-            "Ask a live system: denodo:URL, http:URL, chat:MODEL, command:…, python:MOD:FUNC.",
-            "URL",
-            example="chat:gpt-4.1",
-        ),
-    ] = None
-    user: Annotated[
-        str | None,
-        Setting("--user", LIVE, "For the live system. Or ASSAY_USER.", "NAME"),
-    ] = None
-    concurrency: Annotated[
-        int | None,
-        Setting("--concurrency", LIVE, "Questions asked at once. [default: 4]", "N", least=1, example="4"),
-    ] = None
-    repeat: Annotated[
-        int | None,
-        Setting("--repeat", LIVE, "Ask each question N times, and say how steady it is.", "N", least=1, example="5"),
-    ] = None
-    param: Annotated[
-        tuple[str, ...] | dict[str, Any] | None,
-        Setting(
-            "--param",
-            LIVE,
-            "A field of each request, as model=gpt-4.1; repeatable.",
-            "NAME=VALUE",
-            old=("params",),
-            example="{model: gpt-4.1}",
-            meaning="Fields of each request, such as `{model: gpt-4.1}`, or a list of `NAME=VALUE`.",
-        ),
-    ] = None
-    headers: Annotated[
-        tuple[str, ...] | None,
-        Setting(
-            "--header",
-            LIVE,
-            "An HTTP header of each request, for a gateway; never shown. Repeatable.",
-            "NAME=VALUE",
-            example='["X-Api-Key=${GATEWAY_KEY}"]',
-            meaning="HTTP headers for the system, each `NAME=VALUE`; `${NAME}` is taken from the environment.",
-        ),
-    ] = None
-    system_timeout_s: Annotated[
-        float | None,
-        Setting(
-            "--system-timeout",
-            LIVE,
-            "For each question. [default: 120]",
-            "SECONDS",
-            old=("--ask-timeout", "ask_timeout_s", "ask_timeout", "system_timeout"),
-            least=0.01,
-            example="120",
-        ),
-    ] = None
-    retries: Annotated[
-        int | None,
-        Setting("--retries", LIVE, "After trouble that may pass. [default: 3]", "N", least=0, example="3"),
-    ] = None
-    verify_ssl: Annotated[
-        bool | None,
-        Setting(
-            "--verify-ssl/--no-verify-ssl",
-            LIVE,
-            "Check the live system's certificate. [default: verify-ssl]",
-            meaning="Whether the live system's certificate is checked. Default: true.",
-        ),
-    ] = None
-    prompt: Annotated[
-        str | None,
-        Setting(
-            "--prompt",
-            LIVE,
-            "chat: ddl, ddl-or-null, llmsql-0, -1, -5 or a file. [default: ddl]",
-            "NAME|FILE",
-            example="ddl",
-        ),
-    ] = None
-    query_tool: Annotated[
-        str | None,
-        Setting(
-            "--query-tool",
-            LIVE,
-            "chat: the tool that executes queries. Default: named as run_sql or query.",
-            "NAME",
-            example="run_sql",
-        ),
-    ] = None
-    request_template: Annotated[
-        str | dict[str, Any] | None,
-        Setting(
-            "--request-template",
-            LIVE,
-            "http: the request, with {question}, {context}, {database}.",
-            "JSON",
-            old=("--body", "body"),
-            example='{ask: "{question}"}',
-        ),
-    ] = None
-    query_path: Annotated[
-        str | None,
-        Setting("--query-path", LIVE, "http: where the query stands, such as data.sql.", "PATH", example="data.sql"),
-    ] = None
-    tokens_path: Annotated[
-        str | None, Setting("--tokens-path", LIVE, "http: where the tokens stand.", "PATH", example="usage")
-    ] = None
-    times_path: Annotated[
-        str | None, Setting("--times-path", LIVE, "http: where the times stand.", "PATH", example="times")
-    ] = None
-    decision_path: Annotated[
-        str | None,
-        Setting(
-            "--decision-path",
-            LIVE,
-            "http: where it says whether it answers, declines or asks back.",
-            "PATH",
-            example="decision",
-        ),
-    ] = None
-    confidence_path: Annotated[
-        str | None,
-        Setting(
-            "--confidence-path", LIVE, "http: where it says how sure it is, from 0 to 1.", "PATH", example="confidence"
-        ),
-    ] = None
-    price_in: Annotated[
-        float | None,
-        Setting("--price-in", LIVE, "For a million tokens of input.", "USD", least=0, example="2.5"),
-    ] = None
-    price_out: Annotated[
-        float | None,
-        Setting("--price-out", LIVE, "For a million tokens of output.", "USD", least=0, example="10"),
-    ] = None
     metrics: Annotated[
         tuple[str, ...] | None,
         Setting(
@@ -295,7 +155,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Setting(
             "--extra-columns",
             COMPARISON,
-            "'allowed': more columns than gold's are no mistake.",
+            "'allowed': columns beyond gold's are accepted.",
             "RULE",
             words=("allowed", "wrong"),
         ),
@@ -319,7 +179,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Setting(
             "--shape",
             COMPARISON,
-            "'any': a pivoted answer, or a row of totals, is no mistake.",
+            "'any': a pivoted answer or a row of totals is accepted.",
             "RULE",
             words=("any", "gold"),
         ),
@@ -329,7 +189,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Setting(
             "--tolerance",
             COMPARISON,
-            "Floats that differ by less are no mistake, as 1e-6.",
+            "Floats that differ by less are equal, as 1e-6.",
             "SHARE",
             least=0,
             example="1e-6",
@@ -392,8 +252,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     timeout_s: Annotated[
-        float | None,
-        Setting("--timeout", LIMITS, "For each query. [default: 30]", "SECONDS", least=0.01, example="30"),
+        float | None, Setting("--timeout", LIMITS, "For each query. [default: 30]", "SECONDS", least=0.01, example="30")
     ] = None
     gold_timeout_s: Annotated[
         float | None,
@@ -438,7 +297,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Setting(
             "--workers",
             LIMITS,
-            "Processes, on a cluster a node. Default: one a core, at most 8.",
+            "Worker processes, on a cluster per node. Default: one per core, at most 8.",
             "N",
             least=1,
             example="4",
@@ -537,20 +396,6 @@ class Settings(Struct, frozen=True, kw_only=True):
         }
         return Leniency(**declared)
 
-    def parameters(self) -> tuple[tuple[str, str], ...]:
-        """The fields of each request as pairs. Raises UsageError for a text that is not ``NAME=VALUE``."""
-        if isinstance(self.param, dict):
-            return tuple((name, _json(value)) for name, value in self.param.items())
-        pairs = [(text, *text.partition("=")) for text in self.param or ()]
-        for text, name, equals, _ in pairs:
-            if not equals or not name.strip():
-                raise UsageError(f"--param {_before_value(text)} is not a pair: write --param name=value")
-        return tuple((name.strip(), value) for _, name, _, value in pairs)
-
-    def body_template(self) -> str | None:
-        """The request's body as JSON text."""
-        return None if self.request_template is None else _json(self.request_template)
-
     def limits(self) -> Limits:
         """The caps for every query, the default ones where none are given."""
         default = Limits()
@@ -565,25 +410,19 @@ class Settings(Struct, frozen=True, kw_only=True):
         )
 
 
-def _json(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _before_value(text: str) -> str:
-    """The name at the beginning of a text that is not a pair. The rest may be a secret."""
-    name = re.match(r"[A-Za-z_][\w.-]*(?=[:\s])", text)
-    return MASK if name is None else f"{name[0]}{MASK}"
-
-
 def _overlaid(names: FieldNames, other: FieldNames) -> FieldNames:
     return replace(
         names, **{name: value for name in names.__struct_fields__ if (value := getattr(other, name)) is not None}
     )
 
 
-def all_settings() -> Iterator[Setting]:
-    """Every declaration, those of columns and sections at their places."""
-    for top in fields_of(Settings).values():
-        section = () if top.columns or top.section is None else fields_of(top.section).values()
-        yield from (one for one in (top.setting, *(inner.setting for inner in section)) if one is not None)
-        yield from (top.columns or {}).values()
+def declarations() -> Iterator[tuple[tuple[str, ...], Setting]]:
+    """Every declared setting, those of columns and sections too, with the names that lead to it in a file."""
+    for name, top in fields_of(Settings).items():
+        if top.setting is not None:
+            yield (name,), top.setting
+        if top.columns is not None:
+            yield from (((name, column), setting) for column, setting in top.columns.items())
+        elif top.section is not None:
+            inner = fields_of(top.section).values()
+            yield from (((name, field.name), field.setting) for field in inner if field.setting is not None)

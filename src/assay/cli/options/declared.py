@@ -29,7 +29,7 @@ Penalty: TypeAlias = Annotated[
 ]
 Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")]
 Rescore: TypeAlias = Annotated[
-    bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
+    bool, typer.Option("--rescore", help="Judge the stored answers again, without asking the system.")
 ]
 Password: TypeAlias = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Better in ASSAY_PASSWORD, or asked for.", show_default=False)
@@ -105,8 +105,8 @@ class Only(Struct, frozen=True):
     without: tuple[str, ...] = ()
     renamed: dict[str, tuple[str, ...]] = {}
     """Other names of the options, where a verb keeps those of another tool."""
-    said: dict[str, str] = {}
-    """Other helps."""
+    helps: dict[str, str] = {}
+    """Help texts of the verb's own."""
 
     def has(self, *names: str) -> bool:
         """Whether a setting of one of these names is an option of the verb."""
@@ -190,9 +190,9 @@ def _options_of(only: Only | None) -> Iterator[_Option]:
             key = ".".join(path)
             if setting.option is None or (only is not None and not only.has(key, name)):
                 continue
-            said = None if only is None else only.said.get(key)
+            help = None if only is None else only.helps.get(key)
             names = setting.names if only is None else only.renamed.get(key, setting.names)
-            yield _Option(path, own, setting if said is None else replace(setting, help=said), names)
+            yield _Option(path, own, setting if help is None else replace(setting, help=help), names)
 
 
 def _settings(options: Sequence[_Option], given: dict[str, Any]) -> Settings:

@@ -38,16 +38,16 @@ class WitnessFlags(Struct, frozen=True, kw_only=True):
 
     def gathered(self, file: bool | WitnessFileSettings | None) -> WitnessSettings | None:  # noqa: FBT001 - as the file says it
         """The flags over a settings file; None where neither asks. Raises UsageError for what cannot be read."""
-        told = self.over(file)
-        if not told.with_run:
+        section = self.over(file)
+        if not section.with_run:
             for name in ("time", "total", "seed", "rows", "scratch"):
                 if getattr(self, flag := _FLAG.get(name, name)) is not None:
                     option = f"--{flag.replace('_', '-')}"
                     raise UsageError(f"{option} is for the search for witnesses: add --witness, or leave it out")
             return None
-        time, total = told.time, told.total
+        time, total = section.time, section.total
         default = WitnessSettings()
-        rows = default.max_rows if told.rows is None else told.rows
+        rows = default.max_rows if section.rows is None else section.rows
         if not 0 <= rows <= MOST_ROWS:
             raise UsageError(f"witness, rows is {rows}: give 0 to {MOST_ROWS}")
         return WitnessSettings(
@@ -55,14 +55,14 @@ class WitnessFlags(Struct, frozen=True, kw_only=True):
             total_s=None
             if total is None
             else read_duration(total, of=_named("total", self.witness_total), from_zero=True),
-            seed=default.seed if told.seed is None else told.seed,
+            seed=default.seed if section.seed is None else section.seed,
             max_rows=rows,
         )
 
     def server(self, file: bool | WitnessFileSettings | None) -> str | None:  # noqa: FBT001 - as the file says it
         """The URL of a server for scratch schemas; None where none is named, or no witness is looked for."""
-        told = self.over(file)
-        return told.scratch if told.with_run else None
+        section = self.over(file)
+        return section.scratch if section.with_run else None
 
 
 class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):

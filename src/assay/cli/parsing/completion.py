@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from assay.errors import UsageError
-from assay.settings import all_settings
+from assay.settings import declarations
 
 SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 _MOST_CASES = 5_000
@@ -112,7 +112,7 @@ def _databases(_context: Any, typed: str) -> list[str]:
 def _words_of(options: Iterable[str]) -> Names | None:
     """The words of a setting that takes only some."""
     names = set(options)
-    words = next((setting.words for setting in all_settings() if names.intersection(setting.names)), ())
+    words = next((setting.words for _, setting in declarations() if names.intersection(setting.names)), ())
     return _words(*words) if words else None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from assay.settings import all_settings
+from assay.settings import declarations
 from assay.settings.setting import (
     ANSWERS,
     COMPARISON,
@@ -129,7 +129,7 @@ def _settings() -> dict[str, tuple[str, int]]:
     """The options of settings, each with its group and its place among all."""
     return {
         name: (setting.group, place)
-        for place, setting in enumerate(all_settings())
+        for place, (_, setting) in enumerate(declarations())
         if setting.option is not None
         for name in setting.option.split("/")
     }
@@ -138,7 +138,7 @@ def _settings() -> dict[str, tuple[str, int]]:
 @cache
 def earlier_names() -> tuple[str, ...]:
     """The names that options had before, which work and are not shown."""
-    return (*_EARLIER, *(name for setting in all_settings() for name in setting.old if name.startswith("--")))
+    return (*_EARLIER, *(name for _, setting in declarations() for name in setting.old if name.startswith("--")))
 
 
 def panel_of(verb: str | None, options: Sequence[str]) -> str:

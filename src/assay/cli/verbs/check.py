@@ -32,7 +32,7 @@ _SETTINGS = Only(
         "user",
         "denodo_config",
     ),
-    said={"db": "The database, such as sqlite:///shop.sqlite."},
+    helps={"db": "The database, such as sqlite:///shop.sqlite."},
 )
 
 

@@ -73,7 +73,7 @@ _SETTINGS = Only(
         "case_fields.context": ("--context-column", "--evidence-column"),
         "case_fields.sheet": ("--sheet", "--sheet_name"),
     },
-    said={
+    helps={
         "prediction_fields.prediction": (
             "Column of generated queries in --input. Evaluates these queries and does not ask the AI SDK."
         ),

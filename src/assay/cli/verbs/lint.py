@@ -54,7 +54,7 @@ def lint(  # one parameter an option
         Settings,
         Only(
             ("db", "timeout_s", "workers", "limit", "case_format", "case_fields"),
-            said={
+            helps={
                 "db": "Of the database, or a template. Without it: the rules that need none.",
                 "timeout_s": "For each query. [default: 10]",
             },

@@ -48,7 +48,7 @@ def sdmx(  # one parameter an option
                 "retries",
                 "verify_ssl",
             ),
-            said={
+            helps={
                 "predictions": "The assistant's answers.",
                 "system": "Ask a live assistant: chat:https://host/openai/deployments/NAME/…",
                 "prediction_fields.id": "Key of the answers' ids ('@position': in the cases' order).",

@@ -44,7 +44,7 @@ def build(  # one parameter an option
         Settings,
         Only(
             ("db", "columns", "workers", "limit", "case_format", "case_fields"),
-            said={"db": "Where the data is, or a template. Default: the first run's."},
+            helps={"db": "Where the data is, or a template. Default: the first run's."},
         ),
     ],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the suite in the folder.")] = False,

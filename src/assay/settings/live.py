@@ -1,0 +1,170 @@
+"""The settings of how a live system is asked."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from assay.errors import UsageError
+from assay.model.secret import MASK
+from assay.settings.setting import LIVE, Setting
+
+
+class LiveSettings(Struct, frozen=True, kw_only=True):
+    """How a live system is asked. None: the default of `assay.systems.options.SystemOptions`."""
+
+    system: Annotated[
+        str | None,
+        Setting(
+            "--system",
+            LIVE,
+            "Ask a live system: denodo:URL, http:URL, chat:MODEL, command:…, python:MOD:FUNC.",
+            "URL",
+            example="chat:gpt-4.1",
+        ),
+    ] = None
+    user: Annotated[str | None, Setting("--user", LIVE, "For the live system. Or ASSAY_USER.", "NAME")] = None
+    concurrency: Annotated[
+        int | None, Setting("--concurrency", LIVE, "Questions asked at once. [default: 4]", "N", least=1, example="4")
+    ] = None
+    repeat: Annotated[
+        int | None,
+        Setting("--repeat", LIVE, "Ask each question N times, and say how steady it is.", "N", least=1, example="5"),
+    ] = None
+    param: Annotated[
+        tuple[str, ...] | dict[str, Any] | None,
+        Setting(
+            "--param",
+            LIVE,
+            "A field of each request, as model=gpt-4.1; repeatable.",
+            "NAME=VALUE",
+            old=("params",),
+            example="{model: gpt-4.1}",
+            meaning="Fields of each request, such as `{model: gpt-4.1}`, or a list of `NAME=VALUE`.",
+        ),
+    ] = None
+    headers: Annotated[
+        tuple[str, ...] | None,
+        Setting(
+            "--header",
+            LIVE,
+            "An HTTP header of each request, for a gateway; never shown. Repeatable.",
+            "NAME=VALUE",
+            example='["X-Api-Key=${GATEWAY_KEY}"]',
+            meaning="HTTP headers for the system, each `NAME=VALUE`; `${NAME}` is taken from the environment.",
+        ),
+    ] = None
+    system_timeout_s: Annotated[
+        float | None,
+        Setting(
+            "--system-timeout",
+            LIVE,
+            "For each question. [default: 120]",
+            "SECONDS",
+            old=("--ask-timeout", "ask_timeout_s", "ask_timeout", "system_timeout"),
+            least=0.01,
+            example="120",
+        ),
+    ] = None
+    retries: Annotated[
+        int | None, Setting("--retries", LIVE, "After trouble that may pass. [default: 3]", "N", least=0, example="3")
+    ] = None
+    verify_ssl: Annotated[
+        bool | None,
+        Setting(
+            "--verify-ssl/--no-verify-ssl",
+            LIVE,
+            "Check the live system's certificate. [default: verify-ssl]",
+            meaning="Whether the live system's certificate is checked. Default: true.",
+        ),
+    ] = None
+    prompt: Annotated[
+        str | None,
+        Setting(
+            "--prompt",
+            LIVE,
+            "chat: ddl, ddl-or-null, llmsql-0, -1, -5 or a file. [default: ddl]",
+            "NAME|FILE",
+            example="ddl",
+        ),
+    ] = None
+    query_tool: Annotated[
+        str | None,
+        Setting(
+            "--query-tool",
+            LIVE,
+            "chat: the tool that executes queries. Default: named as run_sql or query.",
+            "NAME",
+            example="run_sql",
+        ),
+    ] = None
+    request_template: Annotated[
+        str | dict[str, Any] | None,
+        Setting(
+            "--request-template",
+            LIVE,
+            "http: the request, with {question}, {context}, {database}.",
+            "JSON",
+            old=("--body", "body"),
+            example='{ask: "{question}"}',
+        ),
+    ] = None
+    query_path: Annotated[
+        str | None,
+        Setting("--query-path", LIVE, "http: where the query stands, such as data.sql.", "PATH", example="data.sql"),
+    ] = None
+    tokens_path: Annotated[
+        str | None, Setting("--tokens-path", LIVE, "http: where the tokens stand.", "PATH", example="usage")
+    ] = None
+    times_path: Annotated[
+        str | None, Setting("--times-path", LIVE, "http: where the times stand.", "PATH", example="times")
+    ] = None
+    decision_path: Annotated[
+        str | None,
+        Setting(
+            "--decision-path",
+            LIVE,
+            "http: where it says whether it answers, declines or asks back.",
+            "PATH",
+            example="decision",
+        ),
+    ] = None
+    confidence_path: Annotated[
+        str | None,
+        Setting(
+            "--confidence-path", LIVE, "http: where it says how sure it is, from 0 to 1.", "PATH", example="confidence"
+        ),
+    ] = None
+    price_in: Annotated[
+        float | None, Setting("--price-in", LIVE, "For a million tokens of input.", "USD", least=0, example="2.5")
+    ] = None
+    price_out: Annotated[
+        float | None, Setting("--price-out", LIVE, "For a million tokens of output.", "USD", least=0, example="10")
+    ] = None
+
+    def parameters(self) -> tuple[tuple[str, str], ...]:
+        """The fields of each request as pairs. Raises UsageError for a text that is not ``NAME=VALUE``."""
+        if isinstance(self.param, dict):
+            return tuple((name, _json(value)) for name, value in self.param.items())
+        pairs = [(text, *text.partition("=")) for text in self.param or ()]
+        for text, name, equals, _ in pairs:
+            if not equals or not name.strip():
+                raise UsageError(f"--param {_before_value(text)} is not a pair: write --param name=value")
+        return tuple((name.strip(), value) for _, name, _, value in pairs)
+
+    def body_template(self) -> str | None:
+        """The request's body as JSON text."""
+        return None if self.request_template is None else _json(self.request_template)
+
+
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _before_value(text: str) -> str:
+    """The name at the beginning of a text that is not a pair. The rest may be a secret."""
+    name = re.match(r"[A-Za-z_][\w.-]*(?=[:\s])", text)
+    return MASK if name is None else f"{name[0]}{MASK}"
