@@ -82,7 +82,7 @@ class Field(Struct, frozen=True):
 
 
 def fields_of(declared: type[Any]) -> dict[str, Field]:
-    """The fields of a Struct of settings by name, in their order."""
+    """The fields of a Struct of settings by name, in their order, its own before those of what it extends."""
     made: dict[str, Field] = _fields_of(declared)  # type: ignore[arg-type]  # a class is hashable
     return made
 
@@ -90,7 +90,9 @@ def fields_of(declared: type[Any]) -> dict[str, Field]:
 @cache
 def _fields_of(declared: Any) -> dict[str, Field]:
     found = {}
-    for name, hint in get_type_hints(declared, include_extras=True).items():
+    hints = get_type_hints(declared, include_extras=True)
+    for name in (name for base in declared.__mro__ for name in vars(base).get("__annotations__", ()) if name in hints):
+        hint = hints[name]
         marks = hint.__metadata__ if get_origin(hint) is Annotated else ()
         plain = get_args(hint)[0] if marks else hint
         members = members_of(plain)
