@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from assay.sql.alias_rules import alias_seen, takes_alias_first
 from assay.sql.expressions import inside
 from assay.sql.schema import SchemaNames
 from assay.sql.schema.create_table import table_clauses
@@ -34,20 +35,6 @@ _OWN_SCHEMA = {"sqlite": "main"}
 """By dialect: the only schema that a database has. Elsewhere the default one may have any name."""
 _NEVER_OWN = frozenset({"temp", "pg_temp", "information_schema", "pg_catalog"})
 """Schemas that no listed table is in."""
-_CLAUSES_THAT_SEE_ALIASES: Mapping[str, frozenset[str]] = {
-    "sqlite": frozenset({"where", "group", "having", "order", "joins", "windows"}),
-    "duckdb": frozenset({"expressions", "where", "group", "having", "order", "qualify"}),
-    "mysql": frozenset({"expressions", "group", "having", "order"}),
-    "postgres": frozenset({"group"}),
-}
-"""By dialect: where an output's alias comes before the columns of the queries around."""
-_ALIAS_FIRST_IN_ORDER = frozenset({"bigquery", "snowflake"})
-"""Dialects in which a name within an expression of ORDER BY is an output's alias first, and a column second."""
-_ALIAS_UNDER_COLLATE = frozenset({"sqlite", "duckdb"})
-"""Dialects in which ``ORDER BY name COLLATE c`` is ordered by the output called name, if there is one."""
-_COLUMN_FIRST_IN_HAVING = frozenset({"sqlite", "postgres"})
-"""Dialects in which a name in HAVING may be a column that is not grouped by."""
-
 _Node = TypeVar("_Node", bound="exp.Expr")
 
 
@@ -204,7 +191,7 @@ class QueryNames:
             return self._output_of(operation, name)
         select = self.select_of(column)
         own = select
-        if select is not None and not qualifier and self._takes_alias_first(column, select):
+        if select is not None and not qualifier and takes_alias_first(column, select, self.dialect):
             output = select.output_called(name)
             if output is None and self.dialect != "sqlite":
                 output = select.output_called(name, by_column=True)
@@ -224,7 +211,7 @@ class QueryNames:
                 row = Meaning(select=select, source=select.sources[name], is_row=True)
                 if self.dialect == "duckdb":  # where it comes before aliases and the columns of the queries around
                     return row
-            output = None if qualifier else self._alias_seen(select, column)
+            output = None if qualifier else alias_seen(select, column, self.dialect)
             if output is not None:
                 return Meaning(select=select, output=output)
             is_known = is_known and select.is_known
@@ -240,38 +227,6 @@ class QueryNames:
             return Meaning(is_text=True)
         only = next(iter(own.sources.values())) if len(own.sources) == 1 else None
         return UNKNOWN if is_known or only is None or only.is_known else Meaning(select=own, source=only)
-
-    def _alias_seen(self, select: Select, column: exp.Column) -> exp.Expr | None:
-        """The output of a SELECT whose alias a column names, where the column's clause sees aliases."""
-        clauses = _CLAUSES_THAT_SEE_ALIASES.get(self.dialect, frozenset())
-        node: exp.Expr = column
-        while node.parent is not None and node.parent is not select.node:
-            node = node.parent
-        if node.arg_key not in clauses or (self.dialect == "postgres" and column.parent is not node):
-            return None
-        output = select.output_called(column.name)
-        return None if output is None or output.parent is node else output
-
-    def _takes_alias_first(self, column: exp.Column, select: Select) -> bool:
-        """Whether a name means the output of that alias, even if there is a column of that name."""
-        from sqlglot import exp
-
-        node: exp.Expr = column
-        above, is_whole = column.parent, True
-        while above is not None and not isinstance(above, exp.Query):
-            if isinstance(above, exp.Window | exp.WithinGroup | exp.AggFunc):
-                return False
-            is_collated = isinstance(above, exp.Collate) and self.dialect in _ALIAS_UNDER_COLLATE
-            is_key = isinstance(above, exp.Paren | exp.Tuple | exp.Ordered | exp.Order | exp.Distinct)
-            is_whole = is_whole and (is_key or is_collated)
-            node, above = above, above.parent
-        if node.arg_key in ("order", "distinct"):
-            return is_whole or self.dialect in _ALIAS_FIRST_IN_ORDER
-        if node.arg_key == "having" and self.dialect not in _COLUMN_FIRST_IN_HAVING:
-            group = select.node.args.get("group")
-            keys = () if group is None else group.expressions
-            return not any(isinstance(key, exp.Column) and key.name.lower() == column.name.lower() for key in keys)
-        return False
 
     def _is_text(self, column: exp.Column, *, is_known: bool) -> bool:
         if self.dialect not in _TEXT_IN_DOUBLE_QUOTES or not column.this.args.get("quoted"):

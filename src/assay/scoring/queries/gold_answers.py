@@ -82,8 +82,8 @@ class GoldAnswers:
         known = self._executor.recall("answer", url.text, execution.query)
         if isinstance(known, GoldAnswer):
             return known
-        thrifty = BudgetedExecutor(self._executor, execution.took_s)
-        answer = self._work_out(thrifty, url, execution.query, gold)
+        budgeted = BudgetedExecutor(self._executor, execution.took_s)
+        answer = self._work_out(budgeted, url, execution.query, gold)
         if self._executor.trouble is None:  # otherwise the next case may find out more
             self._executor.keep(answer, "answer", url.text, execution.query)
         return answer

@@ -56,7 +56,7 @@ class InnerChoices(Struct, frozen=True, kw_only=True):
 def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
     """The other choices that gold's inner parts may make; None where there are none, or none can be found."""
     dialect = executor.dialect(url)
-    found = [_TiedLimit.see(executor, url, limit) for limit in inner_limits(query, dialect)]
+    found = [_TiedLimit.detect(executor, url, limit) for limit in inner_limits(query, dialect)]
     sites = [site for site in found if site is not None]
     by_number = _numbered(executor, url, query, result) if chooses_by_number(query) else None
     if not sites:
@@ -100,7 +100,7 @@ class _TiedLimit(Struct, frozen=True, kw_only=True):
     complete: bool
 
     @classmethod
-    def see(cls, executor: QueryExecutor, url: DatabaseUrl, limit: InnerLimit) -> _TiedLimit | None:
+    def detect(cls, executor: QueryExecutor, url: DatabaseUrl, limit: InnerLimit) -> _TiedLimit | None:
         """The other choices at this LIMIT; None where it cuts no tie."""
         alone = executor.execute(url, limit.alone).result
         if alone is not None:

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from assay.sql.differences.binding import BareQuery, bare_query
 from assay.sql.differences.canonical import conjuncts, holds_conjuncts, plain_text
+from assay.sql.differences.clauses import cut_of, keys_of_group, meant, once, order_of
 from assay.sql.differences.comparing import differences
 from assay.sql.differences.leaves import Uses
 from assay.sql.differences.membership import as_read_by
 from assay.sql.differences.pairing import in_golds_order, numberings
-from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
+from assay.sql.differences.parts import QueryParts, SelectParts, SourceTable, Term, inner_queries
 from assay.sql.differences.table_differences import unshared_tables
 from assay.sql.differences.terms import Merging, Show, Terms
 from assay.sql.query import MOST_COMPARED_SELECTS, Unreadable
@@ -291,7 +292,7 @@ class Reader:
             return self._set_operation(tree)
         if isinstance(tree, exp.Subquery):
             parts, outputs = self._of(tree.this)
-            limit, offset = _cut(tree)
+            limit, offset = cut_of(tree)
             return (parts if limit is offset is None else replace(parts, limit=limit, offset=offset)), outputs
         select = self._query.select(tree)
         if select is not None:
@@ -304,11 +305,11 @@ class Reader:
         left, outputs = self._of(tree.this)
         right, _ = self._of(tree.expression)
         operator = tree.key.upper() + ("" if tree.args.get("distinct", True) else " ALL")
-        limit, offset = _cut(tree)
+        limit, offset = cut_of(tree)
         parts = QueryParts(
             selects=(*left.selects, *right.selects),
             operators=(*left.operators, operator, *right.operators),
-            order=_order(tree, Terms(self), tuple(outputs.values())),
+            order=order_of(tree, Terms(self), tuple(outputs.values())),
             limit=limit,
             offset=offset,
         )
@@ -354,7 +355,7 @@ class Reader:
                 where.append(terms.condition(condition, show))
                 written_where.add(where[-1].text)
         having = [terms.condition(*one) for one in self._conditions(terms, tree.args.get("having"))]
-        limit, offset = _cut(tree)
+        limit, offset = cut_of(tree)
         parts = SelectParts(
             outputs=tuple(terms.term(resolved, show) for _, resolved, show in outputs),
             distinct=tree.args.get("distinct") is not None,
@@ -362,10 +363,10 @@ class Reader:
             joins=merging.classes,
             outer_equal=outer_merging.classes,
             outer_joins=tuple(outer_joins),
-            where=_once(where),
-            group=tuple(terms.read(_output(key, plain)) for key in _keys_of_group(tree.args.get("group"), plain)),
-            having=_once(having),
-            order=_order(tree, terms, plain),
+            where=once(where),
+            group=tuple(terms.read(meant(key, plain)) for key in keys_of_group(tree.args.get("group"), plain)),
+            having=once(having),
+            order=order_of(tree, terms, plain),
             limit=limit,
             offset=offset,
             inner=tuple(self._of(one.inner)[0] for one in sources if one.inner is not None),
@@ -452,49 +453,3 @@ def _identifier(name: str) -> exp.Identifier:
 
 def _equation(*sides: str) -> str:
     return " = ".join(sorted(sides))
-
-
-def _cut(tree: exp.Expr) -> tuple[str | None, str | None]:
-    """The LIMIT and the OFFSET of a query, as text."""
-    limit, offset = tree.args.get("limit"), tree.args.get("offset")
-    cut = None
-    if limit is not None:
-        count = limit.args.get("expression") or limit.args.get("count")
-        cut = plain_text(count if count is not None else limit)
-    return cut, plain_text(offset.expression) if offset is not None else None
-
-
-def _order(tree: exp.Expr, terms: Terms, outputs: Sequence[exp.Expr]) -> tuple[OrderTerm, ...]:
-    order = tree.args.get("order")
-    return tuple(
-        OrderTerm(term=terms.read(_output(key.this, outputs)), descending=bool(key.args.get("desc")))
-        for key in (order.expressions if order else ())
-        if key.key == "ordered"
-    )
-
-
-def _keys_of_group(group: exp.Expr | None, outputs: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
-    """The keys of a GROUP BY; of GROUP BY ALL the outputs that aggregate nothing."""
-    from sqlglot import exp
-
-    if group is None:
-        return ()
-    if group.args.get("all") and not group.expressions:
-        return [one for one in outputs if next(iter(one.find_all(exp.AggFunc)), None) is None]
-    keys: Sequence[exp.Expr] = group.expressions
-    return keys
-
-
-def _output(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
-    """What a key of GROUP BY or ORDER BY stands for: an output by its number, or the expression itself."""
-    from sqlglot import exp
-
-    if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
-        place = int(key.name) - 1
-        return outputs[place] if 0 <= place < len(outputs) else key
-    return key
-
-
-def _once(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """The terms without repetitions."""
-    return tuple({term.text: term for term in terms}.values())
