@@ -47,6 +47,15 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="outcome",
+        title="One case of Spider's development set in one worker, causes included",
+        run=_lazily("spider:by_outcome"),
+        lines=(
+            Line(name="outcome.correct", what="processor time for a correct answer", unit="ms"),
+            Line(name="outcome.incorrect", what="processor time for an incorrect answer", unit="ms", bound=6),
+        ),
+    ),
+    Measurement(
         name="counted",
         title="The same in one process, counted: no other work on the machine changes it",
         run=_lazily("spider:counted"),
@@ -179,7 +188,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     ),
     Measurement(
         name="scale",
-        title="CaseRunner 100,000 cases, beside 1,000",
+        title="Judging 100,000 cases, beside 1,000",
         run=_lazily("scale:large_run"),
         heavy=True,
         lines=(

@@ -8,6 +8,7 @@ import resource
 import sqlite3
 import statistics
 import tempfile
+import time
 import tracemalloc
 from collections import defaultdict
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from assay import registry
 from assay.api.inputs import FileOptions, Inputs, locator, read_inputs
 from assay.api.workers import make_pool
 from assay.engines.pool.executor import Executor
-from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, RunSettings
+from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, Run, RunSettings
 from assay.runs.execute import execute
 from assay.runs.job import Job
 from assay.runs.plan import Work, plan_work
@@ -27,6 +28,7 @@ from assay.sql import warm_up
 from benchmarks.frame import NotHere, Setup, assay, seconds
 
 ANSWERS = "din-sql-gpt4"
+_KINDS = ("correct", "incorrect")
 
 
 def folder_of(setup: Setup) -> Path:
@@ -81,27 +83,53 @@ def floor(queries: Mapping[str, Mapping[str, None]]) -> None:
         connection.close()
 
 
-def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work], *, causes: bool = True) -> float:
-    """Judge all cases with fresh workers that are ready. ``causes``: and look for why answers are wrong."""
+def evaluated(inputs: Inputs, works: list[Work], workers: int, *, causes: bool = True) -> tuple[Run, float]:
+    """Judge cases with fresh workers that are ready, and the seconds it took. ``causes``: and why answers are wrong."""
     settings = RunSettings(
         cases=inputs.case_name,
         predictions=inputs.prediction_name,
         database="",
         metrics=registry.default_metrics(),
         limits=Limits(),
-        workers=setup.workers,
+        workers=workers,
     )
     provenance = Provenance(assay_version="", python_version="", platform="")
     metrics = [registry.metric(name) for name in registry.default_metrics()]
     job = Job(settings=settings, provenance=provenance, works=Works(works, {}), metrics=metrics)
     names = registry.default_metrics()
-    with make_pool(ComparisonOptions(), Limits(), names, setup.workers, diagnose=causes) as pool:
+    with make_pool(ComparisonOptions(), Limits(), names, workers, diagnose=causes) as pool:
         pool.wait_until_ready()
-        return seconds(lambda: execute(job, pool))
+        start = time.perf_counter()
+        run = execute(job, pool)
+        return run, time.perf_counter() - start
+
+
+def by_outcome(setup: Setup) -> dict[str, float]:
+    """Processor time of one worker for a correct and for an incorrect answer, causes included.
+
+    As many of each kind as there are of the rarer one; less what a worker takes that judges one case.
+    """
+    inputs, works, _ = inputs_of(setup)
+    run, _ = evaluated(inputs, works, setup.workers)
+    outcomes = [case.outcome for case in run.summaries]
+    kinds = {kind: [work for work, outcome in zip(works, outcomes, strict=True) if outcome == kind] for kind in _KINDS}
+    count = min(map(len, kinds.values()))
+    found: dict[str, list[float]] = defaultdict(list)
+    for _ in range(setup.rounds):
+        start = _worker_cpu_s(inputs, works[:1])
+        for kind, chosen in kinds.items():
+            found[f"outcome.{kind}"].append(1000 * (_worker_cpu_s(inputs, chosen[:count]) - start) / (count - 1))
+    return {name: min(values) for name, values in found.items()}
+
+
+def _worker_cpu_s(inputs: Inputs, works: list[Work]) -> float:
+    before = _children_s()
+    evaluated(inputs, works, 1)
+    return _children_s() - before
 
 
 def against_the_floor(setup: Setup) -> dict[str, float]:
-    """CaseRunner with and without causes, and the whole command, each in turn with the floor."""
+    """Judging with and without causes, and the whole command, each in turn with the floor."""
     inputs, works, command = inputs_of(setup)
     executor = RecordingExecutor()
     judge_all(works, executor)
@@ -109,8 +137,8 @@ def against_the_floor(setup: Setup) -> dict[str, float]:
     found: dict[str, list[float]] = defaultdict(list)
     for number in range(setup.rounds):
         least = seconds(lambda: floor(executor.queries))
-        found["spider.evaluation"].append(evaluation_s(setup, inputs, works) / least)
-        found["spider.metrics"].append(evaluation_s(setup, inputs, works, causes=False) / least)
+        found["spider.evaluation"].append(evaluated(inputs, works, setup.workers)[1] / least)
+        found["spider.metrics"].append(evaluated(inputs, works, setup.workers, causes=False)[1] / least)
         before = _children_s()
         with tempfile.TemporaryDirectory() as folder:
             found["spider.process"].append(assay(*command, "-o", Path(folder) / f"run{number}", "-q").wall_s)

@@ -1,4 +1,4 @@
-"""CaseRunner begins while a live system is still being asked, and comes to the same as asking first."""
+"""Judging begins while a live system is still being asked, and comes to the same as asking first."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def _accuracies(
             for item in run.evidence
             if item.outcome != "unscored" and wanted.get(item.case.id) == item.case.question
         ]
-        sound = [right for needs_retry, right in outcomes if not needs_retry]
+        sound = [right for is_doubtful, right in outcomes if not is_doubtful]
         made.append(
             LintAccuracy(
                 run=name,

@@ -32,8 +32,8 @@ from assay.runs.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_evidence, encode_value
 from assay.runs.store.folder import FinishedRunFile, read_cases, read_finished
 
-JoinStrategy: TypeAlias = tuple[object, ...]
-"""How an answer is wrong: two wrong answers with equal ways are wrong alike."""
+FailureMode: TypeAlias = tuple[object, ...]
+"""How an answer is wrong: two wrong answers of one mode are wrong alike."""
 
 
 class Content(NamedTuple):
@@ -57,7 +57,7 @@ class CaseRecord(CaseSide, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     values: tuple[float | None, ...]
     """For each metric of the run, in its order, the mean over the scored answers; None without any."""
-    failing: tuple[tuple[str | None, JoinStrategy], ...]
+    failing: tuple[tuple[str | None, FailureMode], ...]
     """The query and the way of every wrong answer."""
     answered: float | None = None
     """The share of its scored answers that were given and not held back."""
@@ -196,7 +196,7 @@ def _record(answer: Evidence, infos: Mapping[str, MetricInfo], headline: str) ->
         values=tuple(map(scores.get, infos)),
         query=query,
         reason=answer.verdict.reason,
-        failing=((query, _way(answer)),) if wrong else (),
+        failing=((query, _failure_mode(answer)),) if wrong else (),
         cause=answer.cause if wrong else None,
         strength="none" if wrong or value is None else answer.verdict.strength,
         answered=answered,
@@ -242,21 +242,21 @@ def _selected(turn: TurnAnswer) -> str | None:
     return None if turn.selection is None else msgspec.json.encode(turn.selection).decode("utf-8", "replace")
 
 
-def _way(answer: Evidence) -> JoinStrategy:
+def _failure_mode(answer: Evidence) -> FailureMode:
     """How an answer is wrong: why it failed, or how close its result comes to gold's."""
     executed, compared = answer.predicted_execution, answer.comparison
     failure = answer.verdict.failure or answer.prediction.failure or (executed.failure if executed else None)
-    way: JoinStrategy = (failure.kind if failure else None, answer.cause)
+    mode: FailureMode = (failure.kind if failure else None, answer.cause)
     if compared is not None:
         near = tuple(sorted([miss.kind for miss in compared.near_misses]))
         columns = len(executed.columns) if executed else None
-        way += (near, compared.gold_row_count, compared.predicted_row_count, compared.matched_rows, columns)
+        mode += (near, compared.gold_row_count, compared.predicted_row_count, compared.matched_rows, columns)
     if answer.turns:
-        way += tuple(_turn_ways(answer))
-    return way
+        mode += tuple(_turn_failure_modes(answer))
+    return mode
 
 
-def _turn_ways(answer: Evidence) -> Iterator[JoinStrategy]:
+def _turn_failure_modes(answer: Evidence) -> Iterator[FailureMode]:
     """For each question: the extra and the missing terms, their datasets, and the states of time."""
     for turn in answer.turns:
         kind = turn.failure.kind if turn.failure else None
