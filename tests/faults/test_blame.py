@@ -122,7 +122,7 @@ def test_a_failed_query_counts_alike_in_every_metric(
 ) -> None:
     query = GOLD if side == "gold" else PREDICTED
     executor = Scripted({query: failing(query, kind, blame)})
-    judge = QueryScorer(executor, METRICS, ComparisonOptions(), timeout_s=60.0)
+    judge = QueryScorer(executor, METRICS, ComparisonOptions())
     evidence = judge.evidence(Case(id="1", question="q", golds=(GOLD,)), Prediction(case_id="1", query=PREDICTED), URL)
     outcome, at_fault, final = wanted
     failure = evidence.verdict.failure
@@ -152,7 +152,7 @@ ASKED: list[tuple[Failure, tuple[Outcome, Blame, bool]]] = [
 def test_a_question_without_a_query_counts_alike_in_every_metric(
     failure: Failure, wanted: tuple[Outcome, Blame, bool]
 ) -> None:
-    judge = QueryScorer(Scripted(), METRICS, ComparisonOptions(), timeout_s=60.0)
+    judge = QueryScorer(Scripted(), METRICS, ComparisonOptions())
     prediction = Prediction(case_id="1", failure=failure)
     evidence = judge.evidence(Case(id="1", question="q", golds=(GOLD,)), prediction, URL)
     found = evidence.verdict.failure
@@ -180,13 +180,13 @@ def test_a_gold_that_was_kept_from_running_might_have_been_met() -> None:
             PREDICTED: outcomes.fetched(PREDICTED, ("a",), [(2,)], wall_time_s=0.1, cap=None, limits=Limits()),
         }
     )
-    judge = QueryScorer(executor, METRICS, ComparisonOptions(), timeout_s=60.0)
+    judge = QueryScorer(executor, METRICS, ComparisonOptions())
     case = Case(id="1", question="q", golds=(GOLD, "SELECT 2"))
     evidence = judge.evidence(case, Prediction(case_id="1", query=PREDICTED), URL)
     assert evidence.outcome == "unscored"
     assert {score.value for score in evidence.scores} == {None}
     executor.said["SELECT 2"] = failing("SELECT 2", "error")
-    again = QueryScorer(executor, METRICS, ComparisonOptions(), timeout_s=60.0).evidence(
+    again = QueryScorer(executor, METRICS, ComparisonOptions()).evidence(
         case, Prediction(case_id="1", query=PREDICTED), URL
     )
     assert again.outcome == "incorrect"
@@ -202,7 +202,7 @@ def test_a_server_that_is_lost_while_gold_s_ties_are_looked_for_leaves_the_case_
             rows = [(2,), (3,)] if query == gold else [(3,), (2,)]
             return outcomes.fetched(query, ("b",), rows, wall_time_s=0.1, cap=None, limits=Limits())
 
-    judge = QueryScorer(Losing(), (Match(),), ComparisonOptions(), timeout_s=60.0)
+    judge = QueryScorer(Losing(), (Match(),), ComparisonOptions())
     evidence = judge.evidence(Case(id="1", question="q", golds=(gold,)), Prediction(case_id="1", query=PREDICTED), URL)
     assert (evidence.outcome, evidence.scores[0].value) == ("unscored", None)
     assert not is_final(evidence.verdict.failure)

@@ -368,7 +368,7 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
 ) -> None:
     from assay.runs.store.codec import decode_evidence
     from assay.runs.summarize import Summarizer
-    from assay.scoring.queries.metric_scores import Scorer
+    from assay.scoring.queries.metric_scores import MetricScorer
 
     monkeypatch.setattr("assay.scoring.time_limit._BRIEFLY_S", 5.0)
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3 ORDER BY a LIMIT 5",))
@@ -384,9 +384,9 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
         predicted = evidence.predicted_execution
         return replace(evidence, gold_executions=golds, predicted_execution=predicted and replace(predicted, **times))
 
-    score, usual, goes = Scorer.score, judged(), 0
+    score, usual, goes = MetricScorer.score, judged(), 0
 
-    def slow_at_first(self: Scorer, *given: Any) -> Any:
+    def slow_at_first(self: MetricScorer, *given: Any) -> Any:
         nonlocal goes
         goes += 1
         if goes == 1:
@@ -394,7 +394,7 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
             Loops().take(case)
         return score(self, *given)
 
-    monkeypatch.setattr(Scorer, "score", slow_at_first)
+    monkeypatch.setattr(MetricScorer, "score", slow_at_first)
     assert judged() == usual
     assert goes == 1 + len(metrics)
 

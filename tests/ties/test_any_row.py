@@ -296,8 +296,7 @@ def test_more_combinations_than_are_tried_are_said_to_be_unknown(
 
 
 class _AnyDialect:
-    def dialect(self, url: object) -> str:
-        return "sqlite"
+    dialect = "sqlite"
 
 
 @pytest.mark.parametrize("wrong", [None, "other", 1.0])
@@ -323,10 +322,16 @@ def test_a_right_result_of_another_row_is_found_and_not_compared_with_each_right
     monkeypatch.setattr(GoldAnswer, "compare", counted)
     comparison = compare(predicted[0], known.answer, options)
     assert comparison.equal
-    looking = ChanceMatchDetector(_AnyDialect(), None)  # type: ignore[arg-type]
-    flags = looking.storage_order(known, comparison, "SELECT 1", predicted[0], options)
+    detector = ChanceMatchDetector(
+        probes=_AnyDialect(),  # type: ignore[arg-type]
+        known=known,
+        comparison=comparison,
+        options=options,
+        query="SELECT 1",
+        result=predicted[0],
+    )
+    assert detector.reads_other_rows() == (wrong is not None)
     assert compared == predicted[256:]
-    assert bool(flags) == (wrong is not None)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ Row = tuple[Any, ...]
 @pytest.fixture
 def scorer() -> Iterator[QueryScorer]:
     executor = Executor(engines=registry.engine_references(), limits=Limits())
-    yield QueryScorer(executor, [], ComparisonOptions(near_misses=False), timeout_s=60.0)
+    yield QueryScorer(executor, [], ComparisonOptions(near_misses=False))
     executor.close()
 
 

@@ -17,7 +17,8 @@ import pytest
 from assay import check
 from assay.engines.pool.executor import Executor
 from assay.model import DatabaseUrl, Execution, Result
-from assay.scoring.queries.recording import BudgetedExecutor
+from assay.scoring.queries.context import ExecutionContext, FailureLog
+from assay.scoring.time_limit import TimeLimit
 from assay.sql import tie_probes
 
 Rows = list[tuple[Any, ...]]
@@ -129,7 +130,7 @@ class _Slow:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.executed = 0
-        monkeypatch.setattr("assay.scoring.queries.recording.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("assay.scoring.queries.context.time.monotonic", lambda: self.now)
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
         self.now += 1.0
@@ -146,7 +147,13 @@ def test_what_looks_for_ties_takes_a_few_times_as_long_as_gold(
     took: float | None, executed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = _Slow(monkeypatch)
-    thrifty = BudgetedExecutor(slow, took)  # type: ignore[arg-type]
-    found = [thrifty.execute(DatabaseUrl(text="sqlite:///x"), "SELECT 1") for _ in range(40)]
+    context = ExecutionContext(
+        executor=slow,  # type: ignore[arg-type]
+        url=DatabaseUrl(text="sqlite:///x"),
+        clock=TimeLimit(60.0),
+        failures=FailureLog(),
+    )
+    probes = context.with_budget(took)
+    found = [probes.execute("SELECT 1") for _ in range(40)]
     assert slow.executed == executed
     assert [one.result is None for one in found] == [place >= executed for place in range(40)]

@@ -25,7 +25,7 @@ ANSWERS = 6
 @pytest.fixture
 def scorer() -> Iterator[QueryScorer]:
     executor = Executor(engines=registry.engine_references(), limits=Limits())
-    yield QueryScorer(executor, [], ComparisonOptions(columns="strict", near_misses=False), timeout_s=60.0)
+    yield QueryScorer(executor, [], ComparisonOptions(columns="strict", near_misses=False))
     executor.close()
 
 

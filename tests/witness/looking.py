@@ -11,7 +11,7 @@ from assay.engines.sqlite import SqliteEngine
 from assay.model import DatabaseSchema, Row
 from assay.model.witness import Refutation
 from assay.ports import ScratchDatabase
-from assay.scoring.queries.possible_answers import read_answers
+from assay.scoring.queries.gold_answers import read_answers
 from assay.sql.schema.ddl import read_ddl
 from assay.witness import Budget, RealData, RealTable, Refuter
 from assay.witness.search import finds_nothing

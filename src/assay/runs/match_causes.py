@@ -12,7 +12,7 @@ from assay.model import Case, ComparisonOptions, DatabaseUrl, Evidence, Predicti
 from assay.model.witness import Refutation
 from assay.runs.known_schemas import KnownSchemas
 from assay.runs.witness_worker import WitnessTask, WitnessWorker
-from assay.scoring.queries.possible_answers import read_answers
+from assay.scoring.queries.gold_answers import read_answers
 from assay.witness.clock import Clock
 
 _LOOKED_AGAIN = 0.1

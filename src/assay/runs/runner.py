@@ -27,7 +27,7 @@ from assay.runs.summarize import Summarizer, with_summary
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
 from assay.runs.worker_tasks import CaseOutcome
-from assay.scoring.queries.metric_scores import Scorer
+from assay.scoring.queries.metric_scores import MetricScorer
 from assay.scoring.queries.verdicts import is_final_answer, may_have_stalled, needs_retry
 from assay.scoring.time_limit import TimeLimit
 
@@ -379,7 +379,7 @@ class CaseRunner:
 def _with_local_scores(job: Job, work: Work, outcome: CaseOutcome) -> bytes:
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
-    scorer = Scorer(TimeLimit(job.settings.limits.comparison_timeout_s), work.case, work.prediction, work.url)
+    scorer = MetricScorer(TimeLimit(job.settings.limits.comparison_timeout_s), work.case, work.prediction, work.url)
     scorer.requests(job.local_metrics)  # their queries are executed already; a metric that fails here has no score
     for metric in job.local_metrics:
         scores[metric.name] = scorer.score(metric, outcome.executions, evidence.comparison, evidence.verdict)

@@ -127,7 +127,6 @@ class WorkerScorer:
             executor,
             self._metrics,
             self._settings.options,
-            timeout_s=self._settings.limits.comparison_timeout_s,
             limits=self._settings.limits,
             pulse=heartbeat,
             head_rows=self._settings.head_rows,

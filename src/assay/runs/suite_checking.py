@@ -12,8 +12,7 @@ from assay.model import Case, Comparison, ComparisonOptions, Execution, Limits, 
 from assay.model.suite import Suite, SuiteCase, SuiteDatabase, SuiteFinding, SuiteLayout
 from assay.ports import ScratchDatabase
 from assay.runs.trials import label_of, memory_scratch_maker, watched
-from assay.scoring.queries.gold_answers import GoldAnswer
-from assay.scoring.queries.possible_answers import ScratchAnswers, read_answers
+from assay.scoring.queries.gold_answers import GoldAnswer, ScratchAnswers, read_answers
 from assay.sql.query import Unreadable
 from assay.witness.query_facts import read_pair
 from assay.witness.showing import sql_literal

@@ -13,7 +13,7 @@ from assay.model import Case, ComparisonOptions, DatabaseSchema, DatabaseUrl
 from assay.model.suite import SuiteAssumption, SuiteCase, SuiteDatabase, SuiteLayout
 from assay.ports import ScratchDatabase
 from assay.runs.trials import ExecutorSettings, declared_schema, label_of, memory_scratch_maker, real_table, watched
-from assay.scoring.queries.possible_answers import read_answers
+from assay.scoring.queries.gold_answers import read_answers
 from assay.sql import same_text
 from assay.sql.mutants import mutants_of
 from assay.witness.clock import Clock

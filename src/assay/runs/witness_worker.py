@@ -25,7 +25,7 @@ from assay.runs.trials import (
     server_scratch_maker,
     watched,
 )
-from assay.scoring.queries.possible_answers import read_answers
+from assay.scoring.queries.gold_answers import read_answers
 from assay.witness import Budget, RealData, RealTable, Refuter, prove_alone
 from assay.witness.search import finds_nothing
 

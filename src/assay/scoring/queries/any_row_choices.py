@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.comparison import Answer, compare
-from assay.model import ComparisonOptions, DatabaseUrl, Result, Row
-from assay.ports import QueryExecutor
+from assay.model import ComparisonOptions, Result, Row
 from assay.scoring.queries.choices import choices_of
+from assay.scoring.queries.context import ExecutionContext
 from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import read_shape
 from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
@@ -43,24 +43,22 @@ class _Attempt(Struct, frozen=True):
     """What is read in each of these ways, if there is one place."""
 
 
-def other_rows(
-    executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer, *, row_order: bool = True
-) -> Iterator[OtherRows]:
+def other_rows(probes: ExecutionContext, query: str, own: Answer, *, row_order: bool = True) -> Iterator[OtherRows]:
     """What the query returns if other rows are read, where that changes the answer on this data: one place after the
     other, then all combinations, if they are few. ``own``: what the query returned. ``row_order``: whether the tables'
     rows are read in other orders, too.
     """
-    for attempt in _attempts(executor, url, query, own):
+    for attempt in _attempts(probes, query, own):
         if attempt.place.kind == "row order" and not row_order:
             continue
-        together = _put_together(executor, url, attempt, own) if attempt.complete and attempt.choices else None
+        together = _put_together(probes, attempt, own) if attempt.complete and attempt.choices else None
         if together is not None:
             if together:
                 yield OtherRows(queries=(), results=tuple(together), complete=True)
             continue
         found: dict[str, Result] = {}
         complete = attempt.complete
-        for way, result in _changes(executor, url, attempt, own):
+        for way, result in _changes(probes, attempt, own):
             if result is None:
                 complete = False
             else:
@@ -69,39 +67,37 @@ def other_rows(
             yield OtherRows(queries=tuple(found), results=tuple(found.values()), complete=complete)
 
 
-def other_results(executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer) -> Iterator[Result]:
+def other_results(probes: ExecutionContext, query: str, own: Answer) -> Iterator[Result]:
     """As `other_rows`, one result after the other: the next is looked for when it is asked for. Of the groups of bare
     columns, one at a time reads another row: where each of these results is right, so is nearly every combination.
     """
-    for attempt in _attempts(executor, url, query, own, one_by_one=True):
-        yield from (result for _, result in _changes(executor, url, attempt, own) if result is not None)
+    for attempt in _attempts(probes, query, own, one_by_one=True):
+        yield from (result for _, result in _changes(probes, attempt, own) if result is not None)
 
 
-def _attempts(
-    executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer, *, one_by_one: bool = False
-) -> Iterator[_Attempt]:
+def _attempts(probes: ExecutionContext, query: str, own: Answer, *, one_by_one: bool = False) -> Iterator[_Attempt]:
     places: list[AnyRow] = []
     options: list[Sequence[RowChoice]] = []
-    for place in any_rows(query, executor.dialect(url)):
+    for place in any_rows(query, probes.dialect):
         query_of_check = place.check()
-        checked = None if query_of_check is None else executor.execute(url, query_of_check)
+        checked = None if query_of_check is None else probes.execute(query_of_check)
         if checked is not None and checked.succeeded and not (checked.result and checked.result.rows):
             continue  # the rows agree
         places.append(place)
         listed = checked is not None and checked.succeeded
-        options.append(_options(executor, url, place, own.result.columns, one_by_one=one_by_one) if listed else ())
+        options.append(_options(probes, place, own.result.columns, one_by_one=one_by_one) if listed else ())
     ways: Iterable[str]
     for place, choices in zip(places, options, strict=True):
         if choices:
             ways = readings([choice] for choice in choices)
         else:
-            ways = place.ways(own.result.columns, _literals(executor, url, place))
+            ways = place.ways(own.result.columns, _literals(probes, place))
         yield _Attempt(place, ways, len(places) == 1 and bool(choices), choices)
     if len(places) > 1 and 1 <= prod(map(len, options)) <= MOST_COMBINED and are_apart(places):
         yield _Attempt(places[0], readings(product(*options)), complete=True)
 
 
-def _put_together(executor: QueryExecutor, url: DatabaseUrl, attempt: _Attempt, own: Answer) -> Sequence[Result] | None:
+def _put_together(probes: ExecutionContext, attempt: _Attempt, own: Answer) -> Sequence[Result] | None:
     """The other results, from one execution for each row that a group may read.
 
     None if groups do not give one row each, independently of one another: then every combination is executed.
@@ -112,7 +108,7 @@ def _put_together(executor: QueryExecutor, url: DatabaseUrl, attempt: _Attempt, 
     single = [
         choice for choice in attempt.choices if sum(a != b for a, b in zip(choice.labels, first, strict=True)) <= 1
     ]
-    results = [executor.execute(url, way).result for way in readings([choice] for choice in single)]
+    results = [probes.execute(way).result for way in readings([choice] for choice in single)]
     base = results[0]
     if base is None:
         return None
@@ -135,7 +131,7 @@ def _put_together(executor: QueryExecutor, url: DatabaseUrl, attempt: _Attempt, 
         known |= {text: other[text] for text in added}
     if not variants:
         return ()
-    if not _is_believed(executor, url, attempt.place, own):
+    if not _is_believed(probes, attempt.place, own):
         return ()
     varying = {next(iter(known)) for known in variants.values()}
     fixed = [row for text, row in rows.items() if text not in varying]
@@ -143,21 +139,19 @@ def _put_together(executor: QueryExecutor, url: DatabaseUrl, attempt: _Attempt, 
     return [result for result in combined if not compare(result, own, _CHECK, described=False).equal]
 
 
-def _changes(
-    executor: QueryExecutor, url: DatabaseUrl, attempt: _Attempt, own: Answer
-) -> Iterator[tuple[str, Result | None]]:
+def _changes(probes: ExecutionContext, attempt: _Attempt, own: Answer) -> Iterator[tuple[str, Result | None]]:
     """The ways that change the answer, one per different result; None for the result of a way that failed or had no
     time.
     """
     seen: set[str] = set()
     believed = False
     for way in attempt.ways:
-        result = executor.execute(url, way).result
+        result = probes.execute(way).result
         if result is None:
             yield way, None
             continue
         results = [result]
-        if attempt.place.decides_ties and (answer := _tied(executor, url, way, result)):
+        if attempt.place.decides_ties and (answer := _tied(probes, way, result)):
             results += choices_of(answer)
         for other in results:
             written = repr(other.rows if own.ordered else sorted(map(repr, other.rows)))
@@ -166,33 +160,33 @@ def _changes(
             seen.add(written)
             if compare(other, own, _CHECK, described=False).equal:
                 continue
-            if not believed and not _is_believed(executor, url, attempt.place, own):
+            if not believed and not _is_believed(probes, attempt.place, own):
                 return
             believed = True
             yield way, other
 
 
-def _tied(executor: QueryExecutor, url: DatabaseUrl, way: str, result: Result) -> Answer | None:
-    limited = read_shape(way, executor.dialect(url)).limited
-    return answers_with_ties(executor, url, way, result, limited=limited) if result.rows else None
+def _tied(probes: ExecutionContext, way: str, result: Result) -> Answer | None:
+    limited = read_shape(way, probes.dialect).limited
+    return answers_with_ties(probes, way, result, limited=limited) if result.rows else None
 
 
-def _is_believed(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, own: Answer) -> bool:
+def _is_believed(probes: ExecutionContext, place: AnyRow, own: Answer) -> bool:
     """Whether what was written from the tree returns what the text does. Else its ways prove nothing."""
-    again = executor.execute(url, place.again).result
+    again = probes.execute(place.again).result
     return again is not None and compare(again, own, _CHECK, described=False).equal
 
 
 def _options(
-    executor: QueryExecutor, url: DatabaseUrl, place: AnyRow, columns: tuple[str, ...], *, one_by_one: bool
+    probes: ExecutionContext, place: AnyRow, columns: tuple[str, ...], *, one_by_one: bool
 ) -> Sequence[RowChoice]:
     """All choices at a place; none if they cannot be listed or are too many."""
     if place.kind == "scalar subquery":
-        rows = None if place.is_ordered else executor.execute(url, place.distinct_rows()).result
+        rows = None if place.is_ordered else probes.execute(place.distinct_rows()).result
         count = 0 if rows is None or len(rows.rows) > MOST_LISTED else len(rows.rows)
         return [RowChoice(place, row=row) for row in range(count)]
     query = place.candidates(columns)
-    rows = executor.execute(url, query).result if query is not None else None
+    rows = probes.execute(query).result if query is not None else None
     if rows is None or len(rows.rows) >= MOST_CANDIDATES:
         return ()
     groups: dict[object, list[str]] = {}
@@ -213,8 +207,8 @@ def _one_by_one(groups: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
             yield (*first[:number], label, *first[number + 1 :])
 
 
-def _literals(executor: QueryExecutor, url: DatabaseUrl, place: AnyRow) -> Sequence[str]:
+def _literals(probes: ExecutionContext, place: AnyRow) -> Sequence[str]:
     """What may be read at a place, as literals; none where they are too many to try."""
     query = place.values()
-    rows = executor.execute(url, query).result if query is not None else None
+    rows = probes.execute(query).result if query is not None else None
     return () if rows is None or len(rows.rows) >= MOST_LISTED else [str(row[0]) for row in rows.rows]

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
-from assay.ports import QueryExecutor
-from assay.scoring.queries.recording import BudgetedExecutor, RecordingExecutor
+from assay.ports import ScratchDatabase
+from assay.scoring.queries.context import ExecutionContext, FailureLog
+from assay.scoring.queries.tie_detection import answers_with_ties
+from assay.scoring.time_limit import TimeLimit
 from assay.sql import leaves_choice, may_be_cut, read_shape
 
 
@@ -55,10 +57,7 @@ def _compared(
     comparison = compare(predicted, answer, options, deadline=deadline, described=described)
     if comparison.decided:
         return comparison
-    gold = answer.result
-    mirrored = gold
-    if options.columns == "any":
-        mirrored = Result(columns=gold.columns[::-1], rows=tuple([row[::-1] for row in gold.rows]))
+    mirrored = with_reversed_columns(answer.result, options)
     briefly = replace(options, near_misses=False, sample_rows=0)
     if not compare(mirrored, answer, briefly, deadline=deadline, described=False).decided:
         return comparison
@@ -66,69 +65,130 @@ def _compared(
     return replace(comparison, decided=True, provoked=True, reason=reason)
 
 
-class GoldAnswers:
-    """The answers of gold queries on one executor, each computed once and kept as long as there is room."""
+def with_reversed_columns(gold: Result, options: ComparisonOptions) -> Result:
+    """Gold's own rows as a right answer may write them: in another order of columns, if any will do."""
+    if options.columns != "any":
+        return gold
+    return Result(columns=gold.columns[::-1], rows=tuple([row[::-1] for row in gold.rows]))
 
-    def __init__(self, executor: RecordingExecutor) -> None:
-        self._executor = executor
 
-    def of(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
-        """The answer of a gold query that gave this result."""
-        dialect = self._executor.dialect(url)
-        if not leaves_choice(execution.query, dialect):
-            shape = read_shape(execution.query, dialect)
-            if not shape.ordered and not shape.limited:
-                return GoldAnswer(answer=Answer.bag(gold))  # looking it up would take as long
-        known = self._executor.recall("answer", url.text, execution.query)
-        if isinstance(known, GoldAnswer):
-            return known
-        budgeted = BudgetedExecutor(self._executor, execution.took_s)
-        answer = self._work_out(budgeted, url, execution.query, gold)
-        if self._executor.trouble is None:  # otherwise the next case may find out more
-            self._executor.keep(answer, "answer", url.text, execution.query)
-        return answer
-
-    def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
-        """How far gold leaves its answer open: a property of the case, even where the answer could not be compared."""
-        dialect = self._executor.dialect(url)
-        queries = [gold for gold in golds if gold.succeeded and gold.result is not None and gold.given is None]
-        open_ = [gold for gold in queries if leaves_choice(gold.query, dialect)]
-        found = (self.of(url, gold, gold.result).ambiguity for gold in open_ if gold.result is not None)
-        return next((ambiguity for ambiguity in found if ambiguity is not None), None)
-
-    def _work_out(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
-        from assay.scoring.queries.subquery_ties import different, inner_choices, with_any_rows
-
-        own = self._outermost(executor, url, query, gold)
-        inner = inner_choices(executor, url, query, gold) if may_be_cut(query) else None
-        inner = with_any_rows(inner, executor, url, query, own.answer)
-        if inner is None:
-            return own
-        answers = [own.answer]
-        for text in inner.queries:
-            result = executor.execute(url, text).result
-            if result is None:
-                inner = replace(inner, complete=False)
-                continue
-            answers.append(self._outermost(executor, url, text, result).answer)
-        answers += [Answer.bag(result) for result in inner.results]
-        others = tuple(different(answers))[1:]
-        if not others and (inner.complete or not inner.tied):
-            return own
-        ambiguity = own.ambiguity or inner.ambiguity(len(others) + 1)
-        return replace(own, others=others, ambiguity=ambiguity)
-
-    def _outermost(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
-        """The answer as far as the outermost query leaves it open."""
-        shape = read_shape(query, executor.dialect(url))
+def gold_answer(gold: ExecutionContext, execution: Execution, result: Result) -> GoldAnswer:
+    """The answer of a gold query that gave this result, worked out once and kept as long as there is room."""
+    query = execution.query
+    if not leaves_choice(query, gold.dialect):
+        shape = read_shape(query, gold.dialect)
         if not shape.ordered and not shape.limited:
-            return GoldAnswer(answer=Answer.bag(gold))
-        if shape.parsed and not (shape.limited and not gold.rows):
-            from assay.scoring.queries.tie_detection import answers_with_ties
+            return GoldAnswer(answer=Answer.bag(result))  # looking it up would take as long
+    known = gold.recall("answer", gold.url.text, query)
+    if isinstance(known, GoldAnswer):
+        return known
+    answer = _work_out(gold.with_budget(execution.took_s), query, result)
+    if gold.failures.first is None:  # otherwise the next case may find out more
+        gold.keep(answer, "answer", gold.url.text, query)
+    return answer
 
-            answer = answers_with_ties(executor, url, query, gold, limited=shape.limited)
-            if answer is not None:
-                return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)
-        if not shape.ordered:
-            return GoldAnswer(answer=Answer.bag(gold))
-        return GoldAnswer(answer=Answer.strict(gold), strict_order=len(gold.rows) > 1)
+
+def gold_ambiguity(gold: ExecutionContext, golds: Sequence[Execution]) -> Ambiguity | None:
+    """How far gold leaves its answer open: a property of the case, even where the answer could not be compared."""
+    for execution in golds:
+        result = execution.result
+        if not execution.succeeded or result is None or execution.given is not None:
+            continue
+        if not leaves_choice(execution.query, gold.dialect):
+            continue
+        ambiguity = gold_answer(gold, execution, result).ambiguity
+        if ambiguity is not None:
+            return ambiguity
+    return None
+
+
+def _work_out(gold: ExecutionContext, query: str, result: Result) -> GoldAnswer:
+    from assay.scoring.queries.subquery_ties import different, inner_choices, with_any_rows
+
+    own = _outermost(gold, query, result)
+    inner = inner_choices(gold, query, result) if may_be_cut(query) else None
+    inner = with_any_rows(inner, gold, query, own.answer)
+    if inner is None:
+        return own
+    answers = [own.answer]
+    for text in inner.queries:
+        other = gold.execute(text).result
+        if other is None:
+            inner = replace(inner, complete=False)
+            continue
+        answers.append(_outermost(gold, text, other).answer)
+    answers += [Answer.bag(other) for other in inner.results]
+    others = tuple(different(answers))[1:]
+    if not others and (inner.complete or not inner.tied):
+        return own
+    ambiguity = own.ambiguity or inner.ambiguity(len(others) + 1)
+    return replace(own, others=others, ambiguity=ambiguity)
+
+
+def _outermost(gold: ExecutionContext, query: str, result: Result) -> GoldAnswer:
+    """The answer as far as the outermost query leaves it open."""
+    shape = read_shape(query, gold.dialect)
+    if not shape.ordered and not shape.limited:
+        return GoldAnswer(answer=Answer.bag(result))
+    if shape.parsed and not (shape.limited and not result.rows):
+        answer = answers_with_ties(gold, query, result, limited=shape.limited)
+        if answer is not None:
+            return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)
+    if not shape.ordered:
+        return GoldAnswer(answer=Answer.bag(result))
+    return GoldAnswer(answer=Answer.strict(result), strict_order=len(result.rows) > 1)
+
+
+class ScratchAnswers(Struct, frozen=True):
+    """Implements `assay.ports.PossibleAnswers`."""
+
+    answer: GoldAnswer
+
+    @property
+    def open(self) -> bool:
+        """Whether a LIMIT or the like cuts rows that tie."""
+        return self.answer.ambiguity is not None
+
+    @property
+    def others(self) -> tuple[Result, ...]:
+        """Results of other choices within the query."""
+        return tuple(other.result for other in self.answer.others)
+
+    def compare(self, other: Result, options: ComparisonOptions) -> Comparison:
+        """How another result relates to the answer that is closest to it."""
+        return self.answer.compare(other, options)
+
+
+def read_answers(database: ScratchDatabase, query: str, result: Result) -> ScratchAnswers:
+    """Implements `assay.ports.ReadsAnswers`: the answers are those that a run would accept from a system.
+
+    Nothing is kept, since the rows of the database change.
+    """
+    context = ExecutionContext(
+        executor=_OnScratch(database), url=_SCRATCH, clock=TimeLimit(_SCRATCH_LIMIT_S), failures=FailureLog()
+    )
+    execution = Execution(query=query, status="rows" if result.rows else "empty", result=result)
+    return ScratchAnswers(gold_answer(context, execution, result))
+
+
+class _OnScratch:
+    """A scratch database as an executor, whatever URL is asked for."""
+
+    def __init__(self, database: ScratchDatabase) -> None:
+        self._database = database
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:  # noqa: ARG002 - the port's
+        return self._database.execute(query)
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:  # noqa: ARG002 - the port's
+        return ()
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:  # noqa: ARG002 - the port's
+        return self._database.has_boolean_type
+
+    def dialect(self, url: DatabaseUrl) -> str:  # noqa: ARG002 - the port's
+        return self._database.dialect
+
+
+_SCRATCH_LIMIT_S = 5.0
+_SCRATCH = DatabaseUrl(text="trial:")

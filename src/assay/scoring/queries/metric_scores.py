@@ -21,7 +21,7 @@ _SLACK = 1e-9
 """How far a sum of floats may exceed a range."""
 
 
-class Scorer:
+class MetricScorer:
     """Computes the metrics of one case. An exception or a timeout becomes a score without a value."""
 
     __slots__ = ("_failed", "_requests", "case", "keeper", "prediction", "url")

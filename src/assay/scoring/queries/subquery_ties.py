@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from assay.comparison import Answer
 from assay.comparison.answer import Segment
-from assay.model import Ambiguity, DatabaseUrl, Result, Row
-from assay.ports import QueryExecutor
+from assay.model import Ambiguity, Result, Row
 from assay.scoring.queries.any_row_choices import other_rows
+from assay.scoring.queries.context import ExecutionContext
 from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import chooses_by_number
 from assay.sql.probes.inner_limit import InnerLimit, inner_limits
@@ -53,12 +53,12 @@ class InnerChoices(Struct, frozen=True, kw_only=True):
         )
 
 
-def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
+def inner_choices(probes: ExecutionContext, query: str, result: Result) -> InnerChoices | None:
     """The other choices that gold's inner parts may make; None where there are none, or none can be found."""
-    dialect = executor.dialect(url)
-    found = [_TiedLimit.detect(executor, url, limit) for limit in inner_limits(query, dialect)]
+    dialect = probes.dialect
+    found = [_TiedLimit.detect(probes, limit) for limit in inner_limits(query, dialect)]
     sites = [site for site in found if site is not None]
-    by_number = _numbered(executor, url, query, result) if chooses_by_number(query) else None
+    by_number = _numbered(probes, query, result) if chooses_by_number(query) else None
     if not sites:
         return by_number
     choices = _limited(sites)
@@ -75,11 +75,11 @@ def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result:
 
 
 def with_any_rows(
-    choices: InnerChoices | None, executor: QueryExecutor, url: DatabaseUrl, query: str, own: Answer
+    choices: InnerChoices | None, probes: ExecutionContext, query: str, own: Answer
 ) -> InnerChoices | None:
     """The choices together with those of places where gold reads any row of several; ``own``: what gold returned."""
     # The choices of a ROW_NUMBER are known: reading the rows in other orders finds no more than they do.
-    found = list(other_rows(executor, url, query, own, row_order=choices is None))
+    found = list(other_rows(probes, query, own, row_order=choices is None))
     if not found:
         return choices
     whole = next((one for one in found if one.complete), None)
@@ -100,11 +100,11 @@ class _TiedLimit(Struct, frozen=True, kw_only=True):
     complete: bool
 
     @classmethod
-    def detect(cls, executor: QueryExecutor, url: DatabaseUrl, limit: InnerLimit) -> _TiedLimit | None:
+    def detect(cls, probes: ExecutionContext, limit: InnerLimit) -> _TiedLimit | None:
         """The other choices at this LIMIT; None where it cuts no tie."""
-        alone = executor.execute(url, limit.alone).result
+        alone = probes.execute(limit.alone).result
         if alone is not None:
-            answer = answers_with_ties(executor, url, limit.alone, alone, limited=True)
+            answer = answers_with_ties(probes, limit.alone, alone, limited=True)
             if answer is not None:
                 return cls._of_answer(answer, limit, alone)
         width = limit.width if alone is None else alone.column_count
@@ -156,25 +156,25 @@ def _limited(sites: Sequence[_TiedLimit]) -> InnerChoices:
     )
 
 
-def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
+def _numbered(probes: ExecutionContext, query: str, result: Result) -> InnerChoices | None:
     """The other choices of ROW_NUMBER or DISTINCT ON; None where they change nothing.
 
     RANK lets all rows pass that tie with one that passes: where that gives no other rows, nothing ties, unless an
     aggregate over the rows hides it. Where the choices cannot be listed, some are made by breaking the ties.
     """
-    dialect = executor.dialect(url)
+    dialect = probes.dialect
     numbers = row_numbers(query, dialect)
-    possible = executor.execute(url, numbers.ranked).result if numbers is not None else None
+    possible = probes.execute(numbers.ranked).result if numbers is not None else None
     if numbers is not None and possible is not None and numbers.apart is not None:
         if _same(possible, result):
             return None
-        apart = [executor.execute(url, one).result for one in numbers.apart]
+        apart = [probes.execute(one).result for one in numbers.apart]
         chosen = _chosen([found.rows for found in apart if found is not None])
         if chosen is not None and any(_same(replace(result, rows=way), result) for way in chosen.ways):
             return InnerChoices(
                 results=tuple(replace(result, rows=way) for way in chosen.ways), taken=chosen.taken, tied=chosen.tied
             )
-    ways = [way for one in tie_breaks(query, dialect) for way in _broken(executor, url, one)]
+    ways = [way for one in tie_breaks(query, dialect) for way in _broken(probes, one)]
     if not ways and (possible is None or _same(possible, result)):
         return None
     others = tuple(way for way, found in ways if not _same(found, result))
@@ -189,17 +189,17 @@ def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Res
     )
 
 
-def _broken(executor: QueryExecutor, url: DatabaseUrl, place: TieBreak) -> list[tuple[str, Result]]:
+def _broken(probes: ExecutionContext, place: TieBreak) -> list[tuple[str, Result]]:
     """The ways to break the ties of one place, with their results. None where one cannot be executed."""
     columns: tuple[str, ...] = ()
     if place.columns_of is not None:
-        found = executor.execute(url, place.columns_of).result
+        found = probes.execute(place.columns_of).result
         if found is None or not found.columns:
             return []
         columns = found.columns
     ways: list[tuple[str, Result]] = []
     for way in place.ways(columns):
-        result = executor.execute(url, way).result
+        result = probes.execute(way).result
         if result is None:
             return []
         ways.append((way, result))

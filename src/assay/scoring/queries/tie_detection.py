@@ -9,8 +9,8 @@ from itertools import pairwise
 from msgspec import Struct
 
 from assay.comparison import Answer, compare
-from assay.model import ComparisonOptions, DatabaseUrl, Result, Row
-from assay.ports import QueryExecutor
+from assay.model import ComparisonOptions, Result, Row
+from assay.scoring.queries.context import ExecutionContext
 from assay.sql import TieProbe, tie_probes
 
 
@@ -25,16 +25,14 @@ class _Seen(Struct, frozen=True):
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
 
 
-def answers_with_ties(
-    executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result, *, limited: bool
-) -> Answer | None:
+def answers_with_ties(probes: ExecutionContext, query: str, result: Result, *, limited: bool) -> Answer | None:
     """The answers that a query's own text allows; None where its ties cannot be found.
 
     ``result`` is what the query returned. A probe that does not allow it is wrong, and the next one is tried.
     """
-    for probe in tie_probes(query, executor.dialect(url), result.column_count):
+    for probe in tie_probes(query, probes.dialect, result.column_count):
         end = probe.offset + len(result.rows)
-        for seen in _look(executor, url, probe, end if limited else None):
+        for seen in _look(probes, probe, end if limited else None):
             rows = _shown(seen, probe.shown)
             if rows is None:
                 continue
@@ -45,16 +43,16 @@ def answers_with_ties(
     return None
 
 
-def _look(executor: QueryExecutor, url: DatabaseUrl, probe: TieProbe, end: int | None) -> Iterator[_Seen]:
+def _look(probes: ExecutionContext, probe: TieProbe, end: int | None) -> Iterator[_Seen]:
     """The rows of a probe, if it can be trusted: as many as ``end`` needs, or all."""
     if probe.mirror is not None:
-        up, down = executor.execute(url, probe.query).result, executor.execute(url, probe.mirror).result
+        up, down = probes.execute(probe.query).result, probes.execute(probe.mirror).result
         if up is not None and down is not None and (turned := mirrored_ranks(up.rows, down.rows)) is not None:
             yield _Seen(up.rows, turned, up.columns)
         return
     # Under a LIMIT, one row past the cut usually shows that nothing ties there.
     for short in (True, False) if end is not None else (False,):
-        result = executor.execute(url, probe.first((end or 0) + 1) if short else probe.query).result
+        result = probes.execute(probe.first((end or 0) + 1) if short else probe.query).result
         if result is None:
             return
         rows, ranks = _rows_and_ranks(result.rows, probe)

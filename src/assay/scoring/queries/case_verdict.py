@@ -1,0 +1,136 @@
+"""The verdict on a case whose queries are executed: its comparison, its flags, and what its match says."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from assay.model import Comparison, Execution, Flag, Verdict
+from assay.scoring.queries.chance_match import chance_flags, storage_order_flag
+from assay.scoring.queries.comparing import Compared, compare_best, compare_own_words, compares_itself
+from assay.scoring.queries.context import CaseContext, ExecutionContext
+from assay.scoring.queries.gold_answers import gold_ambiguity
+from assay.scoring.queries.verdicts import Finding, is_no_query
+from assay.scoring.time_limit import OutOfTimeError
+from assay.sql import empty_input_probe, is_nondeterministic
+
+_NO_FLAGS: frozenset[Flag] = frozenset()
+
+
+def verdict_in_time(context: CaseContext) -> tuple[Comparison | None, Verdict, Compared | None]:
+    """As `find_verdict`, or a timeout's failure; metrics that need neither still run."""
+    case, prediction, clock = context.case, context.prediction, context.predicted.clock
+    if clock.holds:
+        return find_verdict(context)
+    own = case.id if case.results or prediction.result is not None else ""
+    what = ("verdict", context.key, own, case.golds, prediction.query, case.options)
+    try:
+        return clock.hold(what, lambda: find_verdict(context))
+    except OutOfTimeError as error:
+        comparison = Comparison(equal=False, decided=False, reason=f"comparing the results {error}")
+        if error.kind != "crashed" and compares_itself(context):
+            reason = f"{comparison.reason}; gold beside itself is compared within its limits"
+            comparison = replace(comparison, decided=True, provoked=True, reason=reason)
+        finding = Finding(
+            prediction=prediction,
+            golds=context.golds,
+            predicted=context.execution,
+            comparison=comparison,
+            trouble=context.failure,
+        )
+        return comparison, finding.verdict(), None
+
+
+def find_verdict(context: CaseContext) -> tuple[Comparison | None, Verdict, Compared | None]:
+    """The comparison with the gold that fits best, and the verdict that follows from it."""
+    case, golds, predicted = context.case, context.golds, context.execution
+    own = compare_own_words(context)
+    if own is not None:
+        own = _see_vacuity(context, 0, own)
+        finding = Finding(
+            prediction=context.prediction,
+            golds=golds,
+            predicted=predicted,
+            comparison=own,
+            index=0,
+            flags=_flags(context, own, of_gold_alone=True),
+        )
+        return own, finding.verdict(), None
+    compared = comparison = index = None
+    if not is_no_query(context.prediction.query) or any(map(is_no_query, case.golds)):
+        compared = compare_best(context)
+    if compared is None:
+        ambiguity = gold_ambiguity(context.gold, golds)
+    else:
+        index, ambiguity = compared.index, compared.known.ambiguity
+        comparison = _see_vacuity(context, index, compared.comparison)
+    flags = _flags(context, comparison)
+    if ambiguity is not None:
+        flags |= {"ambiguous_gold"}
+    if compared is not None and compared.known.strict_order:
+        flags |= {"strict_order"}
+    strictly_equal = comparison is not None and comparison.equal and not comparison.lenient
+    if compared is not None and strictly_equal and case.options.ordered is None:
+        flags |= chance_flags(context, compared)
+    flags |= storage_order_flag(context, compared)
+    finding = Finding(
+        prediction=context.prediction,
+        golds=golds,
+        predicted=predicted,
+        comparison=comparison,
+        index=index,
+        flags=flags,
+        ambiguity=ambiguity,
+        trouble=context.failure,
+    )
+    return comparison, finding.verdict(), compared
+
+
+def _flags(context: CaseContext, comparison: Comparison | None, *, of_gold_alone: bool = False) -> frozenset[Flag]:
+    """The flags that need nothing executed. ``of_gold_alone``: the prediction is gold's own execution."""
+    flags: set[Flag] = set()
+    if comparison is not None and comparison.vacuous:
+        flags.add("vacuous")
+    if comparison is not None and comparison.lenient:
+        flags.add("lenient")
+    sides = [(gold, context.gold.dialect) for gold in context.golds]
+    if context.execution is not None and not of_gold_alone:
+        sides.append((context.execution, context.predicted.dialect))
+    for execution, dialect in sides:
+        if execution.given is None and is_nondeterministic(execution.query, dialect):
+            flags.add("nondeterministic")
+        if execution.status == "truncated":
+            flags.add("truncated")
+        elif execution.status == "timeout":
+            flags.add("timeout")
+    return frozenset(flags) if flags else _NO_FLAGS
+
+
+def _see_vacuity(context: CaseContext, index: int, comparison: Comparison) -> Comparison:
+    """The comparison, marked vacuous where it matches one row that both queries computed over no rows.
+
+    If only one of the queries found no rows, the match still says something. Only rows of nothing but
+    NULL and 0 are checked, by executing each query once more with an indicator column; where that is
+    impossible, the match counts as not vacuous.
+    """
+    predicted = context.execution
+    if not comparison.equal or comparison.vacuous or predicted is None:
+        return comparison
+    if not (_has_empty_input(context.gold, context.golds[index]) and _has_empty_input(context.predicted, predicted)):
+        return comparison
+    reason = f"{comparison.reason}; both queries computed it over no rows"
+    return replace(comparison, vacuous=True, reason=reason)
+
+
+def _has_empty_input(side: ExecutionContext, execution: Execution) -> bool:
+    """Whether a query computed its only row, of nothing but NULL and 0, over no rows."""
+    result = execution.result
+    if result is None or len(result.rows) != 1 or any(cell is not None and cell != 0 for cell in result.rows[0]):
+        return False
+    if execution.given is not None:  # a given result does not say what it was computed over
+        return False
+    probe = empty_input_probe(execution.query, side.dialect)
+    if probe is None:
+        return False
+    seen = side.execute(probe).result
+    # The probe must give the query's own result, or it is a different query.
+    return seen is not None and len(seen.rows) == 1 and seen.rows[0][:-1] == result.rows[0] and seen.rows[0][-1] == 1

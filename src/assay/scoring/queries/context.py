@@ -1,0 +1,160 @@
+"""What a case is scored with: where each side's queries run, and under which clock, limits, cache and budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, Prediction
+from assay.model.blame import blamed, is_final
+from assay.ports import Cache, QueryExecutor
+from assay.scoring.time_limit import TimeLimit
+
+
+class FailureLog(Struct):
+    """The first failure that kept a query from running since `CaseContext.forget_failures`.
+
+    If a probe of gold's ties fails, less is known; if it fails because a server went away, a verdict from the rest
+    would be wrong.
+    """
+
+    first: Failure | None = None
+
+
+class Budget(Struct):
+    """The seconds that are left for the probes of one query."""
+
+    left_s: float
+
+
+class ExecutionContext(Struct, frozen=True, kw_only=True):
+    """Where the queries of one side run, and under what: handed down to whatever executes a query for scoring.
+
+    ::
+
+        QueryScorer ── CaseContext ──┬─ gold       ExecutionContext(executor, url, clock, limits, cache, failures)
+                                     └─ predicted  ExecutionContext(executor, url, clock, limits, cache, failures)
+                                                   └─ with_budget(took_s): the same, for probes of the prediction
+
+    Both sides are one context unless gold has limits or a database of its own. `execute` stops the clock of the scoring
+    step, since a query has a limit of its own; it notes the first failure that is not final; and once the budget is
+    spent it executes nothing more. Ties that were not seen then count as unknown, as if a probe fails.
+    """
+
+    executor: QueryExecutor
+    url: DatabaseUrl
+    clock: TimeLimit
+    limits: Limits = Limits()
+    cache: Cache | None = None
+    """What is computed from results, as long as there is room; None: nothing is kept."""
+    failures: FailureLog
+    budget: Budget | None = None
+
+    @property
+    def dialect(self) -> str:
+        """sqlglot's name of the database's SQL dialect."""
+        return self.executor.dialect(self.url)
+
+    @property
+    def has_boolean_type(self) -> bool:
+        """False where the database returns 1 for True and 0 for False."""
+        return self.executor.has_boolean_type(self.url)
+
+    def execute(self, query: str) -> Execution:
+        """Execute the query. Never raises for what the query does."""
+        budget = self.budget
+        if budget is not None and budget.left_s <= 0:
+            failure = Failure(stage="execute", kind="timeout", blame="assay", message="no more time to look for ties")
+            return Execution(query=query, status="timeout", failure=failure)
+        began = 0.0 if budget is None else time.monotonic()
+        if self.clock.holds:
+            with self.clock.paused():
+                execution = self.executor.execute(self.url, query)
+        else:
+            execution = self.executor.execute(self.url, query)
+        if budget is not None:
+            budget.left_s -= time.monotonic() - began
+        if execution.failure is not None and self.failures.first is None:
+            failure = blamed(execution.failure, "gold")
+            if not is_final(failure):
+                self.failures.first = failure
+        return execution
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        """The databases of the same schema beside this one."""
+        found = self.recall("siblings", self.url.text)
+        if isinstance(found, tuple):
+            return found
+        with self.clock.paused():
+            siblings = self.executor.siblings(self.url)
+        self.keep(siblings, "siblings", self.url.text)
+        return siblings
+
+    def recall(self, *key: Hashable) -> object | None:
+        """The value kept under this key; None where there is none."""
+        if self.cache is None:
+            return None
+        with self.clock.paused():
+            return self.cache.get(key)
+
+    def keep(self, value: object, *key: Hashable) -> None:
+        """Keep something beside the results of queries, as long as there is room."""
+        if self.cache is not None:
+            with self.clock.paused():
+                self.cache.put(key, value)
+
+    def with_budget(self, took_s: float | None) -> ExecutionContext:
+        """The same for probes of a query: all of them together may take a few times as long as that query took."""
+        return replace(self, budget=Budget(max(_LEAST_S, _TIMES * (took_s or 0.0))))
+
+
+_LEAST_S = 3.0
+_TIMES = 4
+"""The time limit for all probes of one query: `_LEAST_S`, or this many times the query's own time."""
+
+
+class CaseContext(Struct, frozen=True, kw_only=True):
+    """A case whose queries are executed, and what its verdict is found with."""
+
+    case: Case
+    prediction: Prediction
+    gold: ExecutionContext
+    predicted: ExecutionContext
+    options: ComparisonOptions
+    """The run's options, with what the case and its database say themselves."""
+    golds: tuple[Execution, ...]
+    """Gold's executions, and the results that are given as gold."""
+    execution: Execution | None
+    """The prediction's; None where there is nothing to execute."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether gold runs on another database than the prediction."""
+        return are_apart(self.gold.url, self.predicted.url)
+
+    @property
+    def key(self) -> str:
+        """What tells the databases of this case from others."""
+        return self.predicted.url.text if not self.apart else f"{self.predicted.url.text}\0{self.gold.url.text}"
+
+    @property
+    def brief_options(self) -> ComparisonOptions:
+        """The options for comparisons that need not say how results differ."""
+        return replace(self.options, near_misses=False, sample_rows=0)
+
+    @property
+    def failure(self) -> Failure | None:
+        """The first failure that kept a query of either side from running."""
+        return self.gold.failures.first
+
+    def forget_failures(self) -> None:
+        """Forget the failure that was noted."""
+        self.gold.failures.first = None
+
+
+def are_apart(gold: DatabaseUrl, predicted: DatabaseUrl) -> bool:
+    """Whether the two sides run on different databases."""
+    return gold is not predicted and gold != predicted
