@@ -454,16 +454,16 @@ def test_what_is_done_while_paused_does_not_count() -> None:
     for limit_s in LIMITS_S:
         short = TimeLimit(limit_s)
         with suppress(OutOfTimeError):
-            assert short.hold(("what",), partial(mostly_elsewhere, short)) == "done"
+            assert short.run(("what",), partial(mostly_elsewhere, short)) == "done"
             break
     else:
         pytest.fail("what is done while paused counts")
     with pytest.raises(OutOfTimeError, match=rf"took longer than {limit_s} s"):
-        short.hold(("what",), lambda: time.sleep(600))
+        short.run(("what",), lambda: time.sleep(600))
     keeper = TimeLimit(600.0)
     with pytest.raises(ZeroDivisionError):
-        keeper.hold(("what",), lambda: 1 // 0)
-    assert keeper.hold(("what",), lambda: "fine") == "fine"
+        keeper.run(("what",), lambda: 1 // 0)
+    assert keeper.run(("what",), lambda: "fine") == "fine"
 
 
 def test_files_of_other_databases_are_no_siblings_and_spiders_metric_scores(tmp_path: Path) -> None:

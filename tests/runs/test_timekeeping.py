@@ -60,7 +60,7 @@ def test_the_timer_is_off_between_steps(timer: list[float]) -> None:
     worker = Worker()
     keeper = TimeLimit(60.0, worker)
     for number in range(5):
-        assert keeper.hold(("step", number), lambda number=number: number) == number
+        assert keeper.run(("step", number), lambda number=number: number) == number
         # A signal in between could interrupt a driver in the middle of a query.
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert worker.begun == worker.ended == 5
@@ -71,10 +71,10 @@ def test_the_timer_is_off_between_steps(timer: list[float]) -> None:
 def test_a_late_step_is_ended_after_any_number_of_short_ones(timer: list[float], limit_s: float) -> None:
     patient, keeper = TimeLimit(60.0, Worker()), TimeLimit(limit_s, Worker())
     for number in range(20):
-        patient.hold(("short", number), int)
+        patient.run(("short", number), int)
     with pytest.raises(OutOfTimeError, match=f"longer than {limit_s:g} s"):
-        keeper.hold(("late",), spin)
-    assert patient.hold(("short again",), int) == 0
+        keeper.run(("late",), spin)
+    assert patient.run(("short again",), int) == 0
     assert timer
 
 
@@ -99,7 +99,7 @@ def test_an_alarm_while_memory_is_tidied_waits_for_the_next_and_prints_nothing(
         signal.raise_signal(signal.SIGALRM)  # as the timer does again
 
     with pytest.raises(OutOfTimeError):
-        TimeLimit(600.0, Worker()).hold(("late",), step)
+        TimeLimit(600.0, Worker()).run(("late",), step)
     assert heard[:2] == ["start", "stop"]
     assert lost == []
 
@@ -118,7 +118,7 @@ def test_a_step_that_catches_the_alarm_gets_it_again(timer: list[float]) -> None
                     raise
 
     with pytest.raises(OutOfTimeError):
-        TimeLimit(0.02, Worker()).hold(("stubborn",), stubborn)
+        TimeLimit(0.02, Worker()).run(("stubborn",), stubborn)
     assert (caught, bool(timer)) == (3, True)
 
 
@@ -130,26 +130,21 @@ def test_the_clock_stands_still_while_it_is_paused(timer: list[float]) -> None:
             waited = signal.sigtimedwait([signal.SIGUSR1], 0.6)  # what has a limit of its own
         return f"done, {waited}"
 
-    assert keeper.hold(("paused",), step) == "done, None"
+    assert keeper.run(("paused",), step) == "done, None"
     assert timer
 
 
-def test_what_surely_ends_at_once_is_not_timed(timer: list[float]) -> None:
+def test_a_step_inside_another_is_not_timed_and_memory_is_told_apart(timer: list[float]) -> None:
     worker = Worker()
     keeper = TimeLimit(60.0, worker)
-
-    def inner() -> Any:
-        with keeper.paused():
-            assert keeper.holds
-        return keeper.soon(), keeper.hold(("inside",), lambda: 1)
-
-    assert keeper.trust(inner) == (None, 1)
-    assert (worker.begun, timer, keeper.holds) == (0, [], False)
+    assert keeper.run(("outside",), lambda: keeper.run(("inside",), lambda: worker.begun)) == 1
+    assert len(timer) == 1
 
     def bomb() -> None:
         raise MemoryError
 
-    with pytest.raises(OutOfTimeError) as caught:
-        keeper.trust(bomb)
-    assert caught.value.kind == "out_of_memory"
-    assert not keeper.holds
+    for action in (bomb, lambda: keeper.run(("inside",), bomb)):
+        with pytest.raises(OutOfTimeError) as caught:
+            keeper.run(("outside",), action)
+        assert caught.value.kind == "out_of_memory"
+        assert not keeper.is_running

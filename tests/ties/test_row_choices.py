@@ -150,6 +150,7 @@ def test_what_looks_for_ties_takes_a_few_times_as_long_as_gold(
     context = ExecutionContext(
         executor=slow,  # type: ignore[arg-type]
         url=DatabaseUrl(text="sqlite:///x"),
+        dialect="sqlite",
         clock=TimeLimit(60.0),
         failures=FailureLog(),
     )

@@ -23,7 +23,6 @@ class LlmsqlEx:
     name: ClassVar[str] = "llmsql_ex"
     meaning: ClassVar[str] = "LLMSQL: a query of the completion gives gold's rows"
     binary: ClassVar[bool] = True
-    brief: ClassVar[bool] = True
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
         """All further queries of a completion, even where an earlier one matches: the evidence counts them."""

@@ -19,7 +19,6 @@ class Match(QueryMetric):
     heading: ClassVar[str] = "Accuracy"
     meaning: ClassVar[str] = "the same answer: rows as a bag, columns in any order, row order where gold asks for it"
     default_place: ClassVar[int] = 1
-    brief: ClassVar[bool] = True
     judges_decisions: ClassVar[bool] = True
 
     def score(

@@ -21,7 +21,6 @@ class SuiteMatch(Match):
     heading: ClassVar[str] = "Match on the suite"
     meaning: ClassVar[str] = "a match, and gold's result on every small database of the suite (--suite) as well"
     binary: ClassVar[bool] = True
-    brief: ClassVar[bool] = True
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """1 where the answer matches and no database of the suite parts it from gold."""

@@ -107,9 +107,7 @@ class Metric(Protocol):
     database, the golds, the predicted query and the case's options alone (not on the question, the
     tags or the timings), so that cases which share these are scored once.
 
-    With ``brief = True`` it says that it takes no longer than looking at each cell and each letter of the answer once:
-    over a few cells and short texts no clock need watch it. With ``needs_schema = True`` it is given the schema of the
-    case's database (`Executions.schema`).
+    With ``needs_schema = True`` it is given the schema of the case's database (`Executions.schema`).
     """
 
     name: str

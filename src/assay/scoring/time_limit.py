@@ -28,9 +28,6 @@ _GRACE_S = 2.0
 """Seconds after the timer until the pool may end the worker."""
 
 
-_NO_LABEL = b"\0" * LABEL_BYTES
-
-
 class OutOfTimeError(Exception):
     """A step did not end in time. The message is a clause such as ``took longer than 60 s``."""
 
@@ -61,47 +58,37 @@ NO_HEARTBEAT = _Silent()
 
 
 class TimeLimit:
-    """Holds one step at a time to ``limit_s`` seconds. While `paused`, the clock stands still."""
+    """Limits one step at a time to ``limit_s`` seconds. While `paused`, the clock stands still."""
 
     def __init__(self, limit_s: float, pulse: Pulse = NO_HEARTBEAT) -> None:
         self.limit_s = limit_s
         self._pulse = pulse
-        self._label: bytes | None = None
+        self._label = b""  # of the step that is running
         self._brief = False
         self._deadline = 0.0
 
-    def hold(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
+    def run(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
         """Run ``action`` and return its result. ``what`` names the step, equally each time it is done.
 
         Raises OutOfTimeError where it takes too long or too much memory, or where it ended an earlier worker.
         """
-        if self._label is None:
-            return self._hold(what, action, self.limit_s)
-        try:  # inside a step that is held already
+        if not self.is_running:
+            return self._run(what, action, self.limit_s)
+        try:  # inside a step that is timed already
             return action()
         except MemoryError:
-            raise _too_large() from None
+            raise out_of_memory() from None
 
     def run_short(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
-        """As `hold`, for many steps at once that nearly always take milliseconds: steps inside are not held one by
-        one, which would take as long again.
+        """As `run`, for many steps at once that nearly always take milliseconds: timing each would take as long again.
 
-        Raises OutOfTimeError after a short limit. The caller then holds each step by itself, to its whole limit.
+        Raises OutOfTimeError after a short limit. The caller then runs each step by itself, under its whole limit.
         """
-        return self.hold(what, action) if self.holds else self._hold(what, action, min(_BRIEFLY_S, self.limit_s))
+        return self._run(what, action, min(_BRIEFLY_S, self.limit_s))
 
-    def trust(self, action: Callable[[], _T]) -> _T:
-        """As `run_short`, without a clock, for steps that surely end at once."""
-        self._label, self._brief = _NO_LABEL, True
-        try:
-            return action()
-        except MemoryError:
-            raise _too_large() from None
-        finally:
-            self._label, self._brief = None, False
-
-    def _hold(self, what: tuple[object, ...], action: Callable[[], _T], limit_s: float) -> _T:
-        label = _label_of(what)
+    def _run(self, what: tuple[object, ...], action: Callable[[], _T], limit_s: float) -> _T:
+        text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
+        label = blake2b(text, digest_size=LABEL_BYTES, person=b"judging").digest()
         loss = self._pulse.lost(label)
         if loss is not None and loss.kind == "timeout":
             raise OutOfTimeError(f"took longer than {self.limit_s:g} s, and could only be ended with its process")
@@ -114,31 +101,31 @@ class TimeLimit:
             try:
                 return action()
             except MemoryError:
-                raise _too_large() from None
+                raise out_of_memory() from None
             finally:
                 self._stop()
         except _Alarm:
             self._stop()  # the alarm may have interrupted the first _stop
             raise OutOfTimeError(f"took longer than {limit_s:g} s") from None
         finally:
-            self._label, self._brief = None, False
+            self._label, self._brief = b"", False
 
     @property
-    def holds(self) -> bool:
-        """Whether a step is held now."""
-        return self._label is not None
+    def is_running(self) -> bool:
+        """Whether a step is running now."""
+        return self._label != b""
 
-    def soon(self) -> float | None:
-        """The moment by which the held step should end by itself: a little before its limit.
+    def soft_deadline(self) -> float | None:
+        """The moment by which the running step should end by itself: a little before its limit.
 
-        None where it is held briefly: a step that takes longer is done again with its whole limit.
+        None under a short limit: a step that takes longer is done again with its whole limit.
         """
-        return None if self._label is None or self._brief else self._deadline - self.limit_s / 4
+        return None if self._brief or not self.is_running else self._deadline - self.limit_s / 4
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stop the clock during work that has a limit of its own."""
-        if self._label is None or self._label is _NO_LABEL:
+        if not self.is_running:
             yield
             return
         self._stop()
@@ -151,8 +138,8 @@ class TimeLimit:
 
     def _start(self) -> None:
         left = max(self._deadline - time.monotonic(), 0.001)
-        # A briefly held step does not end its process sooner: a long call that does return may be done again.
-        self._pulse.begin(self._label or _NO_LABEL, (self.limit_s if self._brief else left) + _GRACE_S)
+        # A step under a short limit does not end its process sooner: a long call that does return may be done again.
+        self._pulse.begin(self._label, (self.limit_s if self._brief else left) + _GRACE_S)
         _timer.start(left, alone=self._pulse is not NO_HEARTBEAT)
 
     def _stop(self) -> None:
@@ -205,7 +192,7 @@ _timer = _Timer()
 
 def _tidies_memory(frame: FrameType | None) -> bool:
     """Whether it is in what the collector of garbage calls for other code: where a signal meanwhile arrives."""
-    called = {getattr(one, "__code__", None) for one in gc.callbacks}
+    called = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while called and frame is not None:
         if frame.f_code in called:
             return True
@@ -213,10 +200,6 @@ def _tidies_memory(frame: FrameType | None) -> bool:
     return False
 
 
-def _too_large() -> OutOfTimeError:
+def out_of_memory() -> OutOfTimeError:
+    """The error of a step that raised MemoryError."""
     return OutOfTimeError("needed more memory than its process may have", kind="out_of_memory")
-
-
-def _label_of(what: tuple[object, ...]) -> bytes:
-    text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=LABEL_BYTES, person=b"judging").digest()

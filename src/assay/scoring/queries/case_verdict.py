@@ -19,12 +19,12 @@ _NO_FLAGS: frozenset[Flag] = frozenset()
 def verdict_in_time(context: CaseContext) -> tuple[Comparison | None, Verdict, Compared | None]:
     """As `find_verdict`, or a timeout's failure; metrics that need neither still run."""
     case, prediction, clock = context.case, context.prediction, context.predicted.clock
-    if clock.holds:
+    if clock.is_running:
         return find_verdict(context)
     own = case.id if case.results or prediction.result is not None else ""
     what = ("verdict", context.key, own, case.golds, prediction.query, case.options)
     try:
-        return clock.hold(what, lambda: find_verdict(context))
+        return clock.run(what, lambda: find_verdict(context))
     except OutOfTimeError as error:
         comparison = Comparison(equal=False, decided=False, reason=f"comparing the results {error}")
         if error.kind != "crashed" and compares_itself(context):

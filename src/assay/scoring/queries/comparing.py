@@ -86,7 +86,7 @@ def compare_with_gold(context: CaseContext, index: int, predicted: Execution, *,
     known = _gold_answer(context, execution, gold, theirs)
 
     def compare(ours: GoldAnswer, rows: Result) -> Comparison:
-        deadline = context.predicted.clock.soon()
+        deadline = context.predicted.clock.soft_deadline()
         return counted(ours, counting).compare(rows, options, deadline=deadline, described=not briefly)
 
     if not context.apart and execution.given is None and predicted.given is None:
@@ -152,7 +152,7 @@ def compares_itself(context: CaseContext) -> bool:
     mirrored = with_reversed_columns(own, options)
     what = ("gold beside itself", context.key, gold.query or gold.given, context.case.options)
     try:
-        return context.gold.clock.hold(
+        return context.gold.clock.run(
             what, lambda: _gold_answer(context, gold, own, mirrored).compare(mirrored, options).decided
         )
     except OutOfTimeError:

@@ -46,17 +46,14 @@ class ExecutionContext(Struct, frozen=True, kw_only=True):
 
     executor: QueryExecutor
     url: DatabaseUrl
+    dialect: str
+    """sqlglot's name of the database's SQL dialect."""
     clock: TimeLimit
     limits: Limits = Limits()
     cache: Cache | None = None
     """What is computed from results, as long as there is room; None: nothing is kept."""
     failures: FailureLog
     budget: Budget | None = None
-
-    @property
-    def dialect(self) -> str:
-        """sqlglot's name of the database's SQL dialect."""
-        return self.executor.dialect(self.url)
 
     @property
     def has_boolean_type(self) -> bool:
@@ -70,7 +67,7 @@ class ExecutionContext(Struct, frozen=True, kw_only=True):
             failure = Failure(stage="execute", kind="timeout", blame="assay", message="no more time to look for ties")
             return Execution(query=query, status="timeout", failure=failure)
         began = 0.0 if budget is None else time.monotonic()
-        if self.clock.holds:
+        if self.clock.is_running:
             with self.clock.paused():
                 execution = self.executor.execute(self.url, query)
         else:
@@ -129,11 +126,8 @@ class CaseContext(Struct, frozen=True, kw_only=True):
     """Gold's executions, and the results that are given as gold."""
     execution: Execution | None
     """The prediction's; None where there is nothing to execute."""
-
-    @property
-    def apart(self) -> bool:
-        """Whether gold runs on another database than the prediction."""
-        return are_apart(self.gold.url, self.predicted.url)
+    apart: bool
+    """Whether gold runs on another database than the prediction."""
 
     @property
     def key(self) -> str:
@@ -153,8 +147,3 @@ class CaseContext(Struct, frozen=True, kw_only=True):
     def forget_failures(self) -> None:
         """Forget the failure that was noted."""
         self.gold.failures.first = None
-
-
-def are_apart(gold: DatabaseUrl, predicted: DatabaseUrl) -> bool:
-    """Whether the two sides run on different databases."""
-    return gold is not predicted and gold != predicted

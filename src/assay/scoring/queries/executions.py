@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.model import Case, Execution, Failure, Prediction
 from assay.ports import QueryRequest
-from assay.scoring.queries.context import ExecutionContext, are_apart
+from assay.scoring.queries.context import ExecutionContext
 from assay.scoring.queries.given_rows import checked_gold
 from assay.scoring.queries.verdicts import blame
 
@@ -30,7 +30,7 @@ def execute_prediction(
     query = prediction.query
     if query is None:
         return None if prediction.result is None else blame(prediction.result.execution(), "predicted")
-    if gold is not predicted and query in case.golds and not are_apart(gold.url, predicted.url):
+    if gold is not predicted and gold.url == predicted.url and query in case.golds:
         # A query in gold's own words has run already, however long gold may take.
         same = golds[case.golds.index(query)]
         if same.succeeded:

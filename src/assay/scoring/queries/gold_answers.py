@@ -165,7 +165,11 @@ def read_answers(database: ScratchDatabase, query: str, result: Result) -> Scrat
     Nothing is kept, since the rows of the database change.
     """
     context = ExecutionContext(
-        executor=_OnScratch(database), url=_SCRATCH, clock=TimeLimit(_SCRATCH_LIMIT_S), failures=FailureLog()
+        executor=_OnScratch(database),
+        url=_SCRATCH,
+        dialect=database.dialect,
+        clock=TimeLimit(_SCRATCH_LIMIT_S),
+        failures=FailureLog(),
     )
     execution = Execution(query=query, status="rows" if result.rows else "empty", result=result)
     return ScratchAnswers(gold_answer(context, execution, result))

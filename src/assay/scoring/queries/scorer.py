@@ -32,14 +32,13 @@ from assay.model import (
 from assay.ports import CachingExecutor, ChecksSuite, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.case_verdict import verdict_in_time
 from assay.scoring.queries.comparing import is_right_answer
-from assay.scoring.queries.context import CaseContext, ExecutionContext, FailureLog, are_apart
+from assay.scoring.queries.context import CaseContext, ExecutionContext, FailureLog
 from assay.scoring.queries.executions import execute_gold, execute_prediction, execute_requests
 from assay.scoring.queries.given_rows import read_executions
 from assay.scoring.queries.metric_scores import MetricScorer
 from assay.scoring.queries.verdicts import undisputed
 from assay.scoring.time_limit import NO_HEARTBEAT, OutOfTimeError, TimeLimit
 from assay.sql.extraction import written
-from assay.sql.shape import is_plain
 
 
 class QueryScorer:
@@ -79,7 +78,6 @@ class QueryScorer:
         self._options = options
         self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
         self._diagnoser = diagnoser
-        self._brief = all(getattr(metric, "brief", False) for metric in self._metrics)
         self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
 
     def evidence(
@@ -166,12 +164,9 @@ class QueryScorer:
         action = partial(self._score_case, context, requests, executions)
         with nullcontext() if _are_few(context) else shared_codes():
             try:
-                if self._brief and not requests and self._ends_at_once(context):
-                    comparison, verdict, executions, scores = self._clock.trust(action)
-                else:
-                    # All at once, which saves most of the time that holding each step takes.
-                    what = ("case", context.key, case.id, *case.golds, prediction.query)
-                    comparison, verdict, executions, scores = self._clock.run_short(what, action)
+                # All at once, which saves most of the time that holding each step takes.
+                what = ("case", context.key, case.id, *case.golds, prediction.query)
+                comparison, verdict, executions, scores = self._clock.run_short(what, action)
             except OutOfTimeError:
                 comparison, verdict, executions, scores = action()
         head = self._head(verdict, scores)
@@ -199,13 +194,21 @@ class QueryScorer:
         predicted = gold = ExecutionContext(
             executor=self._executor,
             url=url,
+            dialect=self._executor.dialect(url),
             clock=self._clock,
             limits=self._limits,
             cache=self._executor.cache,
             failures=FailureLog(),
         )
-        if self._gold_executor is not self._executor or are_apart(gold_url, url):
-            gold = replace(predicted, executor=self._gold_executor, url=gold_url, cache=self._gold_executor.cache)
+        apart = gold_url is not url and gold_url != url
+        if apart or self._gold_executor is not self._executor:
+            gold = replace(
+                predicted,
+                executor=self._gold_executor,
+                url=gold_url,
+                dialect=self._gold_executor.dialect(gold_url),
+                cache=self._gold_executor.cache,
+            )
         golds = execute_gold(gold, case)
         return CaseContext(
             case=case,
@@ -215,6 +218,7 @@ class QueryScorer:
             options=self._options_for(case, gold, predicted),
             golds=golds,
             execution=execute_prediction(gold, predicted, case, prediction, golds),
+            apart=apart,
         )
 
     def _options_for(self, case: Case, gold: ExecutionContext, predicted: ExecutionContext) -> ComparisonOptions:
@@ -233,25 +237,6 @@ class QueryScorer:
                 self._options, columns=columns, boolean_is_integer=key[1], leniency=leniency or self._options.leniency
             )
         return known
-
-    def _ends_at_once(self, context: CaseContext) -> bool:
-        """Whether scoring surely ends at once. Then no clock need watch it, which takes longer than scoring itself.
-
-        So it does if gold and answer have a few cells in one column, and texts that need no parser.
-        """
-        case, predicted = context.case, context.execution
-        if case.options.leniency != STRICT or self._options.leniency != STRICT or context.apart:
-            return False
-        if len(context.golds) != 1 or predicted is None or len(context.prediction.raw or "") > _MOST_CHARACTERS:
-            return False
-        gold = context.golds[0]
-        if gold.given is not None or predicted.given is not None or context.predicted.dialect != "sqlite":
-            return False
-        if gold.result is None or predicted.result is None:
-            return False
-        if not (_is_tiny(gold.result.rows) and (predicted is gold or _is_tiny(predicted.result.rows))):
-            return False
-        return is_plain(gold.query) and is_plain(predicted.query)
 
     def _score_case(
         self, context: CaseContext, requests: Sequence[QueryRequest], executions: Executions
@@ -285,8 +270,6 @@ _HEAD_ROWS = 5
 _HEAD_CHARACTERS = 100_000
 """The approximate limit for a longer head: a thousand rows may hold a gigabyte."""
 _FEW_CELLS = 1_000
-_TINY_ROWS = 100
-_MOST_CHARACTERS = 20_000
 
 
 def with_head(execution: Execution, *, rows: int, cut: bool) -> Execution:
@@ -318,10 +301,6 @@ def _is_short(rows: Sequence[Row]) -> bool:
         return False
 
 
-def _is_tiny(rows: Sequence[Row]) -> bool:
-    return not rows or (len(rows) <= _TINY_ROWS and len(rows[0]) == 1 and _is_short(rows))
-
-
 def _are_few(context: CaseContext) -> bool:
     """Whether all results are so small that nothing about them is worth keeping for the next step."""
     for execution in context.golds:
@@ -349,7 +328,7 @@ def with_causes(diagnoser: Diagnoser, context: CaseContext, evidence: Evidence) 
     if diagnosis is None:
         what = ("diagnosis", context.predicted.url.text, *case.golds, prediction.query)
         try:
-            diagnosis = context.predicted.clock.hold(
+            diagnosis = context.predicted.clock.run(
                 what, lambda: diagnoser.diagnose(evidence, context.predicted.url, partial(is_right_answer, context))
             )
         except OutOfTimeError as error:
