@@ -1,6 +1,6 @@
 """Learn from experts' labels what signs and traits say for and against each cause: `learnt_from`.
 
-Logistic regression, one cause at a time. Weights are drawn towards what a sign may mean (`assay.diagnosis.readings`):
+Logistic regression, one cause at a time. Weights are drawn towards what a sign may mean (`assay.diagnosis.naming`):
 a sign that few pairs have keeps its readings, and a trait that few pairs have says nothing.
 """
 
@@ -13,8 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from assay.diagnosis.learnt import ALWAYS, Learnt
-from assay.diagnosis.readings import READINGS
+from assay.diagnosis.naming import ALWAYS, READINGS, CauseModel
 from assay.model import CauseKind
 
 Numbers = NDArray[np.float64]
@@ -35,7 +34,7 @@ class Example(Struct, frozen=True, kw_only=True):
     labels: frozenset[CauseKind]
 
 
-def learnt_from(examples: Sequence[Example]) -> Learnt:
+def learnt_from(examples: Sequence[Example]) -> CauseModel:
     """The weights that these pairs teach."""
     signs = sorted({name for one in examples for name in one.signs} | set(READINGS))
     traits = sorted({name for one in examples for name in one.traits})
@@ -51,7 +50,7 @@ def learnt_from(examples: Sequence[Example]) -> Learnt:
         found = _fitted(held, given, start, pull)
         rounded = {name: round(value, 2) for name, value in zip(names, found.tolist(), strict=True)}
         weights[kind] = {name: value for name, value in rounded.items() if value}
-    return Learnt(weights=weights)
+    return CauseModel(weights=weights)
 
 
 def _reading(name: str, kind: CauseKind) -> float:

@@ -27,10 +27,8 @@ from cause_weights import Example, learnt_from
 from planted_errors import Planted, planted
 
 import assay
-from assay.diagnosis import CAUSES
-from assay.diagnosis import learnt as learnt_module
-from assay.diagnosis.learnt import Learnt, learnt
-from assay.diagnosis.naming import name_causes
+from assay.diagnosis import CAUSES, naming
+from assay.diagnosis.naming import CauseModel, cause_model, name_causes
 from assay.diagnosis.signs import Sign, signs
 from assay.diagnosis.traits import traits
 from assay.engines.sqlite.engine import SqliteEngine
@@ -125,15 +123,15 @@ def schema_of(tables: dict[str, str]) -> DatabaseSchema:
     return DatabaseSchema(dialect="sqlite", tables=tuple(found))
 
 
-def ours(pair: Pair, taught: Learnt | None = None) -> Sequence[CauseKind]:
+def ours(pair: Pair, model: CauseModel | None = None) -> Sequence[CauseKind]:
     """What Assay names without executing anything."""
-    return [one.kind for one in name_causes(pair.signs, pair.traits, taught=taught)]
+    return [one.kind for one in name_causes(pair.signs, pair.traits, model=model)]
 
 
 def untaught(pairs: Sequence[Pair], part: Callable[[Pair], object]) -> Named:
     """As `ours`, with what pairs of other parts teach."""
-    taught = {own: learnt_from([one.example for one in pairs if part(one) != own]) for own in set(map(part, pairs))}
-    return lambda pair: ours(pair, taught[part(pair)])
+    model = {own: learnt_from([one.example for one in pairs if part(one) != own]) for own in set(map(part, pairs))}
+    return lambda pair: ours(pair, model[part(pair)])
 
 
 def constant(*kinds: CauseKind) -> Named:
@@ -282,12 +280,12 @@ def planted_tables(tally: Tally, golds: int, seed: int) -> Iterator[str]:
         yield f"| {name} | {count} | {first} | {repaired} |"
 
 
-def write_learnt(found: Learnt) -> None:
+def write_learnt(found: CauseModel) -> None:
     """Put what was learnt where the package reads it, a line for each cause."""
     lines = [f"  {json.dumps(kind)}: {json.dumps(weights)}" for kind, weights in found.weights.items()]
-    path = Path(learnt_module.__file__).with_name("learnt.json")
+    path = Path(naming.__file__).with_name("cause_model.json")
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    learnt.cache_clear()
+    cause_model.cache_clear()
 
 
 HEAD = """# How well causes are named

@@ -7,9 +7,7 @@ from itertools import combinations
 import pytest
 
 from assay.diagnosis import CAUSES
-from assay.diagnosis.learnt import ALWAYS, learnt
-from assay.diagnosis.naming import default_cause, name_causes
-from assay.diagnosis.readings import MOST_NAMED, READINGS
+from assay.diagnosis.naming import ALWAYS, MOST_NAMED, READINGS, cause_model, default_cause, name_causes
 from assay.diagnosis.signs import Sign
 from assay.diagnosis.traits import seen_traits
 from assay.sql.differences import Difference, QueryParts, SchemaNames
@@ -45,20 +43,21 @@ def test_the_primary_cause_is_one_that_the_repaired_clause_points_to() -> None:
             primary = name_causes(found, proved=frozenset({place}))[0]
             assert primary.sign is found[place]
             assert (
-                primary.kind in READINGS[found[place].name] or learnt().points_to(primary.kind, primary.sign.name) > 1
+                primary.kind in READINGS[found[place].name]
+                or cause_model().points_to(primary.kind, primary.sign.name) > 1
             )
 
 
 def test_every_named_cause_rests_on_a_difference_that_speaks_for_it() -> None:
     for names in combinations(SIGNS[::3], 2):
         for one in name_causes([sign(name) for name in names], TRAITS):
-            for_it = learnt().points_to(one.kind, one.sign.name) > 0
+            for_it = cause_model().points_to(one.kind, one.sign.name) > 0
             assert for_it or one.kind == default_cause(one.sign.name)
 
 
 def test_what_was_learnt_speaks_of_known_causes_signs_and_traits() -> None:
     known = {ALWAYS, *SIGNS, *TRAITS}
-    assert set(learnt().weights) == {kind for readings in READINGS.values() for kind in readings} - {"other"}
-    for kind, weights in learnt().weights.items():
+    assert set(cause_model().weights) == {kind for readings in READINGS.values() for kind in readings} - {"other"}
+    for kind, weights in cause_model().weights.items():
         assert kind in CAUSES
         assert set(weights) <= known, kind

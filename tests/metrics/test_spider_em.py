@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay import evaluate, registry
-from assay.metrics.spider_em.words import words_of
+from assay.metrics.spider_em.reading import words_of
 from assay.model import (
     Case,
     ColumnSchema,

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from assay.model import Cell, Comparison, DatabaseSchema, Row
 from assay.model.diagnosis import Cause, Repair
-from assay.model.schema import TableSchema
 from assay.sql.differences import Difference, Term, count_of_joined_rows, place_of, quoted_for
 
 _MOST_VALUES = 2_000
@@ -39,7 +38,11 @@ class DataEvidence:
         predicted: str,
     ) -> Cause:
         """The cause, with what the data shows of it."""
-        cause = _placed(cause, difference)
+        term = difference.gold_term or difference.predicted_term
+        table, column = place_of(next(iter(term.columns), "") if term is not None else "")
+        if difference.kind.startswith("table_"):
+            table, column = place_of(f"{difference.gold or difference.predicted}.*")[0], ""
+        cause = replace(cause, table=table, column=column)
         if cause.kind in ("value_mismatch", "data_format_mismatch", "attribute_mismatch") and difference.predicted_term:
             told = self._never_occurs(difference.predicted_term, difference.gold_term)
             if told and "the same difference" not in cause.message:
@@ -60,10 +63,12 @@ class DataEvidence:
         """The sentence that says so where a compared value never occurs in its column, with values that do."""
         if term.operator not in ("=", "IN") or len(set(term.columns)) != 1 or term.functions or term.inner:
             return ""
-        found = self._column(term.columns[0])
-        if found is None:
+        own_table, own_column = place_of(term.columns[0])
+        table = self._tables.get(own_table)
+        columns = () if table is None else table.columns
+        column = next((one.name for one in columns if one.name.lower() == own_column), None)
+        if table is None or column is None:
             return ""
-        table, column = found
         name = f"{table.name}.{column}"
         quoted_table, quoted_column = table.quoted_name, quoted_for(column, self._dialect)
         if self._dialect in ("mysql", "bigquery", "hive", "spark"):
@@ -78,14 +83,6 @@ class DataEvidence:
             )
             return f"{literal} never occurs in {name}{_which_do(literal, values, gold)}"
         return ""
-
-    def _column(self, column: str) -> tuple[TableSchema, str] | None:
-        table, name = place_of(column)
-        found = self._tables.get(table)
-        if found is None:
-            return None
-        own = next((one.name for one in found.columns if one.name.lower() == name), None)
-        return None if own is None else (found, own)
 
     def _fanned_out(self, cause: Cause, comparison: Comparison | None, repair: Repair | None, predicted: str) -> Cause:
         """Whether the prediction's joins give more rows than those of the repaired query, counted before anything else.
@@ -109,16 +106,6 @@ class DataEvidence:
         return cause
 
 
-def _placed(cause: Cause, difference: Difference) -> Cause:
-    """The cause with the table and the column that it is about."""
-    term = difference.gold_term or difference.predicted_term
-    column = next(iter(term.columns), "") if term is not None else ""
-    table, name = place_of(column)
-    if difference.kind.startswith("table_"):
-        table, name = place_of(f"{difference.gold or difference.predicted}.*")[0], ""
-    return replace(cause, table=table, column=name)
-
-
 def _which_do(literal: str, values: tuple[Row, ...] | None, gold: Term | None) -> str:
     """The values that come nearest, and gold's, with how often each occurs."""
     if not values:
@@ -130,8 +117,11 @@ def _which_do(literal: str, values: tuple[Row, ...] | None, gold: Term | None) -
     near += [one for one in get_close_matches(text, list(known), n=_SHOWN, cutoff=0.5) if one not in near]
     if not near and len(known) <= _SHOWN * 2:
         near = list(known)
-    said = [f"{_literal(known[one][0])} does, {_times(known[one][1])}" for one in near[:_SHOWN]]
-    return "; " + ", ".join(said) if said else f"; it holds {len(values):,} other values"
+    shown = []
+    for value, count in (known[name] for name in near[:_SHOWN]):
+        times = "once" if count == 1 else f"{count:,} times" if isinstance(count, int) else f"{count} times"
+        shown.append(f"{_literal(value)} does, {times}")
+    return "; " + ", ".join(shown) if shown else f"; it holds {len(values):,} other values"
 
 
 def _literal(value: Cell) -> str:
@@ -139,10 +129,6 @@ def _literal(value: Cell) -> str:
         shown = value if len(value) <= 60 else value[:59] + "…"
         return "'" + shown.replace("'", "''") + "'"
     return str(value)
-
-
-def _times(count: Cell) -> str:
-    return "once" if count == 1 else f"{count:,} times" if isinstance(count, int) else f"{count} times"
 
 
 def _drops_fraction(difference: Difference) -> bool:

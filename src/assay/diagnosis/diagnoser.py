@@ -11,16 +11,15 @@ from msgspec.structs import replace
 from assay.diagnosis.data import DataEvidence
 from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
-from assay.diagnosis.naming import Named, name_causes
+from assay.diagnosis.naming import MOST_NAMED, RankedCause, name_causes
 from assay.diagnosis.near import agreeing, near_miss_of
-from assay.diagnosis.readings import MOST_NAMED
 from assay.diagnosis.signs import Sign, signs
 from assay.diagnosis.traits import traits
 from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
-from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep, SchemaUse
+from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep
 from assay.ports import QueryExecutor
-from assay.sql.differences import Difference, QueryParts, ReadPair, differences, read_pair, read_parts, repaired_queries
+from assay.sql.differences import Difference, ReadPair, differences, read_pair, read_parts, repaired_queries
 from assay.sql.query import Unreadable
 from assay.sql.schema import SchemaNames, names_of
 from assay.sql.schema_items import nearest_use
@@ -56,21 +55,17 @@ class CauseFinder:
         """The causes of an incorrect answer; None for any other. ``is_right`` executes and judges a repaired query."""
         if evidence.outcome != "incorrect":
             return None
-        found = self._diagnosis(evidence, url, is_right)
-        title = title_of(found.causes[0]) if found.causes else None
-        is_query = all(cause.kind != "syntax" for cause in found.causes)
-        return replace(found, title=title, schema_use=self._schema_use(evidence, url) if is_query else None)
-
-    def _schema_use(self, evidence: Evidence, url: DatabaseUrl) -> SchemaUse | None:
-        """Whether the prediction uses the tables and columns of the nearest gold query; None: that is not known."""
         schema, query = self._schema_of(url), evidence.prediction.query
-        if schema is None or query is None:
-            return None
-        return nearest_use(evidence.case.golds, query, self._executor.dialect(url), names_of(schema))
+        found = self._diagnosis(evidence, url, schema, is_right)
+        schema_use = None
+        if schema is not None and query is not None and all(cause.kind != "syntax" for cause in found.causes):
+            schema_use = nearest_use(evidence.case.golds, query, self._executor.dialect(url), names_of(schema))
+        return replace(found, title=CAUSES[found.causes[0].kind].title, schema_use=schema_use)
 
-    def _diagnosis(self, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]) -> Diagnosis:
+    def _diagnosis(
+        self, evidence: Evidence, url: DatabaseUrl, schema: DatabaseSchema | None, is_right: Callable[[str], bool]
+    ) -> Diagnosis:
         dialect = self._executor.dialect(url)
-        schema = self._schema_of(url)
         notes = (
             () if schema is not None else ("the database's schema cannot be read: names are taken from the queries",)
         )
@@ -100,33 +95,37 @@ class CauseFinder:
         """The causes of an answer whose rows differ from gold's."""
         if pair.unread:
             return Diagnosis(causes=_of_rows(evidence), notes=(pair.unread,))
-        guard = self._clock() + self._time_for(evidence)
+        executions = (*evidence.gold_executions, *filter(None, [evidence.predicted_execution]))
+        took_s = sum(execution.took_s or 0.0 for execution in executions)
+        guard = self._clock() + max(_GUARD_S, _GUARD_TIMES * took_s)
         repair, tried, notes = self._repair(pair, is_right, guard)
         if not pair.signs:
-            causes = agreeing(
-                _without_difference(evidence), near_miss_of(evidence), repair=repair, selected=pair.selected
-            )
+            words = f"{evidence.verdict.reason}; clause by clause both queries say the same"
+            alone = _ambiguity(evidence) or (Cause(kind="other", message=words),)
+            causes = agreeing(alone, near_miss_of(evidence), repair=repair, selected=pair.selected)
             return Diagnosis(causes=tuple(causes), repair=repair, tried=tried, notes=notes)
         named = _settled(pair, repair)
         witness = DataEvidence(self._asks(url, guard), pair.schema, pair.dialect)
         proved_clauses = _clauses_of(repair)
         found = []
-        for one in named:
+        seen: list[Sign] = []
+        for ranked in named:
+            difference = ranked.sign.difference
+            message, is_first = message_of(difference), not any(sign is ranked.sign for sign in seen)
+            if not is_first:  # an earlier cause rests on the same difference
+                message = f"{message}; the same difference, read as {CAUSES[ranked.kind].title.lower()}"
+            seen.append(ranked.sign)
             cause = Cause(
-                kind=one.kind,
-                message=_message(one, named),
-                clause=one.sign.difference.clause,
-                gold=one.sign.difference.gold,
-                predicted=one.sign.difference.predicted,
-                proved=_clause(one.sign.difference) in proved_clauses and _reads_first(one, named),
+                kind=ranked.kind,
+                message=message,
+                clause=difference.clause,
+                gold=difference.gold,
+                predicted=difference.predicted,
+                proved=_clause(difference) in proved_clauses and is_first,
             )
             found.append(
                 witness.supported(
-                    cause,
-                    one.sign.difference,
-                    comparison=evidence.comparison,
-                    repair=repair,
-                    predicted=pair.predicted,
+                    cause, difference, comparison=evidence.comparison, repair=repair, predicted=pair.predicted
                 )
             )
         if repair is None and len({_clause(sign.difference) for sign in pair.signs}) > _SEVERAL:
@@ -150,10 +149,6 @@ class CauseFinder:
                 steps = tuple(RepairStep(clause=s.clause, before=s.before, after=s.after) for s in repaired.steps)
                 return Repair(steps=steps, query=repaired.query), tried, ()
         return None, tried, ()
-
-    def _time_for(self, evidence: Evidence) -> float:
-        executions = (*evidence.gold_executions, *filter(None, [evidence.predicted_execution]))
-        return max(_GUARD_S, _GUARD_TIMES * sum(execution.took_s or 0.0 for execution in executions))
 
     def _asks(self, url: DatabaseUrl, guard: float) -> Callable[[str], tuple[Row, ...] | None]:
         asked = 0
@@ -181,12 +176,6 @@ def _of_rows(evidence: Evidence) -> tuple[Cause, ...]:
     return (*agreeing([other], near_miss_of(evidence)), *_ambiguity(evidence))
 
 
-def _without_difference(evidence: Evidence) -> tuple[Cause, ...]:
-    """The causes where both queries say the same, as far as is read."""
-    words = f"{evidence.verdict.reason}; clause by clause both queries say the same"
-    return _ambiguity(evidence) or (Cause(kind="other", message=words),)
-
-
 _SEVERAL = 2
 """With more clauses that differ than this, and no repair that works, the prediction is almost a rewrite."""
 
@@ -201,6 +190,7 @@ class _Pair(Struct, frozen=True, kw_only=True):
     signs: Sequence[Sign] = ()
     traits: frozenset[str] = frozenset()
     alike: tuple[str, ...] = ()
+    """The clauses without a difference, where each query has one SELECT only."""
     unread: str = ""
     """Why the clauses could not be compared."""
 
@@ -224,6 +214,10 @@ class _Pair(Struct, frozen=True, kw_only=True):
             unread = f"not explained: {next(why, 'the two are nested too deeply to be compared')}"
             return cls(predicted=query, dialect=dialect, schema=schema, unread=unread)
         best, found = min(pairs, key=lambda pair: len(pair[1]))
+        alike: tuple[str, ...] = ()
+        if all(len(list(side.all_selects())) == 1 for side in (best.gold, best.predicted)):
+            differ = {_WRITTEN_WITH.get(sign.difference.clause, sign.difference.clause) for sign in found}
+            alike = tuple(clause for clause in _WRITTEN if clause not in differ)
         return cls(
             predicted=query,
             dialect=dialect,
@@ -231,24 +225,16 @@ class _Pair(Struct, frozen=True, kw_only=True):
             read=best,
             signs=found,
             traits=traits(found, best.gold, best.predicted, names),
-            alike=_alike(found, best.gold, best.predicted),
+            alike=alike,
         )
 
 
 _NO_NAMES = SchemaNames()
 _WRITTEN = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
+_WRITTEN_WITH = {"JOIN": "FROM", "DISTINCT": "SELECT"}
 
 
-def _alike(found: Sequence[Sign], gold: QueryParts, predicted: QueryParts) -> tuple[str, ...]:
-    """The clauses without a difference, where each query has one SELECT only."""
-    if any(len(list(query.all_selects())) != 1 for query in (gold, predicted)):
-        return ()
-    places = {"JOIN": "FROM", "DISTINCT": "SELECT"}
-    differ = {places.get(sign.difference.clause, sign.difference.clause) for sign in found}
-    return tuple(clause for clause in _WRITTEN if clause not in differ)
-
-
-def _settled(pair: _Pair, repair: Repair | None) -> list[Named]:
+def _settled(pair: _Pair, repair: Repair | None) -> list[RankedCause]:
     """The causes; those of the repair's clauses first, one for each clause that needs repair."""
     found, clauses = pair.signs, _clauses_of(repair)
     proved = [sign for sign in found if _clause(sign.difference) in clauses]
@@ -265,21 +251,6 @@ def _settled(pair: _Pair, repair: Repair | None) -> list[Named]:
     return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:MOST_NAMED]
 
 
-def _message(one: Named, named: Sequence[Named]) -> str:
-    """The evidence, which says so where an earlier cause rests on the same difference."""
-    message = message_of(one.sign.difference)
-    return (
-        message
-        if _reads_first(one, named)
-        else f"{message}; the same difference, read as {CAUSES[one.kind].title.lower()}"
-    )
-
-
-def _reads_first(one: Named, named: Sequence[Named]) -> bool:
-    """Whether no earlier cause rests on the same difference."""
-    return next(other for other in named if other.sign is one.sign) is one
-
-
 def _clauses_of(repair: Repair | None) -> list[str]:
     return [] if repair is None else [step.clause for step in repair.steps]
 
@@ -293,8 +264,3 @@ def _ambiguity(evidence: Evidence) -> tuple[Cause, ...]:
     if ambiguity is None:
         return ()
     return (Cause(kind="ambiguous_gold", message=ambiguity.text),)
-
-
-def title_of(cause: Cause) -> str:
-    """The name under which reports count a cause."""
-    return CAUSES[cause.kind].title

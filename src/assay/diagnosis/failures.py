@@ -45,7 +45,7 @@ def cause_of_failure(failure: Failure, query: str | None, dialect: str, schema: 
         return [Cause(kind=kind, message=failure.message)]
     if failure.kind != "error" or query is None:
         return [Cause(kind="failed", message=failure.message)]
-    causes = _unknown(query, dialect, schema)
+    causes = [] if schema is None else _unknown(query, dialect, schema)
     if causes:
         return causes
     text = failure.message
@@ -56,9 +56,7 @@ def cause_of_failure(failure: Failure, query: str | None, dialect: str, schema: 
     return [Cause(kind="type_error" if _TYPE.search(text) else "failed", message=cut(text))]
 
 
-def _unknown(query: str, dialect: str, schema: DatabaseSchema | None) -> list[Cause]:
-    if schema is None:
-        return []
+def _unknown(query: str, dialect: str, schema: DatabaseSchema) -> list[Cause]:
     found = unknown_names(query, dialect, schema)
     if isinstance(found, Unreadable):
         return []

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
-from assay.diagnosis.repairs import mended_datasets, repaired_dimensions
 from assay.model import (
-    DimensionScore,
+    DatasetSelection,
     Evidence,
-    Failure,
     ScoredTerm,
     Selection,
     SelectionScore,
     SelectionSettings,
     TimeRange,
-    TimeScore,
 )
 from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep
+from assay.sdmx.matching import TIME_DIMENSION, pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
 
@@ -66,7 +64,13 @@ class SelectionCauses(Struct, frozen=True, kw_only=True):
         if evidence.outcome != "incorrect":
             return None
         failure = evidence.verdict.failure
-        found = self._of_terms(evidence) if failure is None else Diagnosis(causes=(_of_failure(failure),))
+        if failure is None:
+            found = self._of_terms(evidence)
+        elif failure.kind == "unknown_structure":
+            cause = Cause(kind="wrong_dataset", message=failure.message, clause=DATASET)
+            found = Diagnosis(causes=(cause,))
+        else:
+            found = Diagnosis(causes=(cause_of_failure(failure, None, "", None)[0],))
         return replace(found, title=CAUSES[found.causes[0].kind].title)
 
     def _of_terms(self, evidence: Evidence) -> Diagnosis:
@@ -86,21 +90,34 @@ class SelectionCauses(Struct, frozen=True, kw_only=True):
         if not parts:
             return Diagnosis(causes=(Cause(kind="other", message=evidence.verdict.reason),))
         several = len(evidence.turns) > 1
-        causes = tuple(_cause(part, proved=exact, several=several) for part in sorted(parts, key=_rank))
-        steps = tuple(_steps(parts))
-        repair = Repair(steps=steps, query="\n".join(repaired)) if exact else None
-        return Diagnosis(causes=causes, repair=repair, tried=1)
+        in_order = sorted(parts, key=lambda part: (_ORDER.index(part.kind), part.number))
+        causes = tuple(_cause(part, proved=exact, several=several) for part in in_order)
+        if not exact:
+            return Diagnosis(causes=causes, tried=1)
+        steps = []  # one for each part of the selection, over all questions of a conversation
+        for name in dict.fromkeys(part.name for part in parts):
+            mine = [part for part in parts if part.name == name]
+            before = "; ".join(part.predicted for part in mine if part.predicted)
+            after = "; ".join(part.gold for part in mine if part.gold)
+            steps.append(RepairStep(clause=name, before=before, after=after))
+        return Diagnosis(causes=causes, repair=Repair(steps=tuple(steps), query="\n".join(repaired)), tried=1)
 
     def _of_turn(
         self, answer: Selection, target: Selection, score: SelectionScore, number: int
     ) -> tuple[list[_Part], Selection | None]:
         """What is wrong in one answer, and the answer with all of that mended; None where it then is not right."""
-        parts = list(_datasets(score, number))
-        if parts:
+        parts: list[_Part] = []
+        if score.missing_datasets or score.extra_datasets:
+            gold, predicted = _joined(score.missing_datasets), _joined(score.extra_datasets)
+            parts.append(_Part(kind="wrong_dataset", name=DATASET, gold=gold, predicted=predicted, number=number))
             answer = mended_datasets(answer, target, self.structures)
             score = self._score(answer, target)
         parts += _dimensions(score, number)
-        parts += _periods(score.time, number)
+        wrong = [time for time in score.time if time.state not in ("exact", "not_judged")]
+        if wrong:
+            gold = _joined([_spans(time.target) for time in wrong])
+            predicted = _joined([_spans(time.selected) for time in wrong])
+            parts.append(_Part(kind="wrong_period", name=TIME, gold=gold, predicted=predicted, number=number))
         mended = repaired_dimensions(answer, target, {part.name for part in parts}, self.structures)
         return parts, mended if parts and self._score(mended, target).exact else None
 
@@ -112,45 +129,20 @@ DATASET, TIME = "dataset", "time"
 """The names of the parts that are no dimension."""
 
 
-def _datasets(score: SelectionScore, number: int) -> Iterator[_Part]:
-    if score.missing_datasets or score.extra_datasets:
-        gold, predicted = _joined(score.missing_datasets), _joined(score.extra_datasets)
-        yield _Part(kind="wrong_dataset", name=DATASET, gold=gold, predicted=predicted, number=number)
-
-
 def _dimensions(score: SelectionScore, number: int) -> Iterator[_Part]:
     for one in score.dimensions:
         extra, missing = one.false_positives, one.false_negatives
         if extra or missing:
+            invented = [term.id for term in extra if term.note in _INVENTED]
+            kind: CauseKind = "wrong_term" if extra and missing else "missing_term" if missing else "extra_term"
             yield _Part(
-                kind=_kind(one),
+                kind="invented_term" if invented else kind,
                 name=one.dimension,
                 gold=_named(missing, (*extra, *one.true_positives)),
                 predicted=_named(extra, (*missing, *one.true_positives)),
                 number=number,
-                invented=_joined([term.id for term in extra if term.note in _INVENTED]),
+                invented=_joined(invented),
             )
-
-
-def _kind(one: DimensionScore) -> CauseKind:
-    if any(term.note in _INVENTED for term in one.false_positives):
-        return "invented_term"
-    if one.false_positives and one.false_negatives:
-        return "wrong_term"
-    return "missing_term" if one.false_negatives else "extra_term"
-
-
-def _periods(scores: Sequence[TimeScore], number: int) -> Iterator[_Part]:
-    wrong = [one for one in scores if one.state not in ("exact", "not_judged")]
-    if wrong:
-        gold, predicted = (_joined([_spans(side) for side in sides]) for sides in _sides(wrong))
-        yield _Part(kind="wrong_period", name=TIME, gold=gold, predicted=predicted, number=number)
-
-
-def _sides(
-    scores: Sequence[TimeScore],
-) -> tuple[list[tuple[TimeRange, ...] | None], list[tuple[TimeRange, ...] | None]]:
-    return [one.target for one in scores], [one.selected for one in scores]
 
 
 def _spans(ranges: tuple[TimeRange, ...] | None) -> str:
@@ -171,45 +163,25 @@ def _joined(names: Sequence[str | None]) -> str:
 
 
 def _cause(part: _Part, *, proved: bool, several: bool) -> Cause:
-    where = f"question {part.number}: " if several else ""
-    return Cause(
-        kind=part.kind,
-        message=where + _message(part),
-        clause=part.name,
-        gold=part.gold,
-        predicted=part.predicted,
-        proved=proved,
-        column="" if part.name in (DATASET, TIME) else part.name,
-    )
-
-
-def _message(part: _Part) -> str:
     name, gold, predicted = part.name, part.gold, part.predicted
     if part.kind == "invented_term":
         instead = f"; the target has {gold}" if gold else ""
-        return f"{name}: no code list has {part.invented}{instead}"
-    if gold and predicted:
-        return f"{name}: {predicted} in place of {gold}"
-    return f"{name}: {gold} is not selected" if gold else f"{name}: {predicted} is selected, the target has none of it"
-
-
-def _steps(parts: Sequence[_Part]) -> Iterator[RepairStep]:
-    """A step for each part of the selection, over all questions of a conversation."""
-    for name in dict.fromkeys(part.name for part in parts):
-        mine = [part for part in parts if part.name == name]
-        before = "; ".join(part.predicted for part in mine if part.predicted)
-        after = "; ".join(part.gold for part in mine if part.gold)
-        yield RepairStep(clause=name, before=before, after=after)
-
-
-def _rank(part: _Part) -> tuple[int, int]:
-    return _ORDER.index(part.kind), part.number
-
-
-def _of_failure(failure: Failure) -> Cause:
-    if failure.kind == "unknown_structure":
-        return Cause(kind="wrong_dataset", message=failure.message, clause=DATASET)
-    return cause_of_failure(failure, None, "", None)[0]
+        message = f"{name}: no code list has {part.invented}{instead}"
+    elif gold and predicted:
+        message = f"{name}: {predicted} in place of {gold}"
+    elif gold:
+        message = f"{name}: {gold} is not selected"
+    else:
+        message = f"{name}: {predicted} is selected, the target has none of it"
+    return Cause(
+        kind=part.kind,
+        message=f"question {part.number}: {message}" if several else message,
+        clause=name,
+        gold=gold,
+        predicted=predicted,
+        proved=proved,
+        column="" if name in (DATASET, TIME) else name,
+    )
 
 
 def _told(selection: Selection) -> str:
@@ -223,3 +195,62 @@ def _told(selection: Selection) -> str:
         times = [] if one.time is None else [f"time {_spans(one.time)}"]
         lines.append(f"{one.dataset}: {', '.join([*terms, *times])}")
     return "\n".join(lines)
+
+
+def mended_datasets(answer: Selection, target: Selection, structures: Structures | None) -> Selection:
+    """The answer on the target's datasets: one in place of another keeps its terms; what is missing is the target's."""
+    own = [one for one in answer.datasets if any(_same(one, other, structures) for other in target.datasets)]
+    others = [one for one in answer.datasets if one not in own]
+    wanted = [one for one in target.datasets if not any(_same(one, other, structures) for other in answer.datasets)]
+    names = list(dict.fromkeys(one.dataset for one in others))
+    for name in dict.fromkeys(one.dataset for one in wanted):
+        if names:
+            wrong = names.pop(0)
+            own += [replace(one, dataset=name) for one in others if one.dataset == wrong]
+        else:
+            own += [one for one in wanted if one.dataset == name]
+    return Selection(datasets=tuple(own))
+
+
+def repaired_dimensions(
+    answer: Selection, target: Selection, parts: Collection[str], structures: Structures | None
+) -> Selection:
+    """The answer with these dimensions of the target's, and its time where ``time`` is among the parts.
+
+    Of several queries on one dataset, each takes over from the target's query in the same place.
+    """
+    made: list[DatasetSelection] = []
+    seen: dict[str, int] = {}
+    for one in answer.datasets:
+        givers = [other for other in target.datasets if _same(one, other, structures)]
+        if not givers:
+            made.append(one)
+            continue
+        place = seen.get(givers[0].dataset, 0)
+        seen[givers[0].dataset] = place + 1
+        made.append(_mended(one, givers[min(place, len(givers) - 1)], parts, structures))
+    return Selection(datasets=tuple(made))
+
+
+def _mended(
+    one: DatasetSelection, giver: DatasetSelection, parts: Collection[str], structures: Structures | None
+) -> DatasetSelection:
+    kept = [chosen for chosen in one.dimensions if chosen.dimension not in parts]
+    given = [chosen for chosen in giver.dimensions if chosen.dimension in parts]
+    time = one.time
+    if "time" in parts:
+        pairs = pair_datasets(Selection(datasets=(giver,)), Selection(datasets=(one,)), structures)
+        # What the time dimension may be called.
+        names = {TIME_DIMENSION, *(pair.structure.time_dimension for pair in pairs if pair.structure is not None)}
+        kept = [chosen for chosen in kept if chosen.dimension not in names]
+        given += [chosen for chosen in giver.dimensions if chosen.dimension in names]
+        time = giver.time
+    return replace(one, dimensions=(*kept, *given), time=time)
+
+
+def _same(one: DatasetSelection, other: DatasetSelection, structures: Structures | None) -> bool:
+    """Whether both are queries on one dataset."""
+    if one.dataset == other.dataset:
+        return True
+    pairs = pair_datasets(Selection(datasets=(other,)), Selection(datasets=(one,)), structures)
+    return any(pair.target is not None and pair.selected is not None for pair in pairs)

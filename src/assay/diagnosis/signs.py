@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.sql.differences import Difference, QueryParts, Term, function_kind, place_of
+from assay.sql.differences import Difference, QueryParts, function_kind, place_of
 
 
 class Sign(Struct, frozen=True, kw_only=True):
-    """A difference under the name that says what it is a sign of (`assay.diagnosis.readings`)."""
+    """A difference under the name that says what it is a sign of (`assay.diagnosis.naming`)."""
 
     name: str
     difference: Difference
@@ -25,14 +25,12 @@ def signs(found: Sequence[Difference], gold: QueryParts, predicted: QueryParts) 
     return [Sign(name=around.name(difference, kinds), difference=difference) for difference in found]
 
 
-class _Around:
+class _Around(Struct, frozen=True):
     """What stands around a difference."""
 
-    def __init__(self, found: Sequence[Difference], gold: QueryParts, predicted: QueryParts) -> None:
-        self._found = found
-        self._gold = gold
-        self._predicted = predicted
-        self._tables_differ = any(one.kind.startswith("table_") for one in found)
+    found: Sequence[Difference]
+    gold: QueryParts
+    predicted: QueryParts
 
     def name(self, one: Difference, kinds: set[str]) -> str:
         """The sign's name: the difference's kind, with what stands around it where that changes its meaning."""
@@ -50,20 +48,22 @@ class _Around:
             case "join_condition":
                 if any(kind.startswith("subquery_") for kind in kinds):
                     return "join_or_subquery"
-                if self._tables_differ:
+                if any(kind.startswith("table_") for kind in kinds):
                     return "join_with_other_tables"
                 return "join_on_other_key" if _takes_other_key(one) else one.kind
             case "table_missing":
-                return one.kind if one.gold in self._used(self._gold) else "bridge_missing"
+                return one.kind if one.gold in _tables_used(self.gold) else "bridge_missing"
             case "table_extra":
-                return "table_extra_used" if one.predicted in self._used(self._predicted) else one.kind
+                return "table_extra_used" if one.predicted in _tables_used(self.predicted) else one.kind
             case "order_missing" | "limit_missing":
                 return "order_became_subquery" if kinds & {"subquery_extra", "subquery_changed"} else one.kind
             case "order_extra" | "limit_extra":
                 return "subquery_became_order" if kinds & {"subquery_missing", "subquery_changed"} else one.kind
-            case "condition_replaced" if any(map(_divides, self._found)):
+            case "condition_replaced" if any(map(_divides, self.found)):
                 return "condition_replaced_in_ratio"
-            case "condition_missing" if one.clause == "HAVING" and not self._has_having():
+            case "condition_missing" if one.clause == "HAVING" and not any(
+                select.having for select in self.predicted.all_selects()
+            ):
                 return "having_missing"
             case "condition_missing" if one.gold_term is not None and one.gold_term.inner:
                 return "subquery_condition_missing" if "subquery_missing" in kinds else one.kind
@@ -72,7 +72,7 @@ class _Around:
             ):
                 return "subquery_condition_missing"
             case "condition_missing":
-                if "condition_extra" in kinds and any(map(_divides, self._found)):
+                if "condition_extra" in kinds and any(map(_divides, self.found)):
                     return "condition_replaced_in_ratio"
                 if "condition_extra" in kinds:
                     return "condition_replaced"
@@ -80,7 +80,11 @@ class _Around:
             case "condition_extra":
                 return "condition_replacing" if "condition_missing" in kinds else one.kind
             case "order_changed":
-                return "order_aggregate" if self._orders_by_aggregate() else one.kind
+                keys = [
+                    [name for select in query.selects for key in select.order for name in key.term.aggregates]
+                    for query in (self.gold, self.predicted)
+                ]
+                return "order_aggregate" if keys[0] != keys[1] else one.kind
             case "output_missing" | "output_extra":
                 both = {"output_missing", "output_extra"} <= kinds
                 return "output_changed" if both else one.kind
@@ -88,31 +92,21 @@ class _Around:
                 return _family(one)
         return one.kind
 
-    def _used(self, query: QueryParts) -> set[str]:
-        """The tables whose columns a query selects, filters, groups or orders by."""
-        return {place_of(column)[0] for column in _columns(query)}
 
-    def _has_having(self) -> bool:
-        return any(select.having for select in self._predicted.all_selects())
-
-    def _orders_by_aggregate(self) -> bool:
-        keys = [
-            tuple(name for select in query.selects for key in select.order for name in key.term.aggregates)
-            for query in (self._gold, self._predicted)
-        ]
-        return keys[0] != keys[1]
-
-
-def _columns(query: QueryParts) -> Iterator[str]:
-    for select in query.all_selects():
-        keys = [key.term for key in select.order]
-        for term in (*select.outputs, *select.where, *select.group, *select.having, *keys):
-            yield from term.columns
+def _tables_used(query: QueryParts) -> set[str]:
+    """The tables whose columns a query selects, filters, groups or orders by."""
+    return {
+        place_of(column)[0]
+        for select in query.all_selects()
+        for term in (*select.outputs, *select.where, *select.group, *select.having, *(key.term for key in select.order))
+        for column in term.columns
+    }
 
 
 def _counts(one: Difference) -> bool:
     """Whether both sides only count something."""
-    return all(_is_count(term) for term in (one.gold_term, one.predicted_term))
+    sides = (one.gold_term, one.predicted_term)
+    return all(term is not None and term.aggregates == ("COUNT",) and not term.arithmetic for term in sides)
 
 
 def has_same_columns(one: Difference) -> bool:
@@ -125,10 +119,6 @@ def _same_functions(one: Difference) -> bool:
     sides = (one.gold_term, one.predicted_term)
     called = [Counter((*term.functions, *term.aggregates)) for term in sides if term is not None]
     return len(called) == 2 and called[0] == called[1]
-
-
-def _is_count(term: Term | None) -> bool:
-    return term is not None and term.aggregates == ("COUNT",) and not term.arithmetic
 
 
 def _divides(one: Difference) -> bool:

@@ -19,7 +19,7 @@ _SEVERAL, _MANY = 3, 5
 
 
 def traits(found: Sequence[Sign], gold: QueryParts, predicted: QueryParts, names: SchemaNames) -> frozenset[str]:
-    """The traits of a prediction beside gold, by the names under which `assay.diagnosis.learnt` weighs them."""
+    """The traits of a prediction beside gold, by the names under which `assay.diagnosis.naming` weighs them."""
     return frozenset(name for name, holds in seen_traits(found, gold, predicted, names).items() if holds)
 
 

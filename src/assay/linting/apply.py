@@ -171,7 +171,15 @@ def _parted(golds: Sequence[Gold], options: LintOptions) -> tuple[tuple[int, Ref
 def _together(case: Case, golds: Sequence[Gold], others: Sequence[OtherAnswer]) -> CaseGolds:
     digests = tuple(digest(gold.execution) for gold in golds)
     texts = tuple(" ".join(gold.text.casefold().replace(";", " ").split()) for gold in golds)
-    agreeing, answered = _agreeing(golds, digests, others)
+    # What stored runs give for the case: the largest group that gives one result other than every gold's.
+    database = golds[0].database if golds else None
+    groups: dict[str, list[str]] = {}
+    for other in others:
+        result = None if database is None else digest(database.run(other.query))
+        if result is not None:
+            groups.setdefault(result, []).append(other.run)
+    against = [runs for result, runs in groups.items() if result not in digests]
+    largest: list[str] = max(against, key=len, default=[])
     results = [None if gold.execution is None else gold.execution.result for gold in golds]
     return CaseGolds(
         case=case,
@@ -179,8 +187,8 @@ def _together(case: Case, golds: Sequence[Gold], others: Sequence[OtherAnswer]) 
         texts=texts,
         rows=tuple(0 if result is None else len(result.rows) for result in results),
         widths=tuple(0 if result is None else result.column_count for result in results),
-        agreeing=agreeing,
-        others=answered,
+        agreeing=tuple(largest),
+        others=sum(map(len, groups.values())),
     )
 
 
@@ -201,23 +209,6 @@ def _spelt(cell: object) -> str:
     if isinstance(cell, float):
         return f"{cell:.10g}"
     return str(cell)
-
-
-def _agreeing(
-    golds: Sequence[Gold], digests: Sequence[str | None], others: Sequence[OtherAnswer]
-) -> tuple[tuple[str, ...], int]:
-    database = golds[0].database if golds else None
-    if database is None or not others:
-        return (), 0
-    groups: dict[str, list[str]] = {}
-    for other in others:
-        result = digest(database.run(other.query))
-        if result is not None:
-            groups.setdefault(result, []).append(other.run)
-    answered = sum(map(len, groups.values()))
-    against = [runs for result, runs in groups.items() if result not in digests]
-    largest: list[str] = max(against, key=len, default=[])
-    return tuple(largest), answered
 
 
 def lint_across(cases: Sequence[CaseGolds], options: LintOptions, *, runs: bool) -> Iterator[LintFinding]:

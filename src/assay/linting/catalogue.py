@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any
@@ -40,19 +40,16 @@ def catalogue() -> tuple[Rule, ...]:
             continue
         loaded: Any = import_module(module.name)
         about: LintRule = loaded.RULE
-        check = getattr(loaded, "check", None) or _of_readable(getattr(loaded, "check_query", None))
+        check_query = getattr(loaded, "check_query", None)
+        check = getattr(loaded, "check", None) if check_query is None else partial(_check_readable, check_query)
         found.append(Rule(about=about, check=check, across=getattr(loaded, "across", None)))
     order = ("query", "question", "database", "cases", "runs")
     return tuple(sorted(found, key=lambda rule: (order.index(rule.about.needs), rule.about.name)))
 
 
-def _of_readable(
-    check_query: Callable[[Gold, Query], Iterator[Found]] | None,
-) -> Callable[[Gold], Iterator[Found]] | None:
-    """The check of a rule that looks into the query, and has nothing to say of one that cannot be read."""
-    if check_query is None:
-        return None
-    return lambda gold: iter(()) if gold.query is None else check_query(gold, gold.query)
+def _check_readable(check_query: Callable[[Gold, Query], Iterator[Found]], gold: Gold) -> Iterator[Found]:
+    """A rule that looks into the query has nothing to say of one that cannot be read."""
+    return iter(()) if gold.query is None else check_query(gold, gold.query)
 
 
 def rules_by_name() -> dict[str, LintRule]:

@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 from msgspec import Struct
 
 from assay.linting.column_probes import column_probe, pairs_probe, value_probe
-from assay.model import Case, DatabaseUrl, Execution, Limits, TableSchema
+from assay.model import Case, DatabaseUrl, Execution, Limits
 from assay.model.witness import Refutation
 from assay.ports import QueryExecutor
 from assay.sql.query import Query, Span, Unreadable, read_query
@@ -104,23 +104,23 @@ class GoldDatabase:
         stored = self.names.column(column.table, column.column)
         if stored is None:
             return None
-        if column.key not in self._values:
-            self._values[column.key] = self._read(self.names.tables[column.key[0]].schema, stored.name)
-        return self._values[column.key]
-
-    def _read(self, table: TableSchema, column: str) -> ColumnValues | None:
-        rows = self.rows(column_probe(table, column, self.dialect, MOST_VALUES + 1))
-        if rows is None:
-            return None
-        counts: Counter[object] = Counter()
-        nulls = 0
-        for value, count in rows:
-            number = count if isinstance(count, int) else int(str(count))
-            if value is None:
-                nulls = number
-            else:
-                counts[_hashable(value)] += number
-        return ColumnValues(counts=counts, nulls=nulls, whole=len(rows) <= MOST_VALUES)
+        if column.key in self._values:
+            return self._values[column.key]
+        table = self.names.tables[column.key[0]].schema
+        rows = self.rows(column_probe(table, stored.name, self.dialect, MOST_VALUES + 1))
+        values = None
+        if rows is not None:
+            counts: Counter[object] = Counter()
+            nulls = 0
+            for value, count in rows:
+                number = count if isinstance(count, int) else int(str(count))
+                if value is None:
+                    nulls = number
+                else:
+                    counts[_hashable(value)] += number
+            values = ColumnValues(counts=counts, nulls=nulls, whole=len(rows) <= MOST_VALUES)
+        self._values[column.key] = values
+        return values
 
     def run_anew(self, query: str) -> Execution | None:
         """Execute a query again, not from what is kept; None where the executor cannot."""

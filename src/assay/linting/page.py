@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
-from assay.linting.catalogue import Rule, catalogue
+from assay.linting.catalogue import catalogue
 
 _GROUPS = {
     "query": "Rules that need the query alone",
@@ -18,43 +17,31 @@ _GROUPS = {
 
 def rules_page() -> str:
     """The whole page in Markdown."""
-    return "\n".join(_lines()).rstrip() + "\n"
-
-
-def _lines() -> Iterator[str]:
-    yield "# The rules of `assay lint`"
-    yield ""
-    yield "Made from the rules by `python -m assay.linting.page`; see [lint.md](../guides/lint.md) for how to use them."
-    yield ""
-    rules = catalogue()
+    lines = [
+        "# The rules of `assay lint`",
+        "",
+        "Made from the rules by `python -m assay.linting.page`; see [lint.md](../guides/lint.md) for how to use them.",
+        "",
+    ]
     for needs, title in _GROUPS.items():
-        own = [rule for rule in rules if rule.about.needs == needs]
-        yield f"## {title}"
-        yield ""
-        yield "| rule | severity | finds |"
-        yield "|---|---|---|"
-        for rule in own:
-            yield f"| [{rule.about.name}](#{rule.about.name}) | {rule.about.severity} | {rule.about.finds} |"
-        yield ""
-        for rule in own:
-            yield from _rule(rule)
-
-
-def _rule(rule: Rule) -> Iterator[str]:
-    about = rule.about
-    yield f"### {about.name}"
-    yield ""
-    yield f"**Finds** {about.finds}. Severity: {about.severity}."
-    yield ""
-    yield f"**Why it matters.** {about.why}"
-    yield ""
-    yield f"**Remedy.** {about.remedy}"
-    yield ""
-    for title, text in (("Found:", about.bad), ("Mended:", about.good)):
-        yield title
-        yield ""
-        yield from (f"    {line}" for line in text.splitlines())
-        yield ""
+        rules = [rule.about for rule in catalogue() if rule.about.needs == needs]
+        lines += [f"## {title}", "", "| rule | severity | finds |", "|---|---|---|"]
+        lines += [f"| [{rule.name}](#{rule.name}) | {rule.severity} | {rule.finds} |" for rule in rules]
+        lines.append("")
+        for rule in rules:
+            lines += [
+                f"### {rule.name}",
+                "",
+                f"**Finds** {rule.finds}. Severity: {rule.severity}.",
+                "",
+                f"**Why it matters.** {rule.why}",
+                "",
+                f"**Remedy.** {rule.remedy}",
+                "",
+            ]
+            for heading, text in (("Found:", rule.bad), ("Mended:", rule.good)):
+                lines += [heading, "", *(f"    {line}" for line in text.splitlines()), ""]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from assay.comparison.codes import shared as codes
 from assay.comparison.codes.shared import cell_count
-from assay.model import Case, Comparison, Execution, Failure, Prediction, Result, Row, Score
+from assay.model import Blame, Case, Comparison, Execution, Failure, Prediction, Result, Row, Score
 from assay.model.blame import blamed, ruling
 from assay.ports import Executions, QueryRequest
 
@@ -73,18 +73,13 @@ class ResultMetric(QueryMetric, ABC):
             return unscored(self.name, gold_failure(executions.golds))
         predicted = executions.predicted
         if predicted is None or not predicted.succeeded:
-            return self._of_failure(case, prediction, predicted, [gold for _, gold in golds])
+            if failure := befallen(prediction, predicted):
+                return unscored(self.name, failure)
+            return Score(metric=self.name, value=self.of_failed(case, predicted, [gold for _, gold in golds]))
         best = 0.0
         for index, gold in golds:
             best = max(best, self.of_results(case, index, gold, predicted))
         return Score(metric=self.name, value=best)
-
-    def _of_failure(
-        self, case: Case, prediction: Prediction, predicted: Execution | None, golds: Sequence[Result]
-    ) -> Score:
-        if failure := befallen(prediction, predicted):
-            return unscored(self.name, failure)
-        return Score(metric=self.name, value=self.of_failed(case, predicted, golds))
 
     def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result]) -> float:  # noqa: ARG002
         """The score of an answer without a result."""
@@ -128,7 +123,25 @@ def without_query(case: Case, prediction: Prediction, executions: Executions) ->
         message = "it does not apply: gold runs on another database than the prediction"
     else:
         return None
-    return Failure(stage="score", kind="unscorable", blame="setup", message=message)
+    return unscorable("setup", message)
+
+
+def unscorable(blame: Blame, message: str) -> Failure:
+    """The failure of a metric that does not apply to a case."""
+    return Failure(stage="score", kind="unscorable", blame=blame, message=message)
+
+
+def without_schema(case: Case, prediction: Prediction, executions: Executions) -> Failure | None:
+    """Why a metric that compares the queries' texts by the schema has no score; None where it has one."""
+    if (failure := without_query(case, prediction, executions)) is not None:
+        return failure
+    if not any(gold.succeeded for gold in executions.golds):
+        return gold_failure(executions.golds)
+    if failure := befallen(prediction, executions.predicted):
+        return failure
+    if executions.schema is None:
+        return unscorable("setup", "the database's tables and columns cannot be read")
+    return None
 
 
 def befallen(prediction: Prediction, predicted: Execution | None) -> Failure | None:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from itertools import chain, repeat
 from typing import ClassVar
 
-from assay.comparison.cells import Column, Key, to_columns
+from assay.comparison.cells import Column, to_columns
 from assay.comparison.codes.shared import same_lists
-from assay.comparison.tolerance import Clusters, cluster_numbers
-from assay.metrics.base import ResultMetric, by_codes, unscored
+from assay.comparison.tolerance import cluster_numbers
+from assay.metrics.base import ResultMetric, by_codes, unscorable, unscored
 from assay.metrics.bird import BirdSoftF1, soft_precision
 from assay.metrics.match import Match
-from assay.model import Case, Comparison, ComparisonOptions, Execution, Failure, Prediction, Result, Score
+from assay.model import Case, Comparison, ComparisonOptions, Execution, Prediction, Result, Score
 from assay.ports import Executions
 
 
@@ -67,17 +67,12 @@ class SameColumnCount(ResultMetric):
         results = [execution.result for execution in (*executions.golds, executions.predicted) if execution]
         untold = [result is not None and not result.columns and not result.rows for result in results]
         if any(untold) and not all(untold) and executions.predicted is not None and executions.predicted.succeeded:
-            return unscored(self.name, _UNTOLD)
+            return unscored(self.name, unscorable("engine", "an empty result came without its columns' names"))
         return super().score(case, prediction, executions, comparison)
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Compare the column counts."""
         return float(predicted.result is not None and gold.column_count == predicted.result.column_count)
-
-
-_UNTOLD = Failure(
-    stage="score", kind="unscorable", blame="engine", message="an empty result came without its columns' names"
-)
 
 
 class PercentSubset(ResultMetric):
@@ -101,13 +96,15 @@ class PercentSubset(ResultMetric):
         most = max(len(gold.rows), len(rows))
         if large := by_codes(gold.rows, rows, as_python=False):
             return large.row_shares() / most
-        ours, theirs = _keyed(gold, predicted)
-        pairs = zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=False)
-        return sum(1.0 if one == two else _row_share(set(one), set(two)) for one, two in pairs) / most
-
-
-def _row_share(gold: set[Key], predicted: set[Key]) -> float:
-    return len(gold & predicted) / len(gold) if gold else 1.0
+        ours, theirs = _as_keys(gold, predicted)
+        clusters = cluster_numbers([*ours, *theirs], ComparisonOptions())
+        if clusters:
+            ours, theirs = clusters.apply(ours), clusters.apply(theirs)
+        shares = []
+        for one, two in zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=False):
+            wanted = set(one)
+            shares.append(1.0 if one == two or not wanted else len(wanted.intersection(two)) / len(wanted))
+        return sum(shares) / most
 
 
 class PercentOverlap(ResultMetric):
@@ -131,13 +128,16 @@ class PercentOverlap(ResultMetric):
             common, union = large.overlap()
             return common / union
         sides = _as_keys(gold, predicted)
-        bags = [_bag(columns) for columns in sides]
+        bags = [Counter(chain.from_iterable(columns)) for columns in sides]
         if bags[0] == bags[1]:
             return 1.0
         clusters = cluster_numbers(chain(*sides), ComparisonOptions())
         if clusters:
-            for bag in bags:
-                _gather(bag, clusters)
+            for bag in bags:  # each number counts as its representative
+                keys = list(bag)
+                for key, standing in zip(keys, clusters.apply([keys])[0], strict=True):
+                    if standing is not key and standing != key:
+                        bag[standing] += bag.pop(key)
         ours, theirs = bags
         common = sum(map(min, ours.values(), map(theirs.get, ours, repeat(0))))
         union = ours.total() + theirs.total() - common
@@ -177,31 +177,8 @@ class DenodoPercentSubset(_DenodoPrecision):
     in_place: ClassVar[bool] = False
 
 
-def _bag(columns: Sequence[Column]) -> Counter[Key]:
-    """How often each cell occurs in these columns."""
-    bag: Counter[Key] = Counter()
-    for column in columns:
-        bag.update(column)
-    return bag
-
-
-def _gather(bag: Counter[Key], clusters: Clusters) -> None:
-    """Add each number's count to that of its representative."""
-    keys = list(bag)
-    for key, standing in zip(keys, clusters.apply([keys])[0], strict=True):
-        if standing is not key and standing != key:
-            bag[standing] += bag.pop(key)
-
-
 def _as_keys(gold: Result, predicted: Execution) -> tuple[Sequence[Column], Sequence[Column]]:
     """The columns of both results as keys."""
     ours = to_columns(gold.rows, gold.column_count, boolean_is_integer=True)[0]
     found = predicted.result
     return ours, [] if found is None else to_columns(found.rows, found.column_count, boolean_is_integer=True)[0]
-
-
-def _keyed(gold: Result, predicted: Execution) -> tuple[Sequence[Column], Sequence[Column]]:
-    """The columns of both results as keys, such that equal cells have equal keys."""
-    ours, theirs = _as_keys(gold, predicted)
-    clusters = cluster_numbers([*ours, *theirs], ComparisonOptions())
-    return (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)

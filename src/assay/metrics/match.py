@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from assay.metrics.base import QueryMetric, befallen, gold_failure, plain_score, unscored
+from assay.metrics.base import QueryMetric, befallen, gold_failure, plain_score, unscorable, unscored
 from assay.model import Case, Comparison, Failure, Prediction, Score
 from assay.ports import Executions
 
@@ -50,7 +50,7 @@ class NonEmptyMatch(Match):
         """As `match`, but None where the match is vacuous."""
         if comparison is not None and comparison.equal and comparison.vacuous:
             message = f"equal, but saying little: {comparison.reason}"
-            return unscored(self.name, Failure(stage="score", kind="unscorable", blame="gold", message=message))
+            return unscored(self.name, unscorable("gold", message))
         return super().score(case, prediction, executions, comparison)
 
 

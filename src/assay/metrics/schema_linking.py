@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored, without_query
-from assay.model import Case, Comparison, Failure, Prediction, Score
+from assay.metrics.base import QueryMetric, unscorable, unscored, without_schema
+from assay.model import Case, Comparison, Prediction, Score
 from assay.ports import Executions
 from assay.sql.query import Unreadable
-from assay.sql.schema import SchemaNames, names_of
+from assay.sql.schema import names_of
 from assay.sql.schema_items import SchemaItems, schema_items
 
 _MOST_NAMED = 10
@@ -37,21 +37,23 @@ class _SchemaLinking(QueryMetric):
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
         """The best value over the gold queries that can be read. None: there is none, or no schema is known."""
-        if (failure := without_query(case, prediction, executions)) is not None:
+        failure = without_schema(case, prediction, executions)
+        if failure is not None or executions.schema is None:
             return unscored(self.name, failure)
-        if not any(gold.succeeded for gold in executions.golds):
-            return unscored(self.name, gold_failure(executions.golds))
-        if failure := befallen(prediction, executions.predicted):
-            return unscored(self.name, failure)
-        if executions.schema is None:
-            return unscored(self.name, _failure("setup", "the database's tables and columns cannot be read"))
         names = names_of(executions.schema)
-        golds = [
-            gold for gold, execution in zip(case.golds, executions.golds, strict=False) if execution.succeeded
-        ]  # given results have no query
-        wanted, trouble = self._of_golds(golds, names)
+        wanted, trouble = [], "no gold query is given"
+        for gold, execution in zip(case.golds, executions.golds, strict=False):  # given results have no query
+            if not execution.succeeded:
+                continue
+            items = schema_items(gold, names.dialect, names)
+            if isinstance(items, Unreadable):
+                trouble = f"the gold query {items.reason}"
+            elif of_gold := self._of(items):
+                wanted.append(of_gold)
+            else:
+                trouble = f"the gold query uses no {self.items}"
         if not wanted:
-            return unscored(self.name, _failure("gold", trouble))
+            return unscored(self.name, unscorable("gold", trouble))
         if prediction.query is None:
             return Score(metric=self.name, value=0.0)
         used = schema_items(prediction.query, names.dialect, names)
@@ -60,19 +62,6 @@ class _SchemaLinking(QueryMetric):
         theirs = self._of(used)
         scores = [self._beside(gold, theirs) for gold in wanted]
         return max(scores, key=lambda score: score.value or 0.0)
-
-    def _of_golds(self, golds: Sequence[str], names: SchemaNames) -> tuple[list[frozenset[str]], str]:
-        """The items of each gold query that has some, and what is wrong with one that has none."""
-        wanted, trouble = [], "no gold query is given"
-        for gold in golds:
-            items = schema_items(gold, names.dialect, names)
-            if isinstance(items, Unreadable):
-                trouble = f"the gold query {items.reason}"
-            elif of_gold := self._of(items):
-                wanted.append(of_gold)
-            else:
-                trouble = f"the gold query uses no {self.items}"
-        return wanted, trouble
 
     def _of(self, used: SchemaItems) -> frozenset[str]:
         return used.tables if self.items == "tables" else used.columns
@@ -145,7 +134,3 @@ class ColumnF1(_SchemaLinking):
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
-
-
-def _failure(blame: Literal["gold", "setup"], message: str) -> Failure:
-    return Failure(stage="score", kind="unscorable", blame=blame, message=message)

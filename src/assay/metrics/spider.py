@@ -193,12 +193,13 @@ def _typed_alike(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
     """Whether cells that are equal, one by one, are of the same types, too."""
     if isinstance(gold, ColumnRows) and isinstance(predicted, ColumnRows):
         return all(one.kinds == two.kinds for one, two in zip(gold.columns, predicted.columns, strict=True))
-    return all(map(_same_types, gold, predicted))
+    # The first filter tells 1 from 1.0, but only where sorting moves cells within a row.
+    return all(list(map(type, one)) == list(map(type, two)) for one, two in zip(gold, predicted, strict=True))
 
 
 def _hashable(rows: Sequence[Row]) -> Sequence[Row]:
     """The rows with lists and maps as tuples: SQLite has neither, so the script does not handle them."""
-    if _NESTED.isdisjoint(_types(rows)):
+    if _NESTED.isdisjoint(map(type, chain.from_iterable(rows))):
         return rows
     return [tuple(map(_frozen, row)) for row in rows]
 
@@ -213,16 +214,6 @@ def _frozen(cell: Any) -> Any:
 
 
 _NESTED = {dict, list, set, tuple}
-
-
-def _types(rows: Sequence[Row]) -> list[type]:
-    """The types of all cells: the first filter tells 1 from 1.0, but only where sorting moves cells within a row."""
-    return list(map(type, chain.from_iterable(rows)))
-
-
-def _same_types(one: Row, two: Row) -> bool:
-    """Whether the cells have the same types: the first filter tells 1 from 1.0, but only where sorting moves cells."""
-    return list(map(type, one)) == list(map(type, two))
 
 
 def _unordered(row: Row) -> Row:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from assay.metrics.base import unscored
+from assay.metrics.base import unscorable, unscored
 from assay.metrics.match import Match
-from assay.model import Case, Comparison, Failure, Prediction, Score
+from assay.model import Case, Comparison, Prediction, Score
 from assay.model.suite import SuiteFinding
 from assay.ports import Executions
 
@@ -26,9 +26,9 @@ class SuiteMatch(Match):
         """1 where the answer matches and no database of the suite parts it from gold."""
         finding = executions.suite
         if finding is None:
-            return unscored(self.name, _failure("the run has no suite: name one with --suite"))
+            return unscored(self.name, unscorable("setup", "the run has no suite: name one with --suite"))
         if finding.problem:
-            return unscored(self.name, _failure(finding.problem))
+            return unscored(self.name, unscorable("setup", finding.problem))
         matched = super().score(case, prediction, executions, comparison)
         if matched.value is None:
             return matched
@@ -45,7 +45,3 @@ def said(finding: SuiteFinding) -> str:
     by = f"{'database' if len(finding.parted_by) == 1 else 'databases'} {names} of the case"
     shown = f", on {'; '.join(finding.witness)}" if finding.witness else ""
     return f"{count}; parted by {by}: {finding.difference}{shown}"
-
-
-def _failure(message: str) -> Failure:
-    return Failure(stage="score", kind="unscorable", blame="setup", message=message)

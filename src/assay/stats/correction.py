@@ -24,13 +24,13 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     j <= i, at most 1. The result keeps the given order. None, for a test that was not made, stays None
     and does not count in m. Raises `UsageError` for a value outside [0, 1].
     """
-    made = [(p, place) for place, p in enumerate(p_values) if p is not None]
-    for p, _ in made:
+    known = [(p, index) for index, p in enumerate(p_values) if p is not None]
+    for p, _ in known:
         if not 0.0 <= p <= 1.0:
             raise UsageError(f"a p-value must lie within 0 and 1, got {p!r}")
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for rank, (p, place) in enumerate(sorted(made)):
-        highest = max(highest, min(1.0, (len(made) - rank) * p))
-        adjusted[place] = highest
+    for rank, (p, index) in enumerate(sorted(known)):
+        highest = max(highest, min(1.0, (len(known) - rank) * p))
+        adjusted[index] = highest
     return adjusted

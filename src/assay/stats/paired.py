@@ -114,24 +114,26 @@ def paired_interval(
         return None
     tally = _tally(values)
     grouped = None if clusters is None else cluster_sums(values, clusters)
-    side = _side(tally, grouped)
-    if side < 0:
+    orientation = _orientation(tally, grouped)
+    if orientation < 0:
         tally, grouped = tally.mirrored(), None if grouped is None else grouped.mirrored()
-    alone = _alone(tally, confidence, resamples=resamples, seed=seed)
+    independent = _independent_bounds(tally, confidence, resamples=resamples, seed=seed)
     if grouped is None or len(grouped.counts) < 2:
-        if alone is None:
+        if independent is None:
             return None
-        low, high, groups = *alone, None
+        low, high, groups = *independent, None
     else:
-        together = _together(grouped, confidence, resamples=resamples, seed=seed)
-        low, high = together if alone is None else _wider(alone, together)
+        clustered = _clustered_bounds(grouped, confidence, resamples=resamples, seed=seed)
+        low, high = clustered if independent is None else _wider(independent, clustered)
         groups = len(grouped.counts)
         if _is_bounded(tally):
             low, high = max(-1.0, low), min(1.0, high)
-    if side == 0:
+    if orientation == 0:
         # Symmetric differences have symmetric bounds; only the random draws make them uneven.
         low, high = (low - high) / 2.0, (high - low) / 2.0
-    return PairedInterval(low=-high if side < 0 else low, high=-low if side < 0 else high, clusters=groups)
+    return PairedInterval(
+        low=-high if orientation < 0 else low, high=-low if orientation < 0 else high, clusters=groups
+    )
 
 
 def score_interval(gained: float, lost: float, n: float, *, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -161,7 +163,7 @@ def _tally(values: NDArray[Any]) -> _Tally:
     return _Tally(values=distinct, counts=counts)
 
 
-def _side(tally: _Tally, grouped: ClusterSums | None) -> float:
+def _orientation(tally: _Tally, grouped: ClusterSums | None) -> float:
     """Above 0 for one order of the runs, below 0 for the other, which gets mirrored bounds; 0 where both are alike."""
     mirrored = tally.mirrored()
     pairs = [(tally.values, mirrored.values), (tally.counts, mirrored.counts)]
@@ -180,7 +182,7 @@ def _is_bounded(tally: _Tally) -> bool:
     return bool(tally.values[0] >= -1.0 and tally.values[-1] <= 1.0)
 
 
-def _alone(tally: _Tally, confidence: float, *, resamples: int, seed: int) -> tuple[float, float] | None:
+def _independent_bounds(tally: _Tally, confidence: float, *, resamples: int, seed: int) -> tuple[float, float] | None:
     """The bounds for independent cases."""
     bounded = _is_bounded(tally)
     if not bounded and tally.n < 2:
@@ -213,7 +215,7 @@ def _effective_score(tally: _Tally, confidence: float) -> tuple[float, float]:
     return narrower(plain, narrowed)
 
 
-def _together(grouped: ClusterSums, confidence: float, *, resamples: int, seed: int) -> tuple[float, float]:
+def _clustered_bounds(grouped: ClusterSums, confidence: float, *, resamples: int, seed: int) -> tuple[float, float]:
     """The bounds for cases in clusters."""
     import numpy
 

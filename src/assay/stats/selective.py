@@ -53,14 +53,14 @@ def by_threshold(confidences: Sequence[float], right: Sequence[bool]) -> list[Ac
     Raises `UsageError` where the two differ in length.
     """
     _check_pairs(confidences, right)
-    found: list[Accepted] = []
+    accepted: list[Accepted] = []
     answers = wrong = 0
     for threshold, group in groupby(sorted(zip(confidences, right, strict=True), reverse=True), key=itemgetter(0)):
         outcomes = [is_right for _, is_right in group]
         answers += len(outcomes)
         wrong += outcomes.count(False)
-        found.append(Accepted(threshold=threshold, answers=answers, wrong=wrong))
-    return found
+        accepted.append(Accepted(threshold=threshold, answers=answers, wrong=wrong))
+    return accepted
 
 
 def area_under_risk(confidences: Sequence[float], right: Sequence[bool]) -> float | None:
@@ -106,13 +106,13 @@ def calibration_bins(confidences: Sequence[float], right: Sequence[bool], *, bin
         members[min(bins, bisect_right(edges, confidence)) - 1].append((confidence, is_right))
     return [
         CalibrationBin(
-            low=edges[place],
-            high=edges[place + 1],
+            low=edges[index],
+            high=edges[index + 1],
             n=len(held),
             right=sum(is_right for _, is_right in held),
             mean_confidence=math.fsum(confidence for confidence, _ in held) / len(held) if held else None,
         )
-        for place, held in enumerate(members)
+        for index, held in enumerate(members)
     ]
 
 

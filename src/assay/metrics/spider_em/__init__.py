@@ -11,16 +11,16 @@ other; here they are the database's own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored, without_query
-from assay.metrics.spider_em.matching import COMPONENTS, Agreement, matches
+from assay.metrics.base import QueryMetric, unscorable, unscored, without_schema
 from assay.metrics.spider_em.queries import Query, UnreadableError, with_columns, without_values
 from assay.metrics.spider_em.reading import read_query
-from assay.model import Case, Comparison, DatabaseSchema, Failure, Prediction, Score
+from assay.model import Case, Comparison, DatabaseSchema, Prediction, Score
 from assay.ports import Executions
 
 _MOST_SCHEMAS = 200
@@ -57,14 +57,9 @@ class _ExactSetMatch(QueryMetric):
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
         """The best score over the golds. None where the script can read none of them, or no schema is known."""
-        if (failure := without_query(case, prediction, executions)) is not None:
+        failure = without_schema(case, prediction, executions)
+        if failure is not None or executions.schema is None:
             return unscored(self.name, failure)
-        if not any(gold.succeeded for gold in executions.golds):
-            return unscored(self.name, gold_failure(executions.golds))
-        if failure := befallen(prediction, executions.predicted):
-            return unscored(self.name, failure)
-        if executions.schema is None:
-            return unscored(self.name, _failure("setup", "the database's tables and columns cannot be read"))
         names = _names(executions.schema)
         golds, trouble = [], ""
         for gold, execution in zip(case.golds, executions.golds, strict=False):  # given results have no query
@@ -73,7 +68,7 @@ class _ExactSetMatch(QueryMetric):
             except UnreadableError as error:
                 trouble = str(error)
         if not golds:
-            return unscored(self.name, _failure("gold", f"Spider's script cannot read the gold query: {trouble}"))
+            return unscored(self.name, unscorable("gold", f"Spider's script cannot read the gold query: {trouble}"))
         try:
             predicted, said = names.read(prediction.query or ""), ""
         except UnreadableError as error:
@@ -114,10 +109,13 @@ class _Component(_ExactSetMatch):
     def _of(self, gold: Query, predicted: Query, said: str) -> Score:
         found = COMPONENTS[self.component](gold, predicted)
         if found.absent:
-            return unscored(self.name, _failure("gold", f"neither query has the component {self.component!r}"))
-        return Score(
-            metric=self.name, value=float(found.full), detail=_lacking(found) or (None if found.full else said)
-        )
+            return unscored(self.name, unscorable("gold", f"neither query has the component {self.component!r}"))
+        detail = None if found.full else said
+        if not found.predicted:
+            detail = "only gold has it"
+        elif not found.gold:
+            detail = "only the prediction has it"
+        return Score(metric=self.name, value=float(found.full), detail=detail)
 
 
 class SpiderEmSelect(_Component):
@@ -200,12 +198,6 @@ class SpiderEmKeywords(_Component):
     component: ClassVar[str] = "keywords"
 
 
-def _lacking(found: Agreement) -> str:
-    if not found.predicted:
-        return "only gold has it"
-    return "" if found.gold else "only the prediction has it"
-
-
 def _names(schema: DatabaseSchema) -> _Names:
     """The schema in the script's terms, made once for each schema that is in use."""
     known = _KNOWN.get(id(schema))
@@ -235,7 +227,8 @@ def _names_of(schema: DatabaseSchema) -> _Names:
                     groups.append(pair)
                 else:
                     group |= pair
-    place = {f"{table}.{column}": index for index, (table, column) in enumerate(_columns(tables))}
+    columns = [f"{table}.{column}" for table, names in tables.items() for column in names]
+    place = {column: index for index, column in enumerate(columns)}
     linked = {}
     for group in groups:
         first = min(group, key=lambda column: place.get(column, len(place)))
@@ -243,9 +236,108 @@ def _names_of(schema: DatabaseSchema) -> _Names:
     return _Names(tables=tables, linked=linked)
 
 
-def _columns(tables: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    return [(table, column) for table, columns in tables.items() for column in columns]
+class Agreement(Struct, frozen=True, kw_only=True):
+    """How one component fares: how many of its parts gold and the prediction have, and how many are shared."""
+
+    gold: int
+    predicted: int
+    shared: int
+
+    @property
+    def full(self) -> bool:
+        """Whether the component counts as matched: both have as many parts, and all are shared."""
+        return self.gold == self.predicted == self.shared
+
+    @property
+    def absent(self) -> bool:
+        """Whether neither has anything of it."""
+        return self.gold == self.predicted == 0
 
 
-def _failure(blame: Literal["gold", "setup"], message: str) -> Failure:
-    return Failure(stage="score", kind="unscorable", blame=blame, message=message)
+def _shared(parts: Callable[[Query], Iterable[Any]]) -> Callable[[Query, Query], Agreement]:
+    def agreement(gold: Query, predicted: Query) -> Agreement:
+        ours, theirs = Counter(parts(gold)), Counter(parts(predicted))
+        return Agreement(gold=ours.total(), predicted=theirs.total(), shared=(ours & theirs).total())
+
+    return agreement
+
+
+def _grouping(gold: Query, predicted: Query) -> Agreement:
+    """GROUP BY with HAVING: the columns in their order."""
+    names = [[column.name for column in query.grouped] for query in (gold, predicted)]
+    same = all(names) and names[0] == names[1] and gold.having == predicted.having
+    return _once(gold.grouped, predicted.grouped, same)
+
+
+def _ordering(gold: Query, predicted: Query) -> Agreement:
+    """ORDER BY, and whether there is a LIMIT, whatever its number."""
+    same = (gold.direction, gold.ordered) == (predicted.direction, predicted.ordered)
+    limited = (gold.limit is None) == (predicted.limit is None)
+    return _once(gold.direction, predicted.direction, same and limited)
+
+
+def _once(gold: object, predicted: object, same: bool) -> Agreement:  # noqa: FBT001
+    return Agreement(gold=int(bool(gold)), predicted=int(bool(predicted)), shared=int(bool(gold) and same))
+
+
+def _connectives(gold: Query, predicted: Query) -> Agreement:
+    ours, theirs = set(gold.where.connectives), set(predicted.where.connectives)
+    if ours == theirs:
+        return Agreement(gold=1, predicted=1, shared=1)
+    return Agreement(gold=len(ours), predicted=len(theirs), shared=0)
+
+
+def _combinations(gold: Query, predicted: Query) -> Agreement:
+    pairs = [
+        (gold.intersect, predicted.intersect),
+        (gold.except_, predicted.except_),
+        (gold.union, predicted.union),
+    ]
+    return Agreement(
+        gold=sum(one is not None for one, _ in pairs),
+        predicted=sum(other is not None for _, other in pairs),
+        shared=sum(one is not None and other is not None and matches(one, other) for one, other in pairs),
+    )
+
+
+def _keywords(query: Query) -> Iterator[str]:
+    conditions = list(query.conditions)
+    parts = (query.on, query.where, query.having)
+    said = {
+        "where": bool(query.where.each),
+        "group": bool(query.grouped),
+        "having": bool(query.having.each),
+        "order": query.direction is not None,
+        str(query.direction): query.direction is not None,
+        "limit": query.limit is not None,
+        "except": query.except_ is not None,
+        "union": query.union is not None,
+        "intersect": query.intersect is not None,
+        "or": any("or" in part.connectives for part in parts),
+        "not": any(condition.negated for condition in conditions),
+        "in": any(condition.operator == "in" for condition in conditions),
+        "like": any(condition.operator == "like" for condition in conditions),
+    }
+    return (word for word, there in said.items() if there)
+
+
+COMPONENTS: dict[str, Callable[[Query, Query], Agreement]] = {
+    "select": _shared(lambda query: query.selected),
+    "select(no AGG)": _shared(lambda query: [term for _, term in query.selected]),
+    "where": _shared(lambda query: query.where.each),
+    "where(no OP)": _shared(lambda query: [condition.term for condition in query.where.each]),
+    "group(no Having)": _shared(lambda query: [column.name.rpartition(".")[2] for column in query.grouped]),
+    "group": _grouping,
+    "order": _ordering,
+    "and/or": _connectives,
+    "IUEN": _combinations,
+    "keywords": _shared(_keywords),
+}
+"""The script's components by its own names, in its order."""
+
+
+def matches(gold: Query, predicted: Query) -> bool:
+    """Whether all components match and both read the same tables."""
+    if not all(agreement(gold, predicted).full for agreement in COMPONENTS.values()):
+        return False
+    return not gold.tables or Counter(gold.tables) == Counter(predicted.tables)

@@ -2,10 +2,15 @@
 
 The script knows joins by ``JOIN … ON``, one INTERSECT, UNION or EXCEPT, conditions without parentheses around them, and
 aliases of tables only. Whatever comes after what it could read (an OFFSET, say) is not looked at.
+
+The script puts each quoted text aside and splits the rest into words with NLTK's ``word_tokenize``, which is made for
+English sentences: ``>=`` comes apart (and is put together again), ``a=1`` and ``a,1`` stay one word, and ``cannot``
+becomes two. Where NLTK looks for ends of sentences within a query, we don't.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from assay.metrics.spider_em.queries import (
@@ -18,7 +23,6 @@ from assay.metrics.spider_em.queries import (
     UnreadableError,
     Value,
 )
-from assay.metrics.spider_em.words import words_of
 
 _CLAUSES = frozenset({"select", "from", "where", "group", "order", "limit", "intersect", "union", "except"})
 _JOINING = frozenset({"join", "on", "as"})
@@ -75,7 +79,7 @@ class _Reader:
         grouped = self._group_by()
         having = self._conditions_after("having")
         direction, ordered = self._order_by()
-        limit = self._limit()
+        limit = int(self._next()) if self._skip("limit") else None
         self._skip_semicolons()
         if enclosed:
             self._demand(")")
@@ -113,8 +117,13 @@ class _Reader:
                 tables.append(self.query())
             else:
                 self._skip("join")
-                tables.append(self._table())
-                known.append(str(tables[-1]))
+                name = self._aliases[self._next()]
+                if name not in self._tables:
+                    raise UnreadableError(f"no table {name}")
+                if self._here() == "as":
+                    self._at += 2
+                tables.append(name)
+                known.append(name)
             if self._skip("on"):
                 self._from = known
                 part = self._conditions()
@@ -126,14 +135,6 @@ class _Reader:
                 break
         self._from = known
         return tuple(tables), Conditions(each=tuple(each), connectives=tuple(connectives))
-
-    def _table(self) -> str:
-        name = self._aliases[self._next()]
-        if name not in self._tables:
-            raise UnreadableError(f"no table {name}")
-        if self._here() == "as":
-            self._at += 2
-        return name
 
     def _select(self) -> tuple[bool, tuple[tuple[str | None, Term], ...]]:
         self._demand("select")
@@ -266,9 +267,6 @@ class _Reader:
                 break
         return direction, tuple(terms)
 
-    def _limit(self) -> int | None:
-        return int(self._next()) if self._skip("limit") else None
-
     def _skip_semicolons(self) -> None:
         while self._skip(";"):
             pass
@@ -294,3 +292,43 @@ class _Reader:
     def _demand(self, word: str) -> None:
         if not self._skip(word):
             raise UnreadableError(f"{self._here() or 'the end'} where {word} belongs")
+
+
+_ALONE = r"\[\](){}<>;@#$%&?!*«»“”‘’„\u2012-\u2015"
+"""Characters that are words by themselves."""
+_WORDS = re.compile(rf"\.{{2,}}|--|``|`|[{_ALONE}]|(?:(?!\.\.|--)[^\s`{_ALONE}])+")
+_COMMA = re.compile(r"([,:])(\D|$)")
+_LAST_PERIOD = re.compile(r"(?<=[^.])\.(?=[\])}>»”’\s]*$)")
+_CONTRACTED = re.compile(r"\b(?:(can)(not)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me))\b", re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"]*"')
+_COMPARED = frozenset("!<>")
+
+
+def words_of(query: str) -> list[str]:
+    """The words in lower case; quoted texts as they stand, in double quotes. Raises UnreadableError."""
+    text = query.replace("'", '"')
+    if text.count('"') % 2:
+        raise UnreadableError("a quote is not closed")
+    quoted: dict[str, str] = {}
+
+    def aside(found: re.Match[str]) -> str:
+        key = f"__val_{found.start()}_{found.end() - 1}__"
+        quoted[key] = found.group()
+        return key
+
+    found: list[str] = []
+    for word in _WORDS.findall(_COMMA.sub(r" \1 \2", _LAST_PERIOD.sub(" . ", _QUOTED.sub(aside, text)))):
+        parts = _CONTRACTED.sub(lambda one: f" {' '.join(filter(None, one.groups()))} ", word).split()
+        found += [quoted.get(part, part) for part in map(str.lower, parts)]
+    return _joined(found)
+
+
+def _joined(words: list[str]) -> list[str]:
+    """``!``, ``<`` and ``>`` put together with the ``=`` that follows."""
+    joined: list[str] = []
+    for word in words:
+        if word == "=" and joined and joined[-1] in _COMPARED:
+            joined[-1] += "="
+        else:
+            joined.append(word)
+    return joined

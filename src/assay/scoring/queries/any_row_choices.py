@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
-from math import prod
+from itertools import combinations, product
+from math import comb, prod
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.comparison import Answer, compare
+from assay.comparison.answer import Segment
 from assay.model import ComparisonOptions, Result, Row
-from assay.scoring.queries.choices import choices_of
 from assay.scoring.queries.context import ExecutionContext
 from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import read_shape
@@ -90,8 +90,11 @@ def _attempts(probes: ExecutionContext, query: str, own: Answer, *, one_by_one: 
     for place, choices in zip(places, options, strict=True):
         if choices:
             ways = readings([choice] for choice in choices)
-        else:
-            ways = place.ways(own.result.columns, _literals(probes, place))
+        else:  # what may be read, as literals; none where they are too many to try
+            values = place.values()
+            result = None if values is None else probes.execute(values).result
+            rows = () if result is None or len(result.rows) >= MOST_LISTED else result.rows
+            ways = place.ways(own.result.columns, [str(row[0]) for row in rows])
         yield _Attempt(place, ways, len(places) == 1 and bool(choices), choices)
     if len(places) > 1 and 1 <= prod(map(len, options)) <= MOST_COMBINED and are_apart(places):
         yield _Attempt(places[0], readings(product(*options)), complete=True)
@@ -151,8 +154,10 @@ def _changes(probes: ExecutionContext, attempt: _Attempt, own: Answer) -> Iterat
             yield way, None
             continue
         results = [result]
-        if attempt.place.decides_ties and (answer := _tied(probes, way, result)):
-            results += choices_of(answer)
+        if attempt.place.decides_ties and result.rows:
+            limited = read_shape(way, probes.dialect).limited
+            answer = answers_with_ties(probes, way, result, limited=limited)
+            results += choices_of(answer) if answer is not None else ()
         for other in results:
             written = repr(other.rows if own.ordered else sorted(map(repr, other.rows)))
             if written in seen:
@@ -164,11 +169,6 @@ def _changes(probes: ExecutionContext, attempt: _Attempt, own: Answer) -> Iterat
                 return
             believed = True
             yield way, other
-
-
-def _tied(probes: ExecutionContext, way: str, result: Result) -> Answer | None:
-    limited = read_shape(way, probes.dialect).limited
-    return answers_with_ties(probes, way, result, limited=limited) if result.rows else None
 
 
 def _is_believed(probes: ExecutionContext, place: AnyRow, own: Answer) -> bool:
@@ -194,21 +194,54 @@ def _options(
         groups.setdefault(group, []).append(str(label))
     if not groups or prod(map(len, groups.values())) > MOST_COMBINED:
         return ()
-    combined = _one_by_one(list(groups.values())) if one_by_one else product(*groups.values())
+    combined = product(*groups.values())
+    if one_by_one:  # the first label of every group, and then each further label in place of its group's first
+        first = tuple(labels[0] for labels in groups.values())
+        others = ((number, label) for number, labels in enumerate(groups.values()) for label in labels[1:])
+        replaced = ((*first[:number], label, *first[number + 1 :]) for number, label in others)
+        return [RowChoice(place, labels=labels, columns=columns) for labels in (first, *replaced)]
     return [RowChoice(place, labels=labels, columns=columns) for labels in combined]
 
 
-def _one_by_one(groups: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """The first label of every group, and then each further label in place of its group's first."""
-    first = tuple(labels[0] for labels in groups)
-    yield first
-    for number, labels in enumerate(groups):
-        for label in labels[1:]:
-            yield (*first[:number], label, *first[number + 1 :])
+_MOST_COMPARED = 64
+"""Up to this many choices are compared with gold."""
 
 
-def _literals(probes: ExecutionContext, place: AnyRow) -> Sequence[str]:
-    """What may be read at a place, as literals; none where they are too many to try."""
-    query = place.values()
-    rows = probes.execute(query).result if query is not None else None
-    return () if rows is None or len(rows.rows) >= MOST_LISTED else [str(row[0]) for row in rows.rows]
+def choices_of(answer: Answer) -> Iterator[Result]:
+    """The results of other choices among rows that tie: all if they are few, else some. Of each, rows that tie come in
+    two orders, in which any two of them change places.
+    """
+    for choice in (
+        choices(answer.segments) if answer.ambiguous else [[part.rows[: part.take] for part in answer.segments]]
+    ):
+        for step in (1, -1) if answer.ordered else (1,):
+            yield replace(answer.result, rows=tuple([row for part in choice for row in part[::step]]))
+
+
+def with_rows(segments: Sequence[Segment], number: int, rows: Sequence[Row]) -> list[Sequence[Row]]:
+    """The first choice, but for some rows of one segment."""
+    return [
+        segment.rows[: segment.take] if place != number else [*segment.rows[: segment.take - len(rows)], *rows]
+        for place, segment in enumerate(segments)
+    ]
+
+
+def choices(segments: Sequence[Segment]) -> Iterator[Sequence[Sequence[Row]]]:
+    """All choices, if they are few; else the first, and what comes of other rows in one segment at a time."""
+    if prod(comb(len(segment.rows), segment.take) for segment in segments) <= _MOST_COMPARED:
+        yield from product(*(combinations(segment.rows, segment.take) for segment in segments))
+        return
+    left = _MOST_COMPARED
+    for number, segment in enumerate(segments):
+        if segment.take == len(segment.rows):
+            continue
+        copies: dict[str, list[Row]] = {}
+        for row in segment.rows:
+            copies.setdefault(repr(row), []).append(row)
+        # As many copies of a row as there may be, and a single one.
+        for rows in sorted(copies.values(), key=len, reverse=True):
+            for count in {1, min(len(rows), segment.take)}:
+                if left == 0:
+                    return
+                left -= 1
+                yield with_rows(segments, number, rows[:count])

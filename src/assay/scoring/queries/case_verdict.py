@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.model import Comparison, Execution, Flag, Verdict
+from assay.model import Ambiguity, Comparison, Execution, Failure, Flag, Outcome, Strength, Verdict
+from assay.model.blame import befalls, blamed, ruling
 from assay.scoring.queries.chance_match import chance_flags, storage_order_flag
 from assay.scoring.queries.comparing import Compared, compare_best, compare_own_words, compares_itself
 from assay.scoring.queries.context import CaseContext, ExecutionContext
 from assay.scoring.queries.gold_answers import gold_ambiguity
-from assay.scoring.queries.verdicts import Finding, is_no_query
+from assay.scoring.queries.verdicts import NO_GOLD, failure_of_answer, is_no_query, refrained
 from assay.scoring.time_limit import OutOfTimeError
 from assay.sql import empty_input_probe, is_nondeterministic
 
@@ -30,36 +31,21 @@ def verdict_in_time(context: CaseContext) -> tuple[Comparison | None, Verdict, C
         if error.kind != "crashed" and compares_itself(context):
             reason = f"{comparison.reason}; gold beside itself is compared within its limits"
             comparison = replace(comparison, decided=True, provoked=True, reason=reason)
-        finding = Finding(
-            prediction=prediction,
-            golds=context.golds,
-            predicted=context.execution,
-            comparison=comparison,
-            trouble=context.failure,
-        )
-        return comparison, finding.verdict(), None
+        return comparison, _decide(context, comparison), None
 
 
 def find_verdict(context: CaseContext) -> tuple[Comparison | None, Verdict, Compared | None]:
     """The comparison with the gold that fits best, and the verdict that follows from it."""
-    case, golds, predicted = context.case, context.golds, context.execution
+    case = context.case
     own = compare_own_words(context)
     if own is not None:
         own = _see_vacuity(context, 0, own)
-        finding = Finding(
-            prediction=context.prediction,
-            golds=golds,
-            predicted=predicted,
-            comparison=own,
-            index=0,
-            flags=_flags(context, own, of_gold_alone=True),
-        )
-        return own, finding.verdict(), None
+        return own, _decide(context, own, index=0, flags=_flags(context, own, of_gold_alone=True)), None
     compared = comparison = index = None
     if not is_no_query(context.prediction.query) or any(map(is_no_query, case.golds)):
         compared = compare_best(context)
     if compared is None:
-        ambiguity = gold_ambiguity(context.gold, golds)
+        ambiguity = gold_ambiguity(context.gold, context.golds)
     else:
         index, ambiguity = compared.index, compared.known.ambiguity
         comparison = _see_vacuity(context, index, compared.comparison)
@@ -72,17 +58,59 @@ def find_verdict(context: CaseContext) -> tuple[Comparison | None, Verdict, Comp
     if compared is not None and strictly_equal and case.options.ordered is None:
         flags |= chance_flags(context, compared)
     flags |= storage_order_flag(context, compared)
-    finding = Finding(
-        prediction=context.prediction,
-        golds=golds,
-        predicted=predicted,
-        comparison=comparison,
-        index=index,
-        flags=flags,
-        ambiguity=ambiguity,
-        trouble=context.failure,
-    )
-    return comparison, finding.verdict(), compared
+    return comparison, _decide(context, comparison, index=index, flags=flags, ambiguity=ambiguity), compared
+
+
+def _decide(
+    context: CaseContext,
+    comparison: Comparison | None,
+    *,
+    index: int | None = None,
+    flags: frozenset[Flag] = _NO_FLAGS,
+    ambiguity: Ambiguity | None = None,
+) -> Verdict:
+    """The verdict, by the first rule that applies. ``index``: the gold that was compared with."""
+
+    def verdict(
+        outcome: Outcome, reason: str, *, failure: Failure | None = None, strength: Strength = "none"
+    ) -> Verdict:
+        return Verdict(
+            outcome=outcome,
+            reason=reason if ambiguity is None or comparison is None else f"{reason}; {ambiguity.text}",
+            flags=flags,
+            strength=strength,
+            gold_index=index,
+            ambiguity=ambiguity,
+            failure=failure,
+            decision=refrained(context.prediction.given),
+        )
+
+    if comparison is not None and comparison.equal:
+        return verdict("correct", comparison.reason, strength="matched_on_one_database")
+    failures = [gold.failure for gold in context.golds if gold.failure is not None]
+    # The answer might match a gold query that was kept from running.
+    kept = next(filter(befalls, failures), None)
+    if not any(gold.succeeded for gold in context.golds):
+        if kept is not None:
+            return verdict("unscored", f"gold could not be executed: {kept.message}", failure=kept)
+        if failures:
+            return verdict("unscored", f"gold gives no answer: {failures[0].message}", failure=failures[0])
+        return verdict("unscored", NO_GOLD.message, failure=NO_GOLD)
+    if comparison is None:
+        failure, words = failure_of_answer(context.prediction, context.execution)
+        failure = blamed(failure, "predicted")
+        outcome = ruling(failure, "predicted").outcome
+        reason = f"{words}: {failure.message}" if outcome == "incorrect" else failure.message
+        return verdict(outcome, reason, failure=failure)
+    if kept is not None:
+        return verdict("unscored", f"a gold query could not be executed: {kept.message}", failure=kept)
+    if context.failure is not None:
+        failure = blamed(context.failure, "gold")
+        return verdict("unscored", f"gold's order could not be seen: {failure.message}", failure=failure)
+    if not comparison.decided:
+        failure = Failure(stage="compare", kind="unscorable", blame="assay", message=comparison.reason)
+        return verdict("unscored", comparison.reason, failure=failure)
+    return verdict("incorrect", comparison.reason, strength="none" if comparison.provoked else "settled")
 
 
 def _flags(context: CaseContext, comparison: Comparison | None, *, of_gold_alone: bool = False) -> frozenset[Flag]:

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from assay.comparison import Answer, compare
 from assay.model import Comparison, ComparisonOptions, Flag, Result, Row
-from assay.scoring.queries.any_row_choices import other_results
-from assay.scoring.queries.choices import choices, with_rows
+from assay.scoring.queries.any_row_choices import choices, other_results, with_rows
 from assay.scoring.queries.comparing import Compared
 from assay.scoring.queries.context import CaseContext, ExecutionContext
 from assay.scoring.queries.gold_answers import GoldAnswer, gold_answer

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.comparison import Answer
-from assay.comparison.answer import Segment
 from assay.model import Ambiguity, Result, Row
 from assay.scoring.queries.any_row_choices import other_rows
 from assay.scoring.queries.context import ExecutionContext
@@ -61,7 +60,13 @@ def inner_choices(probes: ExecutionContext, query: str, result: Result) -> Inner
     by_number = _numbered(probes, query, result) if chooses_by_number(query) else None
     if not sites:
         return by_number
-    choices = _limited(sites)
+    # Several cuts are tried one at a time: their combinations would be too many, so the choices are incomplete.
+    choices = InnerChoices(
+        queries=tuple(islice((query for site in sites for query in site.queries), _MOST_CHOICES)),
+        taken=sum(site.taken for site in sites),
+        tied=sum(site.tied for site in sites),
+        complete=len(sites) == 1 and sites[0].complete,
+    )
     if by_number is None:
         return choices
     return replace(
@@ -143,17 +148,6 @@ class _TiedLimit(Struct, frozen=True, kw_only=True):
             tied=ambiguity.tied_rows,
             complete=len(first) <= _MOST_CHOICES,
         )
-
-
-def _limited(sites: Sequence[_TiedLimit]) -> InnerChoices:
-    # Several cuts are tried one at a time: their combinations would be too many, so the choices are incomplete.
-    queries = tuple(islice((query for site in sites for query in site.queries), _MOST_CHOICES))
-    return InnerChoices(
-        queries=queries,
-        taken=sum(site.taken for site in sites),
-        tied=sum(site.tied for site in sites),
-        complete=len(sites) == 1 and sites[0].complete,
-    )
 
 
 def _numbered(probes: ExecutionContext, query: str, result: Result) -> InnerChoices | None:
@@ -263,17 +257,15 @@ def _same(first: Result, second: Result) -> bool:
 
 def different(answers: Sequence[Answer]) -> Iterator[Answer]:
     """The answers without those that allow the same rows as another."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for answer in answers:
         rows: list[object] = [sorted(map(repr, answer.result.rows))]
         if answer.ordered or answer.ambiguous:
-            rows = [part for segment in answer.segments for part in _parts(segment)]
-        if (written := repr(rows)) not in told:
-            told.add(written)
+            rows = []
+            for segment in answer.segments:
+                # A form that is the same for tied rows that are equal as for rows in a fixed order.
+                tied = sorted(map(repr, segment.rows))
+                rows += tied[: segment.take] if tied[:1] == tied[-1:] else [(segment.take, tied)]
+        if (written := repr(rows)) not in seen:
+            seen.add(written)
             yield answer
-
-
-def _parts(segment: Segment) -> list[object]:
-    """The segment in a form that is the same for tied rows that are equal as for rows in a fixed order."""
-    rows = sorted(map(repr, segment.rows))
-    return list(rows[: segment.take]) if rows[:1] == rows[-1:] else [(segment.take, rows)]

@@ -33,9 +33,12 @@ def answers_with_ties(probes: ExecutionContext, query: str, result: Result, *, l
     for probe in tie_probes(query, probes.dialect, result.column_count):
         end = probe.offset + len(result.rows)
         for seen in _look(probes, probe, end if limited else None):
-            rows = _shown(seen, probe.shown)
-            if rows is None:
-                continue
+            rows = seen.rows
+            if probe.shown is not None:  # the outer query's columns, each of which must occur exactly once
+                columns, names = [column.lower() for column in seen.columns], [name.lower() for name in probe.shown]
+                if any(columns.count(name) != 1 for name in names):
+                    continue
+                rows = [tuple(row[columns.index(name)] for name in names) for row in seen.rows]
             answer = Answer.ranked(result, rows, seen.ranks, offset=probe.offset, ordered=probe.ordered)
             # The probe must allow the query's own result, or it proves nothing.
             if answer is not None and compare(result, answer, _CHECK).equal:
@@ -55,7 +58,12 @@ def _look(probes: ExecutionContext, probe: TieProbe, end: int | None) -> Iterato
         result = probes.execute(probe.first((end or 0) + 1) if short else probe.query).result
         if result is None:
             return
-        rows, ranks = _rows_and_ranks(result.rows, probe)
+        rows: Sequence[Row] = result.rows
+        ranks: Sequence[object]
+        if probe.ranked:
+            rows, ranks = [row[:-1] for row in rows], [row[-1] for row in rows]
+        else:
+            ranks = [tuple(row[column] for column in probe.key_columns) for row in rows]
         if not _in_order(ranks, probe):
             return
         if short and end is not None and len(rows) > end and end > 0 and ranks[end] == ranks[end - 1]:
@@ -64,39 +72,22 @@ def _look(probes: ExecutionContext, probe: TieProbe, end: int | None) -> Iterato
         return
 
 
-def _shown(seen: _Seen, names: Sequence[str] | None) -> Sequence[Row] | None:
-    """The rows with the outer query's columns; None where a name does not occur exactly once."""
-    if names is None:
-        return seen.rows
-    there = [column.lower() for column in seen.columns]
-    if any(there.count(name.lower()) != 1 for name in names):
-        return None
-    places = [there.index(name.lower()) for name in names]
-    return [tuple(row[place] for place in places) for row in seen.rows]
-
-
-def _rows_and_ranks(rows: Sequence[Row], probe: TieProbe) -> tuple[Sequence[Row], Sequence[object]]:
-    if probe.ranked:
-        return [row[:-1] for row in rows], [row[-1] for row in rows]
-    return list(rows), [tuple(row[column] for column in probe.key_columns) for row in rows]
-
-
 def _in_order(ranks: Sequence[object], probe: TieProbe) -> bool:
     """Whether ranks ascend from row to row; for keys, which have no order here, whether none comes back later."""
     if probe.ranked:
         return all(
             isinstance(first, int) and isinstance(second, int) and first <= second for first, second in pairwise(ranks)
         )
-    told: set[str] = set()
+    seen: set[str] = set()
     before: object = None
     for rank in ranks:
-        if told and rank == before:
+        if seen and rank == before:
             continue
         before = rank
         alike = _folded(rank)  # keys that a collation may take for equal count as one
-        if alike in told:
+        if alike in seen:
             return False
-        told.add(alike)
+        seen.add(alike)
     return True
 
 
@@ -142,10 +133,11 @@ def _turn(ours: Sequence[str], theirs: Sequence[str], start: int) -> int | None:
 
 def _folded(value: object) -> str:
     """A key or row as the most tolerant collation may see it: without case, accents and trailing blanks."""
-    cells = value if isinstance(value, tuple) else (value,)
-    return "\0".join(_folded_text(cell) if isinstance(cell, str) else repr(cell) for cell in cells)
-
-
-def _folded_text(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).rstrip()
+    texts = []
+    for cell in value if isinstance(value, tuple) else (value,):
+        text = repr(cell)
+        if isinstance(cell, str):
+            decomposed = unicodedata.normalize("NFKD", cell.casefold())
+            text = "".join(letter for letter in decomposed if not unicodedata.combining(letter)).rstrip()
+        texts.append(text)
+    return "\0".join(texts)

@@ -1,4 +1,4 @@
-"""Decide the verdict on one case from the findings about it."""
+"""Verdicts that need nothing executed, the failures of answers, and which verdicts are final."""
 
 from __future__ import annotations
 
@@ -6,25 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import (
-    Ambiguity,
     Case,
-    Comparison,
     Decision,
     Execution,
     Failure,
     FailureKind,
-    Flag,
     Given,
-    Outcome,
     Prediction,
-    Strength,
     Verdict,
 )
-from assay.model.blame import Side, befalls, blamed, has_no_answer, is_final, ruling
+from assay.model.blame import Side, blamed, has_no_answer, is_final, ruling
 from assay.model.summary import CaseSummary
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
@@ -40,86 +34,20 @@ _BEGINS_LIKE_SQL = re.compile(
 """Words that a statement can begin with. Used only where the engine could not run a text, to see if it is prose."""
 
 
-class Finding(Struct, frozen=True, kw_only=True):
-    """The findings about one case, and the verdict that follows from them."""
-
-    prediction: Prediction
-    golds: Sequence[Execution]
-    predicted: Execution | None
-    comparison: Comparison | None
-    index: int | None = None
-    flags: frozenset[Flag] = frozenset()
-    ambiguity: Ambiguity | None = None
-    trouble: Failure | None = None
-    """The failure that kept a probe of gold's ties from running."""
-
-    def verdict(self) -> Verdict:
-        """The verdict, by the first rule that applies."""
-        comparison = self.comparison
-        if comparison is not None and comparison.equal:
-            return self._of("correct", comparison.reason, strength="matched_on_one_database")
-        # The answer might match a gold query that was kept from running.
-        kept = next((gold.failure for gold in self.golds if befalls(gold.failure)), None)
-        if not any(gold.succeeded for gold in self.golds):
-            return self._of_no_gold(kept)
-        if comparison is None:
-            return self._of_failed()
-        if kept is not None:
-            return self._of("unscored", f"a gold query could not be executed: {kept.message}", failure=kept)
-        if self.trouble is not None:
-            trouble = blamed(self.trouble, "gold")
-            return self._of("unscored", f"gold's order could not be seen: {trouble.message}", failure=trouble)
-        if not comparison.decided:
-            failure = Failure(stage="compare", kind="unscorable", blame="assay", message=comparison.reason)
-            return self._of("unscored", comparison.reason, failure=failure)
-        return self._of("incorrect", comparison.reason, strength="none" if comparison.provoked else "settled")
-
-    def _of_no_gold(self, kept: Failure | None) -> Verdict:
-        if kept is not None:
-            return self._of("unscored", f"gold could not be executed: {kept.message}", failure=kept)
-        failure = next((gold.failure for gold in self.golds if gold.failure), None)
-        if failure is None:
-            failure = no_gold()
-            return self._of("unscored", failure.message, failure=failure)
-        return self._of("unscored", f"gold gives no answer: {failure.message}", failure=failure)
-
-    def _of_failed(self) -> Verdict:
-        """The verdict on an answer without rows, or whose rows could not be compared."""
-        predicted = self.predicted
-        given = self.prediction.given
-        if predicted is None and (kind := refraining(given)) is not None:
-            failure, words = kind, "the question has an answer"
-        elif predicted is None or given == "nothing":
-            failure, words = self.prediction.failure or unanswered(), "no query to judge"
-        elif predicted.result is not None and is_no_query(predicted.query):
-            failure, words = _prose(predicted.query), "the prediction fails"
-        else:
-            failure, words = predicted.failure or _cut_short(), "the prediction fails"
-            extraction = self.prediction.extraction
-            if extraction is not None and extraction.failure is not None:
-                failure = extraction.failure
-            elif failure.kind == "error" and not _BEGINS_LIKE_SQL.match(predicted.query):
-                failure = _prose(predicted.query)
-        failure = blamed(failure, "predicted")
-        rule = ruling(failure, "predicted")
-        reason = f"{words}: {failure.message}" if rule.outcome == "incorrect" else failure.message
-        return self._of(rule.outcome, reason, failure=failure)
-
-    def _of(
-        self, outcome: Outcome, reason: str, *, failure: Failure | None = None, strength: Strength = "none"
-    ) -> Verdict:
-        if self.ambiguity is not None and self.comparison is not None:
-            reason = f"{reason}; {self.ambiguity.text}"
-        return Verdict(
-            outcome=outcome,
-            reason=reason,
-            flags=self.flags,
-            strength=strength,
-            gold_index=self.index,
-            ambiguity=self.ambiguity,
-            failure=failure,
-            decision=_refrained(self.prediction.given),
-        )
+def failure_of_answer(prediction: Prediction, execution: Execution | None) -> tuple[Failure, str]:
+    """Why an answer gave no rows that could be compared, and the words for it."""
+    if execution is None and (failure := _refraining(prediction.given)) is not None:
+        return failure, "the question has an answer"
+    if execution is None or prediction.given == "nothing":
+        return prediction.failure or _UNANSWERED, "no query to judge"
+    failure = execution.failure or _CUT_SHORT
+    if execution.result is not None and is_no_query(execution.query):
+        failure = _prose(execution.query)
+    elif prediction.extraction is not None and prediction.extraction.failure is not None:
+        failure = prediction.extraction.failure
+    elif failure.kind == "error" and not _BEGINS_LIKE_SQL.match(execution.query):
+        failure = _prose(execution.query)
+    return failure, "the prediction fails"
 
 
 def undisputed(case: Case, prediction: Prediction) -> Verdict:
@@ -130,21 +58,21 @@ def undisputed(case: Case, prediction: Prediction) -> Verdict:
         failure = blamed(failure, "predicted")
         return Verdict(outcome=rule.outcome, reason=failure.message, failure=failure)
     if given == case.expects:
-        return Verdict(outcome="correct", reason=_AS_IT_SHOULD[given], decision=_refrained(given))
+        return Verdict(outcome="correct", reason=_AS_IT_SHOULD[given], decision=refrained(given))
     wanted = "it has no answer" if case.expects == "decline" else "it must be clarified first"
     if given == "answer":
         failure = _refusal("answered_anyway", f"the system answers the question, and {wanted}")
     elif given == "nothing":
-        failure = failure or unanswered()
+        failure = failure or _UNANSWERED
         reason = f"{wanted}, and the system does not say so: {failure.message}"
         return Verdict(outcome="incorrect", reason=reason, failure=failure)
     else:
         did = "declines" if given == "decline" else "asks back"
         failure = _refusal("declined" if given == "decline" else "asked_back", f"the system {did}, and {wanted}")
-    return Verdict(outcome="incorrect", reason=failure.message, failure=failure, decision=_refrained(given))
+    return Verdict(outcome="incorrect", reason=failure.message, failure=failure, decision=refrained(given))
 
 
-def refraining(given: Given) -> Failure | None:
+def _refraining(given: Given) -> Failure | None:
     """The failure of a system that does not answer a question which has an answer; None where it does not say so."""
     if given == "decline":
         return _refusal("declined", "the system declines it")
@@ -153,7 +81,8 @@ def refraining(given: Given) -> Failure | None:
     return None
 
 
-def _refrained(given: Given) -> Decision | None:
+def refrained(given: Given) -> Decision | None:
+    """How a system refrains from answering; None where it does not say so."""
     return given if given in ("decline", "clarify") else None
 
 
@@ -178,25 +107,20 @@ def blame(execution: Execution, side: Side) -> Execution:
     return execution if failure is None else replace(execution, failure=blamed(failure, side))
 
 
-def _cut_short() -> Failure:
-    message = "a cap cut the prediction's result before it could be compared, and gold's is within the caps"
-    return Failure(stage="execute", kind="truncated", blame="system", message=message)
-
-
-def no_gold() -> Failure:
-    """The failure of a case without any gold query."""
-    return Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
+_CUT_SHORT = Failure(
+    stage="execute",
+    kind="truncated",
+    blame="system",
+    message="a cap cut the prediction's result before it could be compared, and gold's is within the caps",
+)
+NO_GOLD = Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
+_UNANSWERED = Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
 
 
 def _prose(text: str) -> Failure:
     opening = " ".join(text.split())[:60]
     message = f"it is no query: it begins with {opening!r}"
     return Failure(stage="read", kind="no_query", blame="system", message=message)
-
-
-def unanswered() -> Failure:
-    """The failure of a case without a prediction."""
-    return Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
 
 
 def is_final_answer(case: CaseSummary) -> bool:

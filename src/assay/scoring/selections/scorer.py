@@ -70,7 +70,12 @@ class SelectionScorer(Struct, frozen=True, kw_only=True):
         )
         if self.diagnoser is None or evidence.outcome != "incorrect":
             return evidence
-        return _diagnosed(self.diagnoser, evidence)
+        try:
+            found = self.diagnoser.diagnose(evidence)
+        except Exception as error:  # noqa: BLE001 - the case's boundary: a verdict must not be lost for want of its cause
+            words = f"looking for the cause failed: {type(error).__name__}: {error}"
+            found = Diagnosis(causes=(), notes=(words,))
+        return evidence if found is None else replace(evidence, diagnosis=found, cause=found.title)
 
     def _by_sound_gold(self, turn: Turn, judged: TurnScore) -> TurnScore:
         """The score of one turn, or gold's failure where a target is wrong and no sound target was met exactly.
@@ -130,14 +135,6 @@ class SelectionScorer(Struct, frozen=True, kw_only=True):
                 on_data = replace(on_data, match=False, series_precision=0.0, series_recall=0.0)
             score = replace(score, data=on_data)
         return TurnScore(number=number, score=score, failure=answer.failure)
-
-
-def _diagnosed(diagnoser: SelectionDiagnoser, evidence: Evidence) -> Evidence:
-    try:
-        found = diagnoser.diagnose(evidence)
-    except Exception as error:  # noqa: BLE001 - the case's boundary: a verdict must not be lost for want of its cause
-        found = Diagnosis(causes=(), notes=(f"looking for the cause failed: {type(error).__name__}: {error}",))
-    return evidence if found is None else replace(evidence, diagnosis=found, cause=found.title)
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
@@ -227,22 +224,13 @@ def _scores(metrics: Sequence[SelectionMetric], turns: Sequence[TurnScore]) -> I
     unscored = next((turn.failure for turn in turns if turn.score is None and turn.failure is not None), None)
     scored = [turn.score for turn in turns if turn.score is not None]
     for metric in metrics:
-        if unscored is not None:
-            yield Score(metric=metric.name, value=None, failure=unscored)
-        else:
-            yield _score(metric, scored)
-
-
-def _score(metric: SelectionMetric, scored: Sequence[SelectionScore]) -> Score:
-    if metric.on_data:
-        data = [one.data for one in scored if one.data is not None and one.data.failure is not None]
-        if data:
-            return Score(metric=metric.name, value=None, failure=data[0].failure)
-    values = [value for one in scored if (value := metric.value(one)) is not None]
-    if not values:
-        failure = Failure(stage="score", kind="unscorable", blame="assay", message=metric.absent)
-        return Score(metric=metric.name, value=None, failure=failure)
-    return Score(metric=metric.name, value=min(values) if metric.binary else fmean(values))
+        failure, values = unscored, [value for score in scored if (value := metric.value(score)) is not None]
+        if failure is None and metric.on_data:
+            failure = next((score.data.failure for score in scored if score.data and score.data.failure), None)
+        if failure is None and not values:
+            failure = Failure(stage="score", kind="unscorable", blame="assay", message=metric.absent)
+        value = None if failure is not None else min(values) if metric.binary else fmean(values)
+        yield Score(metric=metric.name, value=value, failure=failure)
 
 
 def _verdict(turns: Sequence[TurnScore], failure: Failure | None) -> Verdict:
@@ -280,11 +268,9 @@ def _reason(score: SelectionScore) -> str:
             parts.append(f"{dimension.dimension}: {', '.join(told)}")
     parts += [f"time range: {_TIME[one.state]}" for one in score.time if one.state in _TIME]
     parts += _of_the_whole(score) if not parts else []
-    return "; ".join(parts) + _by_data(score)
-
-
-def _by_data(score: SelectionScore) -> str:
-    return "" if score.data is None or score.data.failure is not None else f"; executed: {score.data.reason}"
+    if score.data is not None and score.data.failure is None:
+        parts.append(f"executed: {score.data.reason}")
+    return "; ".join(parts)
 
 
 def _of_the_whole(score: SelectionScore) -> list[str]:
