@@ -312,7 +312,8 @@ def test_a_message_of_an_empty_answer_is_said(tmp_path: Path) -> None:
 def test_artefacts_of_json_that_cannot_be_read_are_named_and_the_others_are_read(tmp_path: Path) -> None:
     value = message("2.0")
     value["data"]["codelists"] += [7, {"agencyID": "T"}, {"id": "CL2", "agencyID": "T", "codes": [{"id": 3}]}]
-    value["data"]["dataStructures"].append({"id": "D2", "dataStructureComponents": {"dimensionList": []}})
+    value["data"]["dataStructures"].append({"id": "D2", "dataStructureComponents": {"dimensionList": {}}})
+    value["data"]["dataStructures"].append({"id": "D3", "dataStructureComponents": {"dimensionList": []}})
     value["data"]["hierarchies"] = {}
     path = tmp_path / "given.json"
     path.write_text(json.dumps(value))
@@ -320,9 +321,10 @@ def test_artefacts_of_json_that_cannot_be_read_are_named_and_the_others_are_read
     assert [note.removeprefix(f'"{path}": ') for note in structures.notes] == [
         "the item 2 of codelists cannot be read: the artefact is a number, expected an object",
         "the item 3 of codelists cannot be read: it has no id",
-        'the codelists T:CL2 cannot be read: "id" is a number, expected a text',
+        'the codelists T:CL2 cannot be read: "codes[0].id" is a number, expected a text',
         "the dataStructures D2 cannot be read: it has no dimensions",
-        '"hierarchies" cannot be read: it is an object, expected a list',
+        'the dataStructures D3 cannot be read: "dataStructureComponents.dimensionList" is a list, expected an object',
+        '"hierarchies" cannot be read: it is not a list',
     ]
     dataset = structures.dataset("T:FLOW")
     assert dataset is not None

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.errors import InputError
-from assay.sdmx.structures.elements import local
 
 _GIVE = (
     "Give the files with dataflows, data structures, concept schemes and code lists "
@@ -40,7 +39,7 @@ def is_too_old(root: Any) -> bool:
 
 def refused_root(root: Any, where: str) -> NoStructures:
     """The error for an XML document without structures."""
-    name, space = local(root), str(root.tag).rpartition("}")[0]
+    space, _, name = str(root.tag).rpartition("}")
     if name == "Error" and "sdmx" in space:
         codes = {str(one.get("code")) for one in root.iter("{*}ErrorMessage")}
         return _error(where, " ".join(" ".join(root.itertext()).split()), codes)
