@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from assay.errors import InputError
 from assay.model.failure import Blame, Failure, FailureKind
@@ -32,10 +33,6 @@ class SelectionError(InputError):
     def __reduce__(self) -> tuple[object, ...]:
         return (_selection_error, (self.message, self.path, self.kind, self.blame))
 
-    def below(self, *path: str | int) -> SelectionError:
-        """The same error from an outer value: ``path`` is put before its own path."""
-        return SelectionError(self.message, path=(*path, *self.path), kind=self.kind, blame=self.blame)
-
     def failure(self) -> Failure:
         """The same error as data of one case."""
         return Failure(stage="read", kind=self.kind, blame=self.blame, message=str(self))
@@ -43,6 +40,15 @@ class SelectionError(InputError):
 
 def _selection_error(message: str, path: Path, kind: FailureKind, blame: Blame) -> SelectionError:
     return SelectionError(message, path=path, kind=kind, blame=blame)
+
+
+@contextmanager
+def located(*path: str | int) -> Iterator[None]:
+    """Read an inner value: ``path`` is put before the path of its error."""
+    try:
+        yield
+    except SelectionError as error:
+        raise SelectionError(error.message, path=(*path, *error.path), kind=error.kind, blame=error.blame) from error
 
 
 def unknown_structure(message: str) -> SelectionError:
