@@ -66,6 +66,10 @@ def _dimension(dataset: DatasetDraft, value: object, path: Path) -> None:
 
 
 def _term(value: object, path: Path) -> Term:
+    if type(value) is dict and len(value) == 2:  # as most are; the rest is read with care
+        id_, name = value.get("id"), value.get("name")
+        if type(id_) is str and type(name) is str and (code := id_.strip()) and (text := name.strip()):
+            return Term(id=code, name=text)
     if not isinstance(value, dict | Mapping):
         return Term(id=_text(value, path, 'a code, or an object with "id" and "name"'))
     _only(value, _VALUE_KEYS, path)
