@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.cases.sdmx.target import selection_of as target_of
-from assay.cases.sdmx.values import Misread
+from assay.cases.sdmx.case import selection_of as target_of
+from assay.cases.sdmx.records import Misread
 from assay.model import Failure
 from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
 from assay.sdmx.answers.any_form import read_answer

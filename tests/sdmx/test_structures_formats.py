@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assay.errors import InputError
-from assay.sdmx.structures import documents, extending
+from assay.sdmx.structures import documents, load
 from assay.sdmx.structures.catalogue import Catalogue
 from assay.sdmx.structures.documents import add_document
 from assay.sdmx.structures.known import DatasetStructure
@@ -389,7 +389,7 @@ def test_a_value_of_a_constraint_may_stand_for_many(tmp_path: Path) -> None:
 
 def test_lists_that_take_from_one_another_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes all codes of the next twice: in 40 steps there would be 2 to the 40."""
-    monkeypatch.setattr(extending, "_MOST_TAKEN", 20_000)
+    monkeypatch.setattr(load, "_MOST_TAKEN", 20_000)
 
     def taking(id_: int | str, prefix: str) -> str:
         urn = f"{URN}codelist.Codelist=T:L{id_}(1.0)"

@@ -44,9 +44,8 @@ from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataSource
 from assay.sdmx.gc_pause import collector_paused
 from assay.sdmx.scoring import score_selection
-from assay.sdmx.structures.known import Structures, shown_source
+from assay.sdmx.structures.known import Structures, missing_datasets, missing_parts, shown_source
 from assay.sdmx.structures.load import load_structures
-from assay.sdmx.structures.missing import missing_datasets, missing_parts
 
 MatchOn: TypeAlias = Literal["id_and_name", "id"]
 StructuresInput: TypeAlias = "Structures | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"

@@ -25,9 +25,15 @@ from assay.cases.fields import (
     missing_column,
     normal,
 )
-from assay.cases.given.counted import counted_places
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
-from assay.cases.given.values import answer_or_rows, golds_and_results, listed_results_of, results_of, tells_result
+from assay.cases.given.values import (
+    answer_or_rows,
+    counted_places,
+    golds_and_results,
+    listed_results_of,
+    results_of,
+    tells_result,
+)
 from assay.cases.options import counted_columns_of, options_of
 from assay.cases.paths import paths_within, with_path
 from assay.cases.records import Record, Table, shortened

@@ -96,16 +96,12 @@ def _side(
     queries = [one for one in queries if not one.time or merged_days(one.time) != ()] or queries
     names = dict.fromkeys(name for query in queries for name in query.dimensions)
     times = [query.time for query in queries]
+    time = tuple(dict.fromkeys(span for time in times for span in time or ())) if all(times) else ()
     return Side(
         queries=queries,
         dimensions={name: _union([query.dimensions.get(name) for query in queries]) for name in names},
-        time=_joined(times) if speaks_of_time else None,
+        time=time if speaks_of_time else None,
     )
-
-
-def _joined(times: Sequence[tuple[TimeRange, ...] | None]) -> tuple[TimeRange, ...]:
-    """The periods of several queries, at least one of which mentions time."""
-    return tuple(dict.fromkeys(span for time in times for span in time or ())) if all(times) else ()
 
 
 def _query(dataset: DatasetSelection, structure: DatasetStructure | None, ignored: frozenset[str]) -> Query:
@@ -249,19 +245,13 @@ def _parsed(dataset: str) -> ArtefactId | None:
         return None
 
 
-def _label(dataset: str) -> str:
-    """An id in one spelling, ``AGENCY:ID(VERSION)``; text that is no id is unchanged."""
-    parsed = _parsed(dataset)
-    return dataset.strip() if parsed is None else str(parsed)
-
-
 def _counterpart(dataset: str, labels: Sequence[str]) -> str:
     """The label among those that this id means, else the id's own."""
-    own = _label(dataset)
-    if own in labels:
-        return own
     parsed = _parsed(dataset)
     if parsed is None:
+        return dataset.strip()
+    own = str(parsed)
+    if own in labels:
         return own
     # Two versions can be told apart only here: the same one first, then any that fits.
     fitting = [label for label in labels if (other := _parsed(label)) is not None and parsed.matches(other)]

@@ -242,26 +242,19 @@ def intersection(one: tuple[TimeRange, ...], other: tuple[TimeRange, ...]) -> tu
 
 def _narrowed(one: TimeRange, other: TimeRange) -> TimeRange:
     start, end = one.start, one.end
-    if other.start is not None and (start is None or _known_or_same(start, other.start).first < _first(other.start)):
+    # Bounds that are written the same need not be periods
+    if (
+        other.start is not None
+        and start != other.start
+        and (start is None or _known(start).first < _known(other.start).first)
+    ):
         start = other.start
-    if other.end is not None and (end is None or _known_or_same(end, other.end).after > _after(other.end)):
+    if other.end is not None and end != other.end and (end is None or _known(end).after > _known(other.end).after):
         end = other.end
     return TimeRange(start=start, end=end)
 
 
 _ANY = Period(frequency="", first=_OPEN_END, after=_OPEN_START)
-
-
-def _known_or_same(mine: str, theirs: str) -> Period:
-    return _ANY if mine == theirs else _known(mine)
-
-
-def _first(text: str) -> int:
-    return _known(text).first
-
-
-def _after(text: str) -> int:
-    return _known(text).after
 
 
 def merged_days(ranges: Iterable[TimeRange]) -> tuple[Days, ...] | None:

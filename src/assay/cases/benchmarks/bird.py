@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay.cases.benchmarks import lines
+from assay.cases.benchmarks.lines import BIRD_MARK, json_layout
 from assay.cases.fields import POSITION
 from assay.cases.from_records import read_cases, unanswered
-from assay.cases.layout import BIRD_MARK, json_layout
 from assay.cases.records import kind_of
 from assay.cases.text.decoding import read_text
 from assay.errors import CaseFileError

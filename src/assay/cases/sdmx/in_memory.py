@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.cases.sdmx.answers import PredictionReader
-from assay.cases.sdmx.case import case_of
-from assay.cases.sdmx.records import Record
-from assay.cases.sdmx.target import TermCache
-from assay.cases.sdmx.values import Misread, shown
+from assay.cases.sdmx.case import TermCache, case_of
+from assay.cases.sdmx.records import Misread, Record, shown
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction, Selection, TurnAnswer
 from assay.ports import LoadedPredictions

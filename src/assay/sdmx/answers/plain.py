@@ -23,7 +23,7 @@ def selection_of(value: object) -> Selection:
     ``values`` holds objects with ``id`` and ``name``, or bare codes; ``"*"`` is a wildcard, ``[]`` and null are
     explicitly empty. ``time_range`` is one range or a list of them; null, ``{}`` and ``[]`` are explicitly all time, an
     absent one says nothing. Repeated parts are joined. Outer spaces are ignored, and a blank name counts as absent.
-    Raises SelectionError with the path of keys. Cases are read by `assay.cases.sdmx.target`, which is stricter: a
+    Raises SelectionError with the path of keys. Cases are read by `assay.cases.sdmx.case`, which is stricter: a
     repetition is an author's mistake in a target, but not in an answer.
     """
     draft = SelectionDraft()

@@ -52,7 +52,8 @@ def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures:
         if row is None:
             return
         if row:
-            reader.add([_code(cell) for cell in row] if has_labels else row, line=rows.line_num + before)
+            codes = [cell.partition(": ")[0].strip() for cell in row] if has_labels else row
+            reader.add(codes, line=rows.line_num + before)
 
 
 def _header(lines: Iterator[str]) -> tuple[str, int]:
@@ -71,10 +72,6 @@ def _delimiter(header: str) -> str | None:
     counts[";"] -= header.count("[;]")
     most = max(counts, key=lambda mark: counts[mark])
     return most if counts[most] else None
-
-
-def _code(cell: str) -> str:
-    return cell.partition(": ")[0].strip()
 
 
 class _Reader:

@@ -54,26 +54,20 @@ def add_service(
             f"which datasets are to be fetched from {shown_source(url)}? Give their ids, as in datasets=['IMF.STA:CPI']"
         )
     wanted = list(dict.fromkeys(id_ for id_ in map(_parsed, datasets) if id_ is not None))
-    service = _Service(url, language=language)
-    with closing(service):
-        _fetch_all(service, catalogue, wanted, optional)
-
-
-def _fetch_all(service: _Service, catalogue: Catalogue, wanted: Sequence[ArtefactId], optional: Sequence[str]) -> None:
-    url = service.name
-    fetched = [service.add(catalogue, "dataflow", id_, references="all") for id_ in wanted]
-    for id_ in dict.fromkeys(id_ for id_ in map(_parsed, optional) if id_ is not None and id_ not in wanted):
-        service.add(catalogue, "dataflow", id_, references="all")
-    if wanted and not any(fetched):
-        raise InputError(
-            f'the service {url} has none of the {len(wanted)} datasets asked for ("{wanted[0]}" first; it answered '
-            "404): check the address up to where /dataflow follows in it (3.0: /structure/dataflow)"
-        )
-    asked: set[tuple[str, ArtefactId]] = set()
-    while missing := [one for one in _missing(catalogue) if one not in asked]:
-        kind, id_ = missing[0]  # its answer may include other missing artefacts, so these are not requested yet
-        asked.add((kind, id_))
-        service.add(catalogue, kind, id_, references="none" if kind == "codelist" else "descendants")
+    with closing(_Service(url, language=language)) as service:
+        fetched = [service.add(catalogue, "dataflow", id_, references="all") for id_ in wanted]
+        for id_ in dict.fromkeys(id_ for id_ in map(_parsed, optional) if id_ is not None and id_ not in wanted):
+            service.add(catalogue, "dataflow", id_, references="all")
+        if wanted and not any(fetched):
+            raise InputError(
+                f'the service {service.name} has none of the {len(wanted)} datasets asked for ("{wanted[0]}" first; it '
+                "answered 404): check the address up to where /dataflow follows in it (3.0: /structure/dataflow)"
+            )
+        asked: set[tuple[str, ArtefactId]] = set()
+        while missing := [one for one in _missing(catalogue) if one not in asked]:
+            kind, id_ = missing[0]  # its answer may include other missing artefacts, so these are not requested yet
+            asked.add((kind, id_))
+            service.add(catalogue, kind, id_, references="none" if kind == "codelist" else "descendants")
 
 
 def _parsed(dataset: str) -> ArtefactId | None:

@@ -122,7 +122,7 @@ def add_xml(catalogue: Catalogue, content: bytes, *, where: str, language: str) 
 
     Its unreadable parts are noted. Raises NoStructures where it is no message with structures.
     """
-    root = _parse(content, where)
+    root = parse(content, where)
     found = [one for one in root.iter("{*}Structures") if "sdmx" in str(one.tag)]
     if not any(len(one) for one in found):
         if _local(root) != "Structure" or "sdmx" not in str(root.tag) or is_too_old(root):
@@ -143,7 +143,8 @@ def add_xml(catalogue: Catalogue, content: bytes, *, where: str, language: str) 
             catalogue.notes.append(f"{where}: the {shown[:200]} cannot be read: {error}")
 
 
-def _parse(content: bytes, where: str) -> Any:
+def parse(content: bytes, where: str) -> Any:
+    """The root element. Raises NoStructures for anything but XML without a document type."""
     require_lxml()
     from lxml import etree
 
