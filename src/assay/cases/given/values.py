@@ -51,7 +51,10 @@ def results_of(value: object, files: ResultFiles, *, in_text: bool = False) -> t
     if isinstance(value, Mapping) and tells_result(value):
         told = {str(name).strip().lower(): one for name, one in value.items()}
         if "any_of" in told:
-            return _several(told["any_of"], files)
+            several = told["any_of"]
+            if not isinstance(several, (list, tuple)) or not several:
+                raise UnusableValue(f"any_of is {kind_of(several)}: expected a list of results, any of which is right")
+            return tuple(result_of(one, files) for one in several)
     return (result_of(value, files, cells="text" if in_text else "json"),)
 
 
@@ -95,12 +98,6 @@ def result_of(value: object, files: ResultFiles, *, cells: CellTypes = "json") -
     if isinstance(value, str) and (name := _file_in(value)) is not None:
         return _of_name(name, files)
     return _of_rows([[value]], (), files, cells)
-
-
-def _several(value: object, files: ResultFiles) -> tuple[GivenResult, ...]:
-    if not isinstance(value, (list, tuple)) or not value:
-        raise UnusableValue(f"any_of is {kind_of(value)}: expected a list of results, any of which is right")
-    return tuple(result_of(one, files, cells="json") for one in value)
 
 
 def _parsed(text: str) -> object:

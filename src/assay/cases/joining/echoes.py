@@ -26,7 +26,14 @@ def check_echoes(sides: Sides, way: JoinStrategy) -> int:
         if wrong:
             counts = f" {len(wrong)} of {len(same)} predictions differ like this." if len(wrong) > 1 else ""
             advice = _advice(echoes, sides, way)
-            raise InputError(f"{_contradicted(echo, wrong[0], sides, way)}{counts}{advice} {_LAST}")
+            row = wrong[0]
+            place = way.places[row] or 0
+            raise InputError(
+                f"{_row(sides, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, "
+                f"and that of the case {sides.questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
+                f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}.{counts}{advice} Only if you know that they "
+                "belong together as they are joined now: --ignore-questions"
+            )
         compared |= same
     if way.by != "row":
         _check_other_columns(sides, way)
@@ -114,19 +121,6 @@ def _advice(echoes: Sequence[_Echo], sides: Sides, way: JoinStrategy) -> str:
     if best is None:
         return f" {did_you_mean(candidates_of(sides))}".rstrip()
     return f" Use {best[1]}: with it, all {best[0]} predictions that can be compared agree with their case."
-
-
-_LAST = "Only if you know that they belong together as they are joined now: --ignore-questions"
-
-
-def _contradicted(echo: _Echo, row: int, sides: Sides, way: JoinStrategy) -> str:
-    """What a prediction repeats, and what its case has."""
-    place = way.places[row] or 0
-    return (
-        f"{_row(sides, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, and that "
-        f"of the case {sides.questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
-        f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}."
-    )
 
 
 Places = Sequence[int | None]

@@ -17,11 +17,16 @@ from assay.cases.records import kind_of
 from assay.cases.text.decoding import lines_of, read_text
 from assay.cases.text.json import json_lines_table, parse_json
 from assay.errors import InputError
+from assay.sdmx.trouble import dotted
 
 YAML = frozenset({".yaml", ".yml"})
 LINES = frozenset({".jsonl", ".ndjson"})
 WRAPPER = "cases"
 """The key under which a YAML document may keep its list of records."""
+
+
+Keys: TypeAlias = tuple[str | int, ...]
+"""The path to a value from its record: keys of mappings, zero-based positions in lists."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -128,10 +133,6 @@ def _decoded(text: str) -> object:
     return value
 
 
-Keys: TypeAlias = tuple[str | int, ...]
-"""The path to a value from its record: keys of mappings, zero-based positions in lists."""
-
-
 class Null(Struct, frozen=True):
     """An unquoted scalar that YAML reads as null, as written: ``null``, ``~``, or an empty text."""
 
@@ -149,16 +150,8 @@ class Misread(Exception):
         super().__init__(message, keys)
 
     def __str__(self) -> str:
-        where = shown(self.keys)
+        where = dotted(self.keys)
         return f"{where}: {self.message}" if where else self.message
-
-
-def shown(keys: Keys) -> str:
-    """A path in the form for messages: ``conversation[0].target``, list entries counted from 0."""
-    text = ""
-    for key in keys:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
-    return text
 
 
 def is_null(value: object) -> bool:
@@ -172,8 +165,10 @@ def text(value: object, keys: Keys) -> str:
     Raises Misread for a list or mapping, and for an empty value.
     """
     if type(value) is str:
-        if not value.isascii():
-            _check(value, keys)
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise Misread(f"holds {value[error.start]!r}, half of a surrogate pair: write it whole", keys) from error
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -182,13 +177,6 @@ def text(value: object, keys: Keys) -> str:
     if type(value) is Null and value.text:
         return value.text
     raise Misread(f"{what_of(value)}: expected text", keys)
-
-
-def _check(value: str, keys: Keys) -> None:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise Misread(f"holds {value[error.start]!r}, half of a surrogate pair: write it whole", keys) from error
 
 
 def filled(value: object, keys: Keys) -> str:
