@@ -16,11 +16,11 @@ from assay.cases.sdmx.case import selection_of as target_of
 from assay.cases.sdmx.records import Misread
 from assay.model import Failure
 from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
-from assay.sdmx.answers.any_form import read_answer
-from assay.sdmx.answers.plain import selection_of
+from assay.sdmx.answers.parser import read_answer
+from assay.sdmx.answers.targets import selection_of
+from assay.sdmx.errors import SelectionError
 from assay.sdmx.structures.identifiers import parse_artefact
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
-from assay.sdmx.trouble import SelectionError
 
 
 def _dimension(id: str, *codes: str) -> DimensionStructure:

@@ -39,7 +39,7 @@ from assay.runs.plan import plan_work
 from assay.runs.work_lists import Works
 from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
-from assay.sdmx.answers.any_form import datasets_named, read_answer
+from assay.sdmx.answers.parser import datasets_named, read_answer
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataSource
 from assay.sdmx.gc_pause import collector_paused

@@ -20,7 +20,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from assay.model.selection import TimeRange, TimeState
-from assay.sdmx.trouble import SelectionError, excerpt
+from assay.sdmx.errors import SelectionError, excerpt
 
 _ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 _CLOCK = r"T(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?|24:00:00(?:\.0+)?)"

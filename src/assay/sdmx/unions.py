@@ -11,8 +11,8 @@ from datetime import date
 from msgspec import Struct
 
 from assay.model import HierarchyEquivalence, TimeRange
-from assay.sdmx.cubes import ALL, MOST_STEPS, REST, Cube, Key, KeyCounts, TooIntricate, count_keys, differ
 from assay.sdmx.dimensions import known_codes
+from assay.sdmx.key_sets import ALL, MOST_STEPS, REST, Cube, Key, KeyCounts, TooIntricate, count_keys, differ
 from assay.sdmx.matching import Chosen, DatasetPair, Query
 from assay.sdmx.periods import compare_time, merged_days
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure

@@ -12,7 +12,7 @@ from assay.cases.sdmx.records import Misread, Record
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction, Selection, TurnAnswer
 from assay.ports import LoadedPredictions
-from assay.sdmx.trouble import dotted
+from assay.sdmx.errors import dotted
 
 
 def cases_in_memory(values: Iterable[Mapping[str, Any]]) -> tuple[Case, ...]:

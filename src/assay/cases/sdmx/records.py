@@ -17,7 +17,7 @@ from assay.cases.records import kind_of
 from assay.cases.text.decoding import lines_of, read_text
 from assay.cases.text.json import json_lines_table, parse_json
 from assay.errors import InputError
-from assay.sdmx.trouble import dotted
+from assay.sdmx.errors import dotted
 
 YAML = frozenset({".yaml", ".yml"})
 LINES = frozenset({".jsonl", ".ndjson"})

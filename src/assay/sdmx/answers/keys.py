@@ -13,10 +13,10 @@ from typing import Any
 
 from assay.model.selection import Selection
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
-from assay.sdmx.answers.plain import DATASET_KEYS, selection_of
+from assay.sdmx.answers.targets import DATASET_KEYS, selection_of
+from assay.sdmx.errors import SelectionError, described, excerpt, located, suggestion, unknown_structure
 from assay.sdmx.structures.identifiers import code_of
 from assay.sdmx.structures.known import DatasetStructure, Structures
-from assay.sdmx.trouble import SelectionError, described, excerpt, located, suggestion, unknown_structure
 
 Codes = tuple[str, ...] | None
 """The values of one dimension, without repeats; None: every code."""

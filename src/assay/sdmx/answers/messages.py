@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.model import Failure
 from assay.sdmx.answers.statgpt import DATASET_NAMES
-from assay.sdmx.trouble import SelectionError, described, excerpt
+from assay.sdmx.errors import SelectionError, described, excerpt
 from assay.sql.extraction.embedded_json import iter_json_objects
 
 Fetch = Callable[[str], bytes | None]

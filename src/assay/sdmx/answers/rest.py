@@ -29,10 +29,10 @@ from assay.sdmx.answers.keys import (
     structure_for,
 )
 from assay.sdmx.answers.statgpt import bounded
+from assay.sdmx.errors import SelectionError, excerpt, suggestion, unknown_structure
 from assay.sdmx.periods import intersection, ranges_of
 from assay.sdmx.structures.identifiers import code_of
 from assay.sdmx.structures.known import Structures
-from assay.sdmx.trouble import SelectionError, excerpt, suggestion, unknown_structure
 
 _CONTEXTS = frozenset({"dataflow", "datastructure", "provisionagreement", WILDCARD})
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)

@@ -12,9 +12,9 @@ from typing import Any
 
 from assay.model.selection import Selection, Term, TimeRange
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
+from assay.sdmx.errors import SelectionError, described, located, suggestion
 from assay.sdmx.periods import intersection, next_period, previous_period, ranges_of
 from assay.sdmx.structures.known import Structures
-from assay.sdmx.trouble import SelectionError, described, located, suggestion
 
 DATASET_NAMES = ("urn", "dataset_urn", "datasetUrn", "dataset_id", "datasetId")
 _COMPONENT_NAMES = (

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from assay.errors import InputError
 from assay.sdmx.data.observations import DataTables, described, value_of
+from assay.sdmx.errors import suggestion
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import Structures
-from assay.sdmx.trouble import suggestion
 
 _VALUE, _TIME = "OBS_VALUE", "TIME_PERIOD"
 _IDS = ("DATAFLOW", "STRUCTURE_ID")

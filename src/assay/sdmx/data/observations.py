@@ -11,10 +11,10 @@ from msgspec import Struct, field
 from assay.errors import InputError
 from assay.model import Failure, TimeRange
 from assay.model.failure import Blame, FailureKind
+from assay.sdmx.errors import suggestion
 from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, Structures, version_key
-from assay.sdmx.trouble import suggestion
 
 MOST_OBSERVATIONS = 5_000_000
 """The most observations kept from all files, or from one answer of a service: a few hundred bytes each."""

@@ -22,10 +22,10 @@ from assay.model.failure import Blame
 from assay.sdmx.data.csv import add_csv, is_sdmx_csv
 from assay.sdmx.data.observations import DataQuery, DataTables, DataTrouble, Observation, UnknownDataset
 from assay.sdmx.data.xml import add_xml, read_available
+from assay.sdmx.errors import suggestion
 from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, Structures
-from assay.sdmx.trouble import suggestion
 
 _TIME = "TIME_PERIOD"
 _DATA = (

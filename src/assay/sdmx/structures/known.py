@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model import DatabaseUrl
+from assay.sdmx.errors import suggestion
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact, version_part
-from assay.sdmx.trouble import suggestion
 
 
 class CodeList(Struct, frozen=True, kw_only=True):

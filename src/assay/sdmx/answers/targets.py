@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.model.selection import Selection, Term, TimeRange
 from assay.sdmx.answers.draft import WILDCARD, DatasetDraft, SelectionDraft
-from assay.sdmx.trouble import Path, SelectionError, described, suggestion
+from assay.sdmx.errors import Path, SelectionError, described, suggestion
 
 TOP_KEYS = ("indicator_selection",)
 DATASET_KEYS = ("dataset_id", "dimensions", "time_range")
