@@ -1,15 +1,15 @@
-"""Match the datasets and terms of two selections, under the names in the structures."""
+"""Match the datasets and terms of two selections, under the names in the structures; compare names as texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from unicodedata import normalize
 
 from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
-from assay.sdmx.naming import ListedName, plain_name
 from assay.sdmx.periods import merged_days
 from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
@@ -257,3 +257,26 @@ def _counterpart(dataset: str, labels: Sequence[str]) -> str:
     fitting = [label for label in labels if (other := _parsed(label)) is not None and parsed.matches(other)]
     same = [label for label in fitting if (known := _parsed(label)) is not None and known.version is not None]
     return next(iter(same if parsed.version is not None and same else fitting), own)
+
+
+class ListedName(str):
+    """A code list's name for a code that was selected without one. Not used outside this package."""
+
+    __slots__ = ()
+
+
+def plain_text(name: str | None) -> str | None:
+    """A name in a form that reports and files can store."""
+    return None if name is None else str(name)
+
+
+def same_name(one: str | None, other: str | None) -> bool:
+    """Whether two names are the same text, apart from the number and kind of blanks."""
+    if one is None or other is None:
+        return one is other
+    return one == other or plain_name(one) == plain_name(other)
+
+
+def plain_name(name: str) -> str:
+    """A name with its letters composed, and single blanks between its words."""
+    return " ".join(normalize("NFC", name).split())

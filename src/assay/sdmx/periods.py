@@ -305,19 +305,9 @@ def compare_time(
         return ("exact", 1.0) if _is_all(target) else ("missing", None)
     if _is_all(target):
         return "unexpected", None
-    return _compare_ranges(target, selected or ())
-
-
-def _is_all(ranges: tuple[TimeRange, ...] | None) -> bool:
-    if not ranges:
-        return True
-    return _spans(ranges) == [(_OPEN_START, _OPEN_END)]
-
-
-def _compare_ranges(target: tuple[TimeRange, ...], selected: tuple[TimeRange, ...]) -> tuple[TimeState, float | None]:
-    if set(target) == set(selected):
+    if set(target) == set(selected or ()):
         return "exact", 1.0
-    mine, theirs = _spans(target), _spans(selected)
+    mine, theirs = _spans(target), _spans(selected or ())
     if mine is None or theirs is None:
         return "disjoint", None
     if mine == theirs:
@@ -326,12 +316,12 @@ def _compare_ranges(target: tuple[TimeRange, ...], selected: tuple[TimeRange, ..
     is_open = any(first < 0 or after >= _OPEN_END for first, after in (*mine, *theirs))
     if not both:
         return "disjoint", None if is_open else 0.0
-    either = _length(mine) + _length(theirs) - both
+    either = sum(after - first for first, after in (*mine, *theirs)) - both
     return "overlap", None if is_open else both / either
 
 
-def _length(spans: list[tuple[int, int]]) -> int:
-    return sum(after - first for first, after in spans)
+def _is_all(ranges: tuple[TimeRange, ...] | None) -> bool:
+    return not ranges or _spans(ranges) == [(_OPEN_START, _OPEN_END)]
 
 
 def _shared_days(mine: list[tuple[int, int]], theirs: list[tuple[int, int]]) -> int:

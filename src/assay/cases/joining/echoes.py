@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from assay.cases.joining.candidates import candidates_of, ids_in, loose_id
+from assay.cases.joining.candidates import BY_POSITION, MOST_TEXT, candidates_of, did_you_mean, ids_in, loose_id
 from assay.cases.joining.contradictions import as_name, as_question, contradiction
 from assay.cases.joining.sides import Sides, column_of, repeats_case
 from assay.cases.joining.strategies import JoinStrategy
-from assay.cases.joining.wording import BY_POSITION, MOST_TEXT, did_you_mean
 from assay.cases.records import shortened
 from assay.errors import InputError
 from assay.model import JoinedBy

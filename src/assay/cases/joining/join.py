@@ -18,10 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cases.from_records import unanswered
+from assay.cases.joining.candidates import no_fit
 from assay.cases.joining.echoes import check_echoes, differing
 from assay.cases.joining.sides import Sides
 from assay.cases.joining.strategies import way_of
-from assay.cases.joining.wording import no_fit
 from assay.errors import InputError
 from assay.model import Case, Joining, Prediction
 from assay.platform.spool import parts_of, spooled

@@ -134,11 +134,7 @@ class _Service:
         return False
 
     def _fetch(self, edition: _Edition, kind: str, id_: ArtefactId, references: str) -> bytes | None:
-        if time.monotonic() > self._until:
-            raise InputError(
-                f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
-                f'"{id_}": save them to files and give those'
-            )
+        self._check_time(kind, id_)
         parts = (kind, id_.agency or edition.any_agency, id_.id, id_.version or edition.newest)
         url = "/".join((self._url + edition.path, *(quote(part, safe="*~+.,@$") for part in parts)))
         media = f"application/vnd.sdmx.structure+xml; version={edition.media}"
@@ -157,8 +153,10 @@ class _Service:
                     )
                 return self._body(response, kind, id_)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            is_late = isinstance(error, httpx.TimeoutException)
+            reason = "it did not answer in time" if is_late else str(error) or type(error).__name__
             raise InputError(
-                f"the service {self.name} cannot be reached ({_reason(error)}): check the address, or save the "
+                f"the service {self.name} cannot be reached ({reason}): check the address, or save the "
                 "structures to files and give those"
             ) from error
 
@@ -172,15 +170,12 @@ class _Service:
                     f'the service {self.name} answered more than {MOST_BYTES >> 20:,} MiB to {kind} "{id_}": '
                     "save what is needed of it to files and give those"
                 )
-            if time.monotonic() > self._until:
-                raise InputError(
-                    f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
-                    f'"{id_}": save them to files and give those'
-                )
+            self._check_time(kind, id_)
         return b"".join(parts)
 
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, httpx.TimeoutException):
-        return "it did not answer in time"
-    return str(error) or type(error).__name__
+    def _check_time(self, kind: str, id_: ArtefactId) -> None:
+        if time.monotonic() > self._until:
+            raise InputError(
+                f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
+                f'"{id_}": save them to files and give those'
+            )
