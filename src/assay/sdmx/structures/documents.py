@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
+from assay.sdmx.errors import NoStructures, refused_json
 from assay.sdmx.structures.artefacts import COLLECTIONS, Unreadable, add_artefact
 from assay.sdmx.structures.catalogue import Catalogue
-from assay.sdmx.structures.refusals import NoStructures, refused_json
 from assay.sdmx.structures.xml import add_xml
 
 MOST_BYTES = 1 << 29

@@ -8,12 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from assay.errors import InputError, UsageError
+from assay.sdmx.errors import NoStructures
 from assay.sdmx.gc_pause import collector_paused
 from assay.sdmx.structures.catalogue import Catalogue, Component, Constraint, Extension, Index, KeyValues
 from assay.sdmx.structures.documents import MOST_BYTES, add_document
 from assay.sdmx.structures.identifiers import ArtefactId
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
-from assay.sdmx.structures.refusals import NoStructures
 
 __all__ = ["load_structures"]
 

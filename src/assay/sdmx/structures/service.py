@@ -11,11 +11,11 @@ import httpx
 from msgspec import Struct
 
 from assay.errors import InputError, UsageError
+from assay.sdmx.errors import NoStructures
 from assay.sdmx.structures.catalogue import Catalogue, Index
 from assay.sdmx.structures.documents import MOST_BYTES, add_document
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import shown_source
-from assay.sdmx.structures.refusals import NoStructures
 
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 """In seconds, for connecting, and for each wait for further bytes of an answer."""

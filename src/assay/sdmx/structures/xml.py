@@ -13,9 +13,9 @@ from typing import Any
 from msgspec import Struct
 
 from assay.errors import MissingDependency
+from assay.sdmx.errors import NoStructures, is_too_old, refused_root
 from assay.sdmx.structures.artefacts import Unreadable, add_artefact
 from assay.sdmx.structures.catalogue import Catalogue
-from assay.sdmx.structures.refusals import NoStructures, is_too_old, refused_root
 
 _COLLECTIONS = {
     "Codelist": "codelists",
