@@ -498,6 +498,18 @@ def test_a_list_with_a_code_that_cannot_be_read_does_not_say_that_it_is_whole(ed
     assert ("DK" in area.codes.names, area.codes.whole) == (False, False)
 
 
+@pytest.mark.parametrize("edition", WRITTEN)
+def test_a_concept_without_an_id_is_counted_and_the_others_are_read(edition: str, tmp_path: Path) -> None:
+    content = WRITTEN[edition].decode()
+    without = content.replace('<s:Concept id="TIME"/>', "<s:Concept/>").replace('{"id": "TIME"}', "{}")
+    assert without != content
+    (tmp_path / "given.xml").write_text(without)
+    structures = load_structures([tmp_path / "given.xml"])
+    (note,) = structures.notes
+    assert note.endswith("T:CS cannot be read: 1 of its concepts have no id (the others were read)")
+    assert [one.name for one in structures.datasets[0].dimensions] == ["Area", None]
+
+
 @pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-JSON 2.0"])
 def test_a_parent_that_is_no_code_has_no_children(edition: str, tmp_path: Path) -> None:
     content = WRITTEN[edition].decode()
