@@ -165,7 +165,7 @@ def test_denodo_names_its_extra_for_each_package(engine: Any, monkeypatch: pytes
 
 
 def test_what_a_service_has_is_told_by_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from assay.sdmx.data.availability import read_available
+    from assay.sdmx.data.xml import read_available
 
     _block(monkeypatch, "lxml")
     with pytest.raises(MissingDependency, match=re.escape(_command("sdmx"))):

@@ -9,7 +9,7 @@ import pytest
 
 from assay.cases import join, load_cases, load_predictions, recognise
 from assay.cases.fields import POSITION
-from assay.cases.joining.wording import BY_POSITION
+from assay.cases.joining.candidates import BY_POSITION
 from assay.errors import CaseFileError, InputError
 from assay.model import FieldNames
 

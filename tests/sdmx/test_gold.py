@@ -8,9 +8,9 @@ import pytest
 
 import assay
 from assay.model import Case, DatasetSelection, DimensionSelection, Selection, Term, TimeRange, Turn
-from assay.sdmx.gold import gold_failure
 from assay.sdmx.structures.identifiers import parse_artefact
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.target_checks import gold_failure
 
 AREAS = {"MEX": "Mexico", "NO": "Norway", "SE": "Sweden"}
 

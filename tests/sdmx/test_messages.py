@@ -12,7 +12,7 @@ import pytest
 import assay
 from assay.model import Case, DatasetSelection, DimensionSelection, Failure, Selection, Term, TimeRange, Turn
 from assay.ports import ChatMessage
-from assay.sdmx.answers.any_form import answer_notes, read_answer
+from assay.sdmx.answers.parser import answer_notes, read_answer
 from assay.systems.chat.selection import selected
 
 STRUCTURED = {

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model.selection import TimeRange
+from assay.sdmx.errors import SelectionError
 from assay.sdmx.periods import (
     compare_time,
     ends_before_start,
@@ -20,7 +21,6 @@ from assay.sdmx.periods import (
     previous_period,
     ranges_of,
 )
-from assay.sdmx.trouble import SelectionError
 
 YEARS = st.integers(1995, 2005)
 PERIODS = st.one_of(

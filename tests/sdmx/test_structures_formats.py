@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assay.errors import InputError
-from assay.sdmx.structures import documents, extending
+from assay.sdmx.structures import documents, load
 from assay.sdmx.structures.catalogue import Catalogue
 from assay.sdmx.structures.documents import add_document
 from assay.sdmx.structures.known import DatasetStructure
@@ -312,7 +312,8 @@ def test_a_message_of_an_empty_answer_is_said(tmp_path: Path) -> None:
 def test_artefacts_of_json_that_cannot_be_read_are_named_and_the_others_are_read(tmp_path: Path) -> None:
     value = message("2.0")
     value["data"]["codelists"] += [7, {"agencyID": "T"}, {"id": "CL2", "agencyID": "T", "codes": [{"id": 3}]}]
-    value["data"]["dataStructures"].append({"id": "D2", "dataStructureComponents": {"dimensionList": []}})
+    value["data"]["dataStructures"].append({"id": "D2", "dataStructureComponents": {"dimensionList": {}}})
+    value["data"]["dataStructures"].append({"id": "D3", "dataStructureComponents": {"dimensionList": []}})
     value["data"]["hierarchies"] = {}
     path = tmp_path / "given.json"
     path.write_text(json.dumps(value))
@@ -320,9 +321,10 @@ def test_artefacts_of_json_that_cannot_be_read_are_named_and_the_others_are_read
     assert [note.removeprefix(f'"{path}": ') for note in structures.notes] == [
         "the item 2 of codelists cannot be read: the artefact is a number, expected an object",
         "the item 3 of codelists cannot be read: it has no id",
-        'the codelists T:CL2 cannot be read: "id" is a number, expected a text',
+        'the codelists T:CL2 cannot be read: "codes[0].id" is a number, expected a text',
         "the dataStructures D2 cannot be read: it has no dimensions",
-        '"hierarchies" cannot be read: it is an object, expected a list',
+        'the dataStructures D3 cannot be read: "dataStructureComponents.dimensionList" is a list, expected an object',
+        '"hierarchies" cannot be read: it is not a list',
     ]
     dataset = structures.dataset("T:FLOW")
     assert dataset is not None
@@ -387,7 +389,7 @@ def test_a_value_of_a_constraint_may_stand_for_many(tmp_path: Path) -> None:
 
 def test_lists_that_take_from_one_another_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes all codes of the next twice: in 40 steps there would be 2 to the 40."""
-    monkeypatch.setattr(extending, "_MOST_TAKEN", 20_000)
+    monkeypatch.setattr(load, "_MOST_TAKEN", 20_000)
 
     def taking(id_: int | str, prefix: str) -> str:
         urn = f"{URN}codelist.Codelist=T:L{id_}(1.0)"
@@ -494,6 +496,18 @@ def test_a_list_with_a_code_that_cannot_be_read_does_not_say_that_it_is_whole(ed
     area = load_structures([tmp_path / "given.xml"]).datasets[0].dimensions[0]
     assert area.codes is not None
     assert ("DK" in area.codes.names, area.codes.whole) == (False, False)
+
+
+@pytest.mark.parametrize("edition", WRITTEN)
+def test_a_concept_without_an_id_is_counted_and_the_others_are_read(edition: str, tmp_path: Path) -> None:
+    content = WRITTEN[edition].decode()
+    without = content.replace('<s:Concept id="TIME"/>', "<s:Concept/>").replace('{"id": "TIME"}', "{}")
+    assert without != content
+    (tmp_path / "given.xml").write_text(without)
+    structures = load_structures([tmp_path / "given.xml"])
+    (note,) = structures.notes
+    assert note.endswith("T:CS cannot be read: 1 of its concepts have no id (the others were read)")
+    assert [one.name for one in structures.datasets[0].dimensions] == ["Area", None]
 
 
 @pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-JSON 2.0"])

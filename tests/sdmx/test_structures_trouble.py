@@ -17,8 +17,8 @@ import pytest
 import assay
 from assay.errors import InputError, UsageError
 from assay.model import Case, Selection, Turn
+from assay.sdmx.structures.known import missing_datasets, missing_parts
 from assay.sdmx.structures.load import load_structures
-from assay.sdmx.structures.missing import missing_datasets, missing_parts
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/"

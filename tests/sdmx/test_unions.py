@@ -20,7 +20,7 @@ from assay.model import (
     Term,
     TimeRange,
 )
-from assay.sdmx import cubes
+from assay.sdmx import key_sets as cubes
 from assay.sdmx.answers.keys import cubes_of
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.identifiers import ArtefactId

@@ -11,8 +11,8 @@ from assay.errors import InputError, MissingDependency, UsageError
 from assay.model import Case
 from assay.sdmx.data.files import load_data
 from assay.sdmx.data.observations import DataSource
+from assay.sdmx.errors import suggestion
 from assay.sdmx.structures.known import DatasetStructure, Structures
-from assay.sdmx.trouble import suggestion
 
 
 def open_data(

@@ -39,14 +39,13 @@ from assay.runs.plan import plan_work
 from assay.runs.work_lists import Works
 from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
-from assay.sdmx.answers.any_form import datasets_named, read_answer
+from assay.sdmx.answers.parser import datasets_named, read_answer
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataSource
 from assay.sdmx.gc_pause import collector_paused
 from assay.sdmx.scoring import score_selection
-from assay.sdmx.structures.known import Structures, shown_source
+from assay.sdmx.structures.known import Structures, missing_datasets, missing_parts, shown_source
 from assay.sdmx.structures.load import load_structures
-from assay.sdmx.structures.missing import missing_datasets, missing_parts
 
 MatchOn: TypeAlias = Literal["id_and_name", "id"]
 StructuresInput: TypeAlias = "Structures | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
@@ -25,9 +24,15 @@ from assay.cases.fields import (
     missing_column,
     normal,
 )
-from assay.cases.given.counted import counted_places
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
-from assay.cases.given.values import answer_or_rows, golds_and_results, listed_results_of, results_of, tells_result
+from assay.cases.given.values import (
+    answer_or_rows,
+    counted_places,
+    golds_and_results,
+    listed_results_of,
+    results_of,
+    tells_result,
+)
 from assay.cases.options import counted_columns_of, options_of
 from assay.cases.paths import paths_within, with_path
 from assay.cases.records import Record, Table, shortened
@@ -122,8 +127,12 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     files, in_text = ResultFiles(table.path.parent, of_gold), table.golds_in_text
     golds = _reader(table, "gold", fields.gold, partial(golds_and_results, files=files, in_text=in_text))
     results = _results(table, files, golds.columns)
-    if results.columns and fields.gold is None and _is_the_question(table, golds.columns):
-        golds = replace_columns(golds, ())
+    if results.columns and fields.gold is None:
+        path = str(table.path)
+        others = columns_of("question", None, table.columns, path=path, without=golds.columns)
+        if not others and columns_of("question", None, golds.columns, path=path):
+            # The only column that may hold gold's query is also the only one that may hold the question
+            golds = _Reader(golds.path, golds.field, (), golds.convert)
     questions = _reader(table, "question", fields.question, _question, without=golds.columns)
     if not questions.columns and fields.prediction is not None:
         questions = _Reader(questions.path, "question", (), lambda _: "")
@@ -190,17 +199,6 @@ def _results(table: Table, files: ResultFiles, taken: Sequence[str]) -> _Reader[
     return _reader(table, "result", None, convert, without=taken)
 
 
-def _is_the_question(table: Table, golds: Sequence[str]) -> bool:
-    """Whether the only column that may hold gold's query is also the only one that may hold the question."""
-    others = columns_of("question", None, table.columns, path=str(table.path), without=golds)
-    return not others and bool(columns_of("question", None, golds, path=str(table.path)))
-
-
-def replace_columns(reader: _Reader[T], columns: tuple[str, ...]) -> _Reader[T]:
-    """The reader, of other columns."""
-    return _Reader(reader.path, reader.field, columns, reader.convert)
-
-
 def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     """The predictions of a file, in its order; by position where it has no ids.
 
@@ -234,7 +232,12 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         if said == "" and table.blank_is_absent:
             said = None
         if said is None and rows.columns:
-            said = _only(rows.read(record), table.path, record)
+            given = rows.read(record)
+            if len(given) > 1:
+                raise CaseFileError(
+                    "an answer is one result, and any_of gives several", path=str(table.path), place=record.place
+                )
+            said = given[0] if given else None
         query, result = (said, None) if isinstance(said, str) else (None, said)
         decision = extras.decision(record)
         silent = said is None and decision not in ("decline", "clarify")
@@ -260,12 +263,6 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
     )
-
-
-def _only(results: tuple[GivenResult, ...], path: Path, record: Record) -> GivenResult | None:
-    if len(results) > 1:
-        raise CaseFileError("an answer is one result, and any_of gives several", path=str(path), place=record.place)
-    return results[0] if results else None
 
 
 def _names(field: Field) -> list[str]:
@@ -310,7 +307,9 @@ def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
     if not all(normal(column) in BOTH_SIDES for column in chosen):
         return
     for column in table.columns:
-        if column in chosen or _speaks_of_something_else(column):
+        name = normal(column)
+        of_question = any(name in map(normal, tier) for tier in ALIASES["question"])
+        if column in chosen or of_question or _SPEAKS_OF_GOLD.search(name) is not None:
             continue
         values = [value for record in table.records if (value := record.values.get(column)) is not None]
         if sum(map(_holds_query, values)) * 2 > len(values):
@@ -321,12 +320,6 @@ def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
                 f"name the column of the predicted queries, such as {listed(names)}",
                 path=str(table.path),
             )
-
-
-def _speaks_of_something_else(column: str) -> bool:
-    """Whether a column's own name says that it holds gold, or the question."""
-    name = normal(column)
-    return _SPEAKS_OF_GOLD.search(name) is not None or any(name in map(normal, tier) for tier in ALIASES["question"])
 
 
 _SPEAKS_OF_GOLD = re.compile(r"gold|referenc|truth|expected|target|solution")

@@ -8,8 +8,7 @@ from functools import lru_cache
 from msgspec import Struct, field
 
 from assay.model import HierarchyEquivalence, ScoredTerm, Term, TermNote
-from assay.sdmx.matching import Chosen, DatasetPair
-from assay.sdmx.naming import ListedName, plain_text, same_name
+from assay.sdmx.matching import Chosen, DatasetPair, ListedName, plain_text, same_name
 from assay.sdmx.structures.known import CodeList, DimensionStructure
 
 WILDCARD = "*"

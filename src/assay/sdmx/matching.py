@@ -1,15 +1,15 @@
-"""Match the datasets and terms of two selections, under the names in the structures."""
+"""Match the datasets and terms of two selections, under the names in the structures; compare names as texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from unicodedata import normalize
 
 from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
-from assay.sdmx.naming import ListedName, plain_name
 from assay.sdmx.periods import merged_days
 from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
@@ -96,16 +96,12 @@ def _side(
     queries = [one for one in queries if not one.time or merged_days(one.time) != ()] or queries
     names = dict.fromkeys(name for query in queries for name in query.dimensions)
     times = [query.time for query in queries]
+    time = tuple(dict.fromkeys(span for time in times for span in time or ())) if all(times) else ()
     return Side(
         queries=queries,
         dimensions={name: _union([query.dimensions.get(name) for query in queries]) for name in names},
-        time=_joined(times) if speaks_of_time else None,
+        time=time if speaks_of_time else None,
     )
-
-
-def _joined(times: Sequence[tuple[TimeRange, ...] | None]) -> tuple[TimeRange, ...]:
-    """The periods of several queries, at least one of which mentions time."""
-    return tuple(dict.fromkeys(span for time in times for span in time or ())) if all(times) else ()
 
 
 def _query(dataset: DatasetSelection, structure: DatasetStructure | None, ignored: frozenset[str]) -> Query:
@@ -249,21 +245,38 @@ def _parsed(dataset: str) -> ArtefactId | None:
         return None
 
 
-def _label(dataset: str) -> str:
-    """An id in one spelling, ``AGENCY:ID(VERSION)``; text that is no id is unchanged."""
-    parsed = _parsed(dataset)
-    return dataset.strip() if parsed is None else str(parsed)
-
-
 def _counterpart(dataset: str, labels: Sequence[str]) -> str:
     """The label among those that this id means, else the id's own."""
-    own = _label(dataset)
-    if own in labels:
-        return own
     parsed = _parsed(dataset)
     if parsed is None:
+        return dataset.strip()
+    own = str(parsed)
+    if own in labels:
         return own
     # Two versions can be told apart only here: the same one first, then any that fits.
     fitting = [label for label in labels if (other := _parsed(label)) is not None and parsed.matches(other)]
     same = [label for label in fitting if (known := _parsed(label)) is not None and known.version is not None]
     return next(iter(same if parsed.version is not None and same else fitting), own)
+
+
+class ListedName(str):
+    """A code list's name for a code that was selected without one. Not used outside this package."""
+
+    __slots__ = ()
+
+
+def plain_text(name: str | None) -> str | None:
+    """A name in a form that reports and files can store."""
+    return None if name is None else str(name)
+
+
+def same_name(one: str | None, other: str | None) -> bool:
+    """Whether two names are the same text, apart from the number and kind of blanks."""
+    if one is None or other is None:
+        return one is other
+    return one == other or plain_name(one) == plain_name(other)
+
+
+def plain_name(name: str) -> str:
+    """A name with its letters composed, and single blanks between its words."""
+    return " ".join(normalize("NFC", name).split())

@@ -20,7 +20,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from assay.model.selection import TimeRange, TimeState
-from assay.sdmx.trouble import SelectionError, excerpt
+from assay.sdmx.errors import SelectionError, excerpt
 
 _ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 _CLOCK = r"T(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?|24:00:00(?:\.0+)?)"
@@ -242,26 +242,19 @@ def intersection(one: tuple[TimeRange, ...], other: tuple[TimeRange, ...]) -> tu
 
 def _narrowed(one: TimeRange, other: TimeRange) -> TimeRange:
     start, end = one.start, one.end
-    if other.start is not None and (start is None or _known_or_same(start, other.start).first < _first(other.start)):
+    # Bounds that are written the same need not be periods
+    if (
+        other.start is not None
+        and start != other.start
+        and (start is None or _known(start).first < _known(other.start).first)
+    ):
         start = other.start
-    if other.end is not None and (end is None or _known_or_same(end, other.end).after > _after(other.end)):
+    if other.end is not None and end != other.end and (end is None or _known(end).after > _known(other.end).after):
         end = other.end
     return TimeRange(start=start, end=end)
 
 
 _ANY = Period(frequency="", first=_OPEN_END, after=_OPEN_START)
-
-
-def _known_or_same(mine: str, theirs: str) -> Period:
-    return _ANY if mine == theirs else _known(mine)
-
-
-def _first(text: str) -> int:
-    return _known(text).first
-
-
-def _after(text: str) -> int:
-    return _known(text).after
 
 
 def merged_days(ranges: Iterable[TimeRange]) -> tuple[Days, ...] | None:
@@ -312,19 +305,9 @@ def compare_time(
         return ("exact", 1.0) if _is_all(target) else ("missing", None)
     if _is_all(target):
         return "unexpected", None
-    return _compare_ranges(target, selected or ())
-
-
-def _is_all(ranges: tuple[TimeRange, ...] | None) -> bool:
-    if not ranges:
-        return True
-    return _spans(ranges) == [(_OPEN_START, _OPEN_END)]
-
-
-def _compare_ranges(target: tuple[TimeRange, ...], selected: tuple[TimeRange, ...]) -> tuple[TimeState, float | None]:
-    if set(target) == set(selected):
+    if set(target) == set(selected or ()):
         return "exact", 1.0
-    mine, theirs = _spans(target), _spans(selected)
+    mine, theirs = _spans(target), _spans(selected or ())
     if mine is None or theirs is None:
         return "disjoint", None
     if mine == theirs:
@@ -333,12 +316,12 @@ def _compare_ranges(target: tuple[TimeRange, ...], selected: tuple[TimeRange, ..
     is_open = any(first < 0 or after >= _OPEN_END for first, after in (*mine, *theirs))
     if not both:
         return "disjoint", None if is_open else 0.0
-    either = _length(mine) + _length(theirs) - both
+    either = sum(after - first for first, after in (*mine, *theirs)) - both
     return "overlap", None if is_open else both / either
 
 
-def _length(spans: list[tuple[int, int]]) -> int:
-    return sum(after - first for first, after in spans)
+def _is_all(ranges: tuple[TimeRange, ...] | None) -> bool:
+    return not ranges or _spans(ranges) == [(_OPEN_START, _OPEN_END)]
 
 
 def _shared_days(mine: list[tuple[int, int]], theirs: list[tuple[int, int]]) -> int:

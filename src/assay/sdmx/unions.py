@@ -11,10 +11,10 @@ from datetime import date
 from msgspec import Struct
 
 from assay.model import HierarchyEquivalence, TimeRange
-from assay.sdmx.cubes import ALL, MOST_STEPS, REST, Cube, Key, KeyCounts, TooIntricate, count_keys, differ
 from assay.sdmx.dimensions import known_codes
-from assay.sdmx.matching import Chosen, DatasetPair, Query, Side
-from assay.sdmx.periods import Days, compare_time, merged_days
+from assay.sdmx.key_sets import ALL, MOST_STEPS, REST, Cube, Key, KeyCounts, TooIntricate, count_keys, differ
+from assay.sdmx.matching import Chosen, DatasetPair, Query
+from assay.sdmx.periods import compare_time, merged_days
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure
 
 _TIME = "\0time"
@@ -54,38 +54,31 @@ def compare_unions(pair: DatasetPair, swaps: Swaps) -> Union:
     """Compare the whole selections of a dataset. A side without the dataset selects none of its series."""
     structure = pair.structure
     universe = _universe(structure)
-    one, other = _queries(pair.target), _queries(pair.selected)
+    one, other = (() if side is None else side.queries for side in (pair.target, pair.selected))
     judges_time = pair.target is not None and pair.target.time is not None
     if len(one) <= 1 and len(other) <= 1:
         counts = _count_plain(one[0], other[0], structure) if one and other and not swaps else None
         counts = counts or _count_single(one, other, structure, swaps)
-        return Union(counts=counts, same=counts.same and (not judges_time or _same_time(pair)))
+        same = counts.same
+        if same and judges_time and pair.target is not None:
+            same = pair.selected is not None and compare_time(pair.target.time, pair.selected.time)[0] == "exact"
+        return Union(counts=counts, same=same)
     target = [_cube(query, structure, swaps, is_target=True) for query in one]
     selected = [_cube(query, structure, swaps, is_target=False) for query in other]
-    counted, same = _told(target, selected, universe)
+    counted, told = _told(target, selected, universe)
     found = counted
     times = [query.time or () for query in (*one, *other)]
-    if same is not False and judges_time and any(time != times[0] for time in times):
-        found, same = _told_over_time(target, selected, times, universe)
-    if same is None and _is_countable(target, times[: len(target)], universe):
+    if told is not False and judges_time and any(time != times[0] for time in times):
+        found, told = _told_over_time(target, selected, times, universe)
+    if told is None and _is_countable(target, times[: len(target)], universe):
         # As with results that cannot be compared in time: if the target is not the reason, the answer is wrong.
-        same = False
+        told = False
     return Union(
         counts=counted,
-        same=same,
+        same=told,
         missing=None if found is None else _shown(found.missing),
         extra=None if found is None else _shown(found.extra),
     )
-
-
-def _queries(side: Side | None) -> Sequence[Query]:
-    return () if side is None else side.queries
-
-
-def _same_time(pair: DatasetPair) -> bool:
-    if pair.target is None or pair.selected is None:
-        return False
-    return compare_time(pair.target.time, pair.selected.time)[0] == "exact"
 
 
 def _told(
@@ -170,16 +163,13 @@ def _count_plain(target: Query, selected: Query, structure: DatasetStructure | N
     for name, mine in target.dimensions.items():
         theirs = selected.dimensions[name]
         known = None if structure is None else structure.dimension(name)
-        if any(_codes_are_all(one, known) for one in (mine, theirs)):
+        every = len(known_codes(known))
+        if any(one.everything or not one.codes or len(one.codes) >= every > 0 for one in (mine, theirs)):
             return None
         shared = len(mine.codes) if mine.codes.keys() == theirs.codes.keys() else len(mine.codes.keys() & theirs.codes)
         sizes = (len(mine.codes), len(theirs.codes), shared)
         counts = [count * size for count, size in zip(counts, sizes, strict=True)]
     return KeyCounts(target=counts[0], selected=counts[1], both=counts[2])
-
-
-def _codes_are_all(chosen: Chosen, known: DimensionStructure | None) -> bool:
-    return chosen.everything or not chosen.codes or len(chosen.codes) >= len(known_codes(known)) > 0
 
 
 def _count_single(
@@ -229,7 +219,8 @@ def _stretches(times: Sequence[tuple[TimeRange, ...]]) -> tuple[list[frozenset[s
     ``()`` is all of time. A range with a bound that is no period is a stretch of its own, by its text. Raises
     TooIntricate.
     """
-    cuts = sorted({cut for ranges in times for span in ranges for cut in _bounds(merged_days([span]))})
+    days = (one for ranges in times for span in ranges for one in merged_days([span]) or ())
+    cuts = sorted({bound for one in days for bound in one if bound is not None})
     if len(times) * len(cuts) > MOST_STEPS:
         raise TooIntricate
     names = [f"before {_day(cuts[0])}" if cuts else "", *(f"from {_day(cut)}" for cut in cuts)]
@@ -249,10 +240,6 @@ def _taken(ranges: tuple[TimeRange, ...], names: Sequence[str], place: Mapping[i
         for first, after in days or ():
             taken.update(names[0 if first is None else place[first] : None if after is None else place[after]])
     return frozenset(taken)
-
-
-def _bounds(days: tuple[Days, ...] | None) -> list[int]:
-    return [bound for span in days or () for bound in span if bound is not None]
 
 
 def _day(ordinal: int) -> str:

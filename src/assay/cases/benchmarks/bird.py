@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay.cases.benchmarks import lines
+from assay.cases.benchmarks.lines import BIRD_MARK, json_layout
 from assay.cases.fields import POSITION
 from assay.cases.from_records import read_cases, unanswered
-from assay.cases.layout import BIRD_MARK, json_layout
 from assay.cases.records import kind_of
 from assay.cases.text.decoding import read_text
 from assay.errors import CaseFileError
@@ -66,6 +66,10 @@ class BirdFormat:
         if not document:
             raise CaseFileError("holds no predictions: the object has no keys", path=str(path))
         by_position = fields.id in (None, POSITION)
+        databases = tuple(
+            value.partition(BIRD_MARK)[2].strip() or None if isinstance(value, str) else None
+            for value in document.values()
+        )
         return LoadedPredictions(
             predictions=tuple(
                 _prediction(path, key, value, by_position=by_position) for key, value in document.items()
@@ -73,13 +77,8 @@ class BirdFormat:
             by_position=by_position,
             stated=by_position,
             columns=(ColumnUse(field="id", column="its keys"),),
-            beside=(Column(name="db_id", values=tuple(_database(value) for value in document.values())),),
+            beside=(Column(name="db_id", values=databases),),
         )
-
-
-def _database(value: object) -> str | None:
-    """The database that a prediction names after BIRD's mark."""
-    return value.partition(BIRD_MARK)[2].strip() or None if isinstance(value, str) else None
 
 
 def _prediction(path: Path, key: str, value: object, *, by_position: bool) -> Prediction:

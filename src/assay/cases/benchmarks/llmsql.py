@@ -194,7 +194,9 @@ def _output(values: Mapping[str, Any], name: str, place: str) -> Output:
         raise _no_id(values, name, place)
     answers = [values[field] for field in _ANSWERS if field in values]
     if not answers:
-        raise _no_answer(values, name, place)
+        others = {key: value for key, value in values.items() if key != "question_id"}
+        hint = _suggestion(others, _ANSWERS, ALIASES["prediction"])
+        raise CaseFileError(f'has neither "completion" nor "predicted_sql", {hint}', path=name, place=place)
     if len(answers) == 2 and answers[0] != answers[1]:
         raise CaseFileError('has both "completion" and "predicted_sql", and they differ', path=name, place=place)
     answer = answers[0]
@@ -230,12 +232,6 @@ def _no_id(values: Mapping[str, Any], name: str, place: str) -> CaseFileError:
     else:
         problem = f'has no "question_id", {_suggestion(values, ("question_id",), ALIASES["id"])}'
     return CaseFileError(problem, path=name, place=place)
-
-
-def _no_answer(values: Mapping[str, Any], name: str, place: str) -> CaseFileError:
-    others = {key: value for key, value in values.items() if key != "question_id"}
-    hint = _suggestion(others, _ANSWERS, ALIASES["prediction"])
-    return CaseFileError(f'has neither "completion" nor "predicted_sql", {hint}', path=name, place=place)
 
 
 def _suggestion(values: Mapping[str, Any], wanted: Sequence[str], aliases: Sequence[Sequence[str]]) -> str:

@@ -9,9 +9,9 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from assay.cases.benchmarks import lines
+from assay.cases.benchmarks.lines import json_layout
 from assay.cases.fields import did_you_mean
 from assay.cases.from_records import read_cases, read_predictions
-from assay.cases.layout import json_layout
 from assay.cases.text.decoding import empty, lines_of, read_text
 from assay.errors import CaseFileError
 from assay.model import Case, ColumnUse, FieldNames

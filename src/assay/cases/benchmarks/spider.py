@@ -7,9 +7,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay.cases.benchmarks import lines
+from assay.cases.benchmarks.lines import json_layout
 from assay.cases.fields import POSITION
 from assay.cases.from_records import read_cases, read_predictions
-from assay.cases.layout import json_layout
 from assay.model import FieldNames
 from assay.ports import LoadedCases, LoadedPredictions
 

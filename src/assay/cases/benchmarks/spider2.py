@@ -50,7 +50,7 @@ class Spider2Format:
         """Whether this is such a folder, or the file of questions or of the evaluation in one."""
         if path.is_dir():
             return _gold_below(path) is not None or _holds_answers(path)
-        return path.suffix.lower() == ".jsonl" and path.is_file() and _gold_beside(path) is not None
+        return path.suffix.lower() == ".jsonl" and path.is_file() and _gold_below(path.parent) is not None
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read questions and gold. Raises CaseFileError with file and line."""
@@ -69,7 +69,17 @@ class Spider2Format:
                 continue
             if not file.is_file():
                 if suffix in _ANSWERS:
-                    raise CaseFileError(_no_file(file), path=str(file))
+                    what = (
+                        "a folder"
+                        if file.is_dir()
+                        else "a link to nothing"
+                        if file.is_symlink()
+                        else "a pipe or a device"
+                    )
+                    raise CaseFileError(
+                        f"is {what}, and is called like a prediction: put a file in its place, or move it away",
+                        path=str(file),
+                    )
                 continue
             if suffix not in _ANSWERS:
                 strange.append(file.name)
@@ -90,11 +100,6 @@ class Spider2Format:
         )
 
 
-def _no_file(file: Path) -> str:
-    what = "a folder" if file.is_dir() else "a link to nothing" if file.is_symlink() else "a pipe or a device"
-    return f"is {what}, and is called like a prediction: put a file in its place, or move it away"
-
-
 def _prediction(name: str, file: Path, files: ResultFiles, encoding: str | None) -> Prediction:
     if file.suffix.lower() == ".csv":
         return Prediction(case_id=name, result=files.read(file.name), origin=file.name)
@@ -106,11 +111,6 @@ def _prediction(name: str, file: Path, files: ResultFiles, encoding: str | None)
 
 def _gold_below(folder: Path) -> Path | None:
     return next((folder / place for place in _GOLDS if (folder / place / _RESULTS).is_dir()), None)
-
-
-def _gold_beside(file: Path) -> Path | None:
-    """The folder of gold of a file of questions; of the file of the evaluation its own folder."""
-    return _gold_below(file.parent)
 
 
 def _holds_answers(folder: Path) -> bool:
@@ -140,14 +140,21 @@ class _Layout(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, path: Path, encoding: str | None) -> _Layout:
         """Raises CaseFileError where something is missing."""
-        gold = _gold_below(path) if path.is_dir() else _gold_beside(path)
+        gold = _gold_below(path if path.is_dir() else path.parent)
         if gold is None:
             where = ", ".join(str(place / _RESULTS) for place in _GOLDS)
             raise CaseFileError(
                 f"has no gold of Spider 2.0 beside it: there is none of {where}; name the folder of the benchmark",
                 path=str(path),
             )
-        standard_file = _standards(gold)
+        standard_files = sorted(gold.glob(_EVALUATION))
+        if len(standard_files) != 1:
+            found = [file.name for file in standard_files]
+            there = f"there is {listed(found)}" if found else "there is none"
+            raise CaseFileError(
+                f"must have one file of the evaluation, such as spider2lite_eval.jsonl, and {there}", path=str(gold)
+            )
+        (standard_file,) = standard_files
         questions = path if path.is_file() and path != standard_file else _questions(path, gold)
         return cls(
             gold=gold,
@@ -184,21 +191,33 @@ class _Layout(Struct, frozen=True, kw_only=True):
         if standard is None:
             golds, results = (), (_broken(f"{self.standard_file.name} has no line for {name}", name),)
         try:
-            _no_name_near(rules)
+            for rule in _RULES:
+                # A misspelt name: gold would be judged by another rule
+                if rule not in rules and (near := closest(rule, rules, cutoff=0.8)):
+                    raise UnusableValue(f'{rule} is absent, and there is "{near}": correct the name')
             counting = _counting(rules.get("condition_cols"), variants if query is None else [name])
         except UnusableValue as error:
             results = tuple(_broken(f"{name}: {error.message}", one) for one in variants or [name])
             golds = ()
         file, record = (self.standard_file, standard) if asked is None else (self.question_file, asked)
         place = f"{file.name}, {record.place}" if file is not None and record is not None else None
-        return _placed_case(
-            name,
-            told,
-            place,
-            golds=golds,
-            results=results,
-            options=_options(rules, counting),
-        )
+        ignored = rules.get("ignore_order")
+        ignored = ignored if isinstance(ignored, bool) else True
+        kind = _KIND.match(name)
+        try:
+            return Case(
+                id=name,
+                question=text_of(told.get("question", told.get("instruction")), "the question") or "",
+                golds=golds,
+                results=results,
+                database=name_of(told.get("db", told.get("db_id")), "the database's name"),
+                tags=(kind[0],) if kind else (),
+                context=context_of(told.get("external_knowledge")),
+                options=CaseOptions(condition_columns=counting, ignore_order=ignored, ordered=not ignored),
+                origin=place,
+            )
+        except UnusableValue as error:
+            raise CaseFileError(error.message, path=place or name) from error
 
     def _query(self, name: str) -> str | None:
         """Gold's own query, which counts where the answer changes with time, or where no result is given."""
@@ -219,45 +238,6 @@ def _broken(message: str, source: str) -> GivenResult:
     return GivenResult(source=source, failure=of_gold(message))
 
 
-def _options(rules: Mapping[str, Any], counting: tuple[tuple[int, ...], ...]) -> CaseOptions:
-    ignored = rules.get("ignore_order")
-    ignored = ignored if isinstance(ignored, bool) else True
-    return CaseOptions(condition_columns=counting, ignore_order=ignored, ordered=not ignored)
-
-
-def _placed_case(
-    name: str,
-    told: Mapping[str, Any],
-    place: str | None,
-    *,
-    golds: tuple[str, ...],
-    results: tuple[GivenResult, ...],
-    options: CaseOptions,
-) -> Case:
-    kind = _KIND.match(name)
-    try:
-        return Case(
-            id=name,
-            question=text_of(told.get("question", told.get("instruction")), "the question") or "",
-            golds=golds,
-            results=results,
-            database=name_of(told.get("db", told.get("db_id")), "the database's name"),
-            tags=(kind[0],) if kind else (),
-            context=context_of(told.get("external_knowledge")),
-            options=options,
-            origin=place,
-        )
-    except UnusableValue as error:
-        raise CaseFileError(error.message, path=place or name) from error
-
-
-def _no_name_near(rules: Mapping[str, Any]) -> None:
-    """Raise UnusableValue for a misspelt name of a rule, without which gold would be judged by another one."""
-    for name in _RULES:
-        if name not in rules and (near := closest(name, rules, cutoff=0.8)):
-            raise UnusableValue(f'{name} is absent, and there is "{near}": correct the name')
-
-
 def _counting(said: object, variants: list[str]) -> tuple[tuple[int, ...], ...]:
     """The columns that count, for each variant. Raises UnusableValue where it cannot be told which count for which."""
     columns = None if said is None else counted_columns(said)
@@ -273,16 +253,6 @@ def _counting(said: object, variants: list[str]) -> tuple[tuple[int, ...], ...]:
         there = several if len(variants) != 1 else "there is one gold"
         raise UnusableValue(f"condition_cols has {len(groups)} lists of columns, and {there}: one for each")
     return groups
-
-
-def _standards(gold: Path) -> Path:
-    found = sorted(gold.glob(_EVALUATION))
-    if len(found) != 1:
-        there = f"there is {listed([file.name for file in found])}" if found else "there is none"
-        raise CaseFileError(
-            f"must have one file of the evaluation, such as spider2lite_eval.jsonl, and {there}", path=str(gold)
-        )
-    return found[0]
 
 
 def _questions(path: Path, gold: Path) -> Path | None:

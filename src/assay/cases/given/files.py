@@ -91,7 +91,9 @@ class ResultFiles:
         if suffix in CSV:
             return (*_delimited(path), "text")
         if suffix in PARQUET:
-            return (*_parquet(path), "typed")
+            from assay.cases.tables.parquet import parquet_rows
+
+            return (*parquet_rows(path), "typed")
         if suffix in SHEETS:
             return (*self._range(path, sheet, cells), "sheet")
         known = ", ".join(sorted(SUFFIXES))
@@ -162,12 +164,6 @@ def _delimited(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
             raise UnusableFile(f"line {line} has {len(cells)} cells where the header has {len(columns)}")
         rows.append(cells)
     return columns, rows
-
-
-def _parquet(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
-    from assay.cases.tables.parquet import parquet_rows
-
-    return parquet_rows(path)
 
 
 def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:

@@ -18,12 +18,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from assay.cases.fields import did_you_mean
+from assay.cases.fields import did_you_mean, listed, normal
 from assay.cases.given.files import SUFFIXES, ResultFiles, UnusableFile
-from assay.cases.records import kind_of
+from assay.cases.options import CountedColumns
+from assay.cases.records import Record, kind_of
 from assay.cases.values import UnusableValue, answer_of, golds_of, is_absent
+from assay.errors import CaseFileError
 from assay.model import CellTypes, GivenResult
 from assay.model.inline_rows import InvalidRows, result_from_rows
 
@@ -48,7 +51,10 @@ def results_of(value: object, files: ResultFiles, *, in_text: bool = False) -> t
     if isinstance(value, Mapping) and tells_result(value):
         told = {str(name).strip().lower(): one for name, one in value.items()}
         if "any_of" in told:
-            return _several(told["any_of"], files)
+            several = told["any_of"]
+            if not isinstance(several, (list, tuple)) or not several:
+                raise UnusableValue(f"any_of is {kind_of(several)}: expected a list of results, any of which is right")
+            return tuple(result_of(one, files) for one in several)
     return (result_of(value, files, cells="text" if in_text else "json"),)
 
 
@@ -92,12 +98,6 @@ def result_of(value: object, files: ResultFiles, *, cells: CellTypes = "json") -
     if isinstance(value, str) and (name := _file_in(value)) is not None:
         return _of_name(name, files)
     return _of_rows([[value]], (), files, cells)
-
-
-def _several(value: object, files: ResultFiles) -> tuple[GivenResult, ...]:
-    if not isinstance(value, (list, tuple)) or not value:
-        raise UnusableValue(f"any_of is {kind_of(value)}: expected a list of results, any of which is right")
-    return tuple(result_of(one, files, cells="json") for one in value)
 
 
 def _parsed(text: str) -> object:
@@ -168,3 +168,34 @@ def _of_rows(rows: Sequence[object], columns: tuple[str, ...], files: ResultFile
         return files.kept(result_from_rows(rows, columns, cells=cells))
     except (InvalidRows, UnusableFile) as error:
         raise UnusableValue(f"the result {error}") from error
+
+
+def counted_places(
+    columns: CountedColumns, queries: int, results: Sequence[GivenResult], path: Path, record: Record
+) -> tuple[tuple[int, ...], ...]:
+    """The columns that count, per gold, as places. Raises CaseFileError for a name that a result does not have."""
+    golds = queries + len(results)
+    groups = columns.groups * golds if columns.for_all else columns.groups
+    if len(groups) != golds and not columns.for_all:
+        raise CaseFileError(
+            f"condition_columns has {len(groups)} lists, and the case has {golds} golds: give one list for each, or "
+            "one list of columns for all",
+            path=str(path),
+            place=record.place,
+        )
+    found = []
+    for place, group in enumerate(groups):
+        names = results[place - queries].columns if place >= queries else ()
+        known = {normal(name): at for at, name in reversed(list(enumerate(names)))}
+        chosen: list[int] = []
+        for one in group:
+            at = one if isinstance(one, int) else known.get(normal(one))
+            if at is None:
+                hint = did_you_mean(str(one), names)
+                there = listed(names) if names else "names only of results that have some: give its place, from 0"
+                raise CaseFileError(
+                    f'condition_columns names "{one}"{hint}: there is {there}', path=str(path), place=record.place
+                )
+            chosen.append(at)
+        found.append(tuple(chosen))
+    return tuple(found)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from assay.cases.joining.candidates import candidates_of
+from assay.cases.joining.candidates import BY_POSITION, MOST_TEXT, candidates_of, did_you_mean, ids_in, loose_id
 from assay.cases.joining.contradictions import as_name, as_question, contradiction
-from assay.cases.joining.other_strategies import other_ways
-from assay.cases.joining.sides import Sides
+from assay.cases.joining.sides import Sides, column_of, repeats_case
 from assay.cases.joining.strategies import JoinStrategy
-from assay.cases.joining.wording import MOST_TEXT, did_you_mean
 from assay.cases.records import shortened
 from assay.errors import InputError
 from assay.model import JoinedBy
@@ -27,7 +25,14 @@ def check_echoes(sides: Sides, way: JoinStrategy) -> int:
         if wrong:
             counts = f" {len(wrong)} of {len(same)} predictions differ like this." if len(wrong) > 1 else ""
             advice = _advice(echoes, sides, way)
-            raise InputError(f"{_contradicted(echo, wrong[0], sides, way)}{counts}{advice} {_LAST}")
+            row = wrong[0]
+            place = way.places[row] or 0
+            raise InputError(
+                f"{_row(sides, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, "
+                f"and that of the case {sides.questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
+                f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}.{counts}{advice} Only if you know that they "
+                "belong together as they are joined now: --ignore-questions"
+            )
         compared |= same
     if way.by != "row":
         _check_other_columns(sides, way)
@@ -117,14 +122,39 @@ def _advice(echoes: Sequence[_Echo], sides: Sides, way: JoinStrategy) -> str:
     return f" Use {best[1]}: with it, all {best[0]} predictions that can be compared agree with their case."
 
 
-_LAST = "Only if you know that they belong together as they are joined now: --ignore-questions"
+Places = Sequence[int | None]
 
 
-def _contradicted(echo: _Echo, row: int, sides: Sides, way: JoinStrategy) -> str:
-    """What a prediction repeats, and what its case has."""
-    place = way.places[row] or 0
-    return (
-        f"{_row(sides, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, and that "
-        f"of the case {sides.questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
-        f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}."
-    )
+def other_ways(sides: Sides) -> Iterator[tuple[str, Places]]:
+    """Each other way to join the two, with the options that choose it and the place of the case of each prediction."""
+    count = len(sides.loaded.predictions)
+    keys = [loose_id(id_) for id_ in sides.prediction_ids]
+    own = [loose_id(id_) for id_ in sides.case_ids]
+    name = column_of("id", sides.questions.columns) or "question_id"
+    columns = [
+        (column.name, ids)
+        for column in sides.prediction_columns
+        if not repeats_case(column) and (ids := ids_in(column)) is not None
+    ]
+    if not sides.questions.by_position:
+        yield f"--prediction-id-column {_quoted(name)}", _places(keys, own)
+        for column, ids in columns:
+            yield f"--prediction-id-column {_quoted(column)}", _places(ids, own)
+    for other in sides.case_columns:
+        if repeats_case(other) or (values := ids_in(other)) is None:
+            continue
+        yield f"--id-column {_quoted(other.name)}", _places(keys, values)
+        for column, ids in columns:
+            options = f"--id-column {_quoted(other.name)} --prediction-id-column {_quoted(column)}"
+            yield options, _places(ids, values)
+    if count == sides.count:
+        yield BY_POSITION, range(count)
+
+
+def _places(ids: Sequence[str], own: Sequence[str]) -> Places:
+    places = {id_: place for place, id_ in enumerate(own)}
+    return [places.get(id_) for id_ in ids]
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f'"{name}"'

@@ -12,16 +12,16 @@ A question or database that an answer repeats must then be its case's.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cases.from_records import unanswered
+from assay.cases.joining.candidates import no_fit
 from assay.cases.joining.echoes import check_echoes, differing
 from assay.cases.joining.sides import Sides
-from assay.cases.joining.strategies import JoinStrategy, way_of
-from assay.cases.joining.wording import no_fit
+from assay.cases.joining.strategies import way_of
 from assay.errors import InputError
 from assay.model import Case, Joining, Prediction
 from assay.platform.spool import parts_of, spooled
@@ -55,14 +55,22 @@ def join(
     ``ignore_questions``: do not compare the questions that answers repeat. Raises InputError where the join is
     ambiguous, where no prediction fits at all, and where an answer repeats a question that is not its case's.
     """
-    questions = cases if isinstance(cases, LoadedCases) else _plain(tuple(cases))
+    if isinstance(cases, LoadedCases):
+        questions = cases
+    else:  # nothing else is known of them; ids that only count the cases from 0 do not count as ids
+        given = tuple(cases)
+        by_position = all(case.id == str(place) for place, case in enumerate(given))
+        questions = LoadedCases(cases=given, by_position=by_position)
     sides = Sides(questions, loaded)
     way = way_of(sides, wanted=wanted, same_file=same_file, echoes=not ignore_questions)
     answered_by = array("q", [_NOBODY]) * len(questions.cases)
     unmatched = []
     for number, place in enumerate(way.places):
         if place is None:
-            unmatched.append(_called(loaded.predictions[number], way))
+            prediction = loaded.predictions[number]
+            # The row number alone says little: then its place is its name
+            at = (prediction.origin or "").partition(", ")[2] if way.by == "question" else ""
+            unmatched.append(at or prediction.case_id)
         else:
             answered_by[place] = number
     if questions.cases and loaded.predictions and len(unmatched) == len(loaded.predictions):
@@ -93,14 +101,17 @@ def _answers(
     count = len(questions.cases)
     if exact and len(loaded.predictions) == count and answered_by == array("q", range(count)):
         return loaded.predictions  # as they are in most files
-    ids = (case.id for case in parts_of(questions.cases, "id"))
-    return spooled(
-        (
-            _under(case_id, None if number == _NOBODY else loaded.predictions[number])
-            for case_id, number in zip(ids, answered_by, strict=True)
-        ),
-        Prediction,
-    )
+
+    def answers() -> Iterator[Prediction]:
+        for case, number in zip(parts_of(questions.cases, "id"), answered_by, strict=True):
+            if number == _NOBODY:
+                failure = unanswered("no prediction in the file answers this case")
+                yield Prediction(case_id=case.id, failure=failure)
+                continue
+            prediction = loaded.predictions[number]
+            yield prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
+
+    return spooled(answers(), Prediction)
 
 
 def _left_out(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[str, ...]:
@@ -109,20 +120,3 @@ def _left_out(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[str, .
         return (*questions.left_out, *loaded.left_out)
     both = set(questions.left_out) & set(loaded.left_out)
     return tuple(name for name in questions.left_out if name in both)
-
-
-def _called(prediction: Prediction, way: JoinStrategy) -> str:
-    """The name of an unmatched prediction: its id, or its place where the row number alone says little."""
-    place = (prediction.origin or "").partition(", ")[2]
-    return place if way.by == "question" and place else prediction.case_id
-
-
-def _plain(cases: tuple[Case, ...]) -> LoadedCases:
-    """Cases of which nothing else is known. Ids that only count the cases from 0 do not count as ids."""
-    return LoadedCases(cases=cases, by_position=all(case.id == str(place) for place, case in enumerate(cases)))
-
-
-def _under(case_id: str, prediction: Prediction | None) -> Prediction:
-    if prediction is None:
-        return Prediction(case_id=case_id, failure=unanswered("no prediction in the file answers this case"))
-    return prediction if prediction.case_id == case_id else replace(prediction, case_id=case_id)

@@ -7,10 +7,18 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.cases.fields import POSITION, listed
-from assay.cases.joining.candidates import candidates_of, ids_in, loose_id
+from assay.cases.joining.candidates import (
+    BY_POSITION,
+    MOST_IDS,
+    as_rows,
+    candidates_of,
+    did_you_mean,
+    ids_in,
+    loose_id,
+    some,
+)
 from assay.cases.joining.contradictions import as_name, as_question
 from assay.cases.joining.sides import Sides, column_named, column_of, first_number, same_name
-from assay.cases.joining.wording import BY_POSITION, MOST_IDS, as_rows, did_you_mean, some
 from assay.errors import InputError
 from assay.model import JoinedBy
 from assay.platform.spool import parts_of

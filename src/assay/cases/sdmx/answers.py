@@ -10,8 +10,7 @@ from typing import Any
 from assay.cases.fields import ALIASES, POSITION, columns_of, listed, normal
 from assay.cases.from_records import unanswered
 from assay.cases.records import kind_of
-from assay.cases.sdmx.records import Record
-from assay.cases.sdmx.values import Keys, Misread, Null, is_null
+from assay.cases.sdmx.records import Keys, Misread, Null, Record, is_null
 from assay.cases.values import UnusableValue, number_of
 from assay.errors import CaseFileError
 from assay.model import FieldNames, Prediction, TurnAnswer

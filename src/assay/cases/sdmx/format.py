@@ -39,9 +39,8 @@ class SdmxFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> tuple[Case, ...]:
         """Read cases. Raises CaseFileError with file, line and column, and with the wrong key."""
-        from assay.cases.sdmx.case import case_of
+        from assay.cases.sdmx.case import TermCache, case_of
         from assay.cases.sdmx.records import records_of
-        from assay.cases.sdmx.target import TermCache
 
         _fixed_names(path, fields, ())
         cases: list[Case] = []
@@ -129,7 +128,7 @@ def _each(
     path: Path, record: Record, *, wrappers: Sequence[str], of: Sequence[str]
 ) -> Iterator[tuple[object, str, tuple[str | int, ...]]]:
     """The cases of a record, each with its place and path: the list under a wrapper key, or the record itself."""
-    from assay.cases.sdmx.values import entries, mapping
+    from assay.cases.sdmx.records import entries, mapping
 
     held = record.value
     wrapper = next((key for key in wrappers if isinstance(held, dict) and key in held), None)
@@ -146,7 +145,7 @@ def _each(
 @contextmanager
 def _placed(path: Path, record: Record, keys: tuple[str | int, ...]) -> Iterator[None]:
     """Add file and place to a Misread."""
-    from assay.cases.sdmx.values import Misread
+    from assay.cases.sdmx.records import Misread
 
     try:
         yield

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.cases.sdmx.answers import PredictionReader
-from assay.cases.sdmx.case import case_of
-from assay.cases.sdmx.records import Record
-from assay.cases.sdmx.target import TermCache
-from assay.cases.sdmx.values import Misread, shown
+from assay.cases.sdmx.case import TermCache, case_of
+from assay.cases.sdmx.records import Misread, Record
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction, Selection, TurnAnswer
 from assay.ports import LoadedPredictions
+from assay.sdmx.errors import dotted
 
 
 def cases_in_memory(values: Iterable[Mapping[str, Any]]) -> tuple[Case, ...]:
@@ -24,7 +23,7 @@ def cases_in_memory(values: Iterable[Mapping[str, Any]]) -> tuple[Case, ...]:
         try:
             cases.append(case_of(value, origin=f"item {number}", cache=cache))
         except Misread as error:
-            where = f"item {number}, {shown(error.keys)}" if error.keys else f"item {number}"
+            where = f"item {number}, {dotted(error.keys)}" if error.keys else f"item {number}"
             raise CaseFileError(str(error), path="the cases in memory", place=where) from error
     return tuple(cases)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -224,12 +225,6 @@ def _scalar(node: Any) -> object:
         is_number = text.removeprefix("-").isdigit() and len(text) <= _MOST_DIGITS and str(int(text)) == text
         return int(text) if is_number else text
     if node.tag == _TAG + "float":
-        return _float(text)
+        with suppress(ValueError):
+            return float({".nan": "nan", ".inf": "inf", "+.inf": "inf", "-.inf": "-inf"}.get(text.lower(), text))
     return text
-
-
-def _float(text: str) -> object:
-    try:
-        return float({".nan": "nan", ".inf": "inf", "+.inf": "inf", "-.inf": "-inf"}.get(text.lower(), text))
-    except ValueError:
-        return text

@@ -42,7 +42,8 @@ class EvalBenchFormat(ToolFormat):
             return table, fields
         wanted = None if fields.gold is None else fields.gold.removeprefix(f"{_UNDER}.")
         dialect = None
-        if wanted is not None or not all(map(_are_one, table.records)):
+        golds = (list(_dialects(record).values()) for record in table.records)
+        if wanted is not None or any(gold != several[0] for several in golds for gold in several):
             dialect = chosen(table.path, wanted, names, "dialect", f"--gold-column {_UNDER}.{names[0]}")
         kept = [
             record
@@ -56,11 +57,6 @@ class EvalBenchFormat(ToolFormat):
 def _dialects(record: Record) -> Mapping[str, object]:
     found = record.values.get(_UNDER)
     return found if isinstance(found, Mapping) else {}
-
-
-def _are_one(record: Record) -> bool:
-    golds = list(_dialects(record).values())
-    return all(gold == golds[0] for gold in golds)
 
 
 def _item(record: Record, dialect: str | None) -> dict[str, object]:

@@ -28,13 +28,13 @@ from assay.model import (
 )
 from assay.ports import SelectionDiagnoser
 from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
-from assay.sdmx.answers.any_form import answer_notes, datasets_named, read_answer, silent_notes
+from assay.sdmx.answers.parser import answer_notes, datasets_named, read_answer, silent_notes
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataSource
-from assay.sdmx.gold import gold_failure, odd_periods, stale_names, time_failure
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
+from assay.sdmx.target_checks import gold_failure, odd_periods, stale_names, time_failure
 
 SELECTED = DatabaseUrl(text="selections:")
 """The database URL of cases over selections, which have no database."""

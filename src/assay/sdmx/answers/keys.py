@@ -1,20 +1,26 @@
 """Series keys: values in the order of the dimensions, ``MEX.LP+NGDPD.A``.
 
-A dot ends a position and ``+`` joins values; an empty position and ``*`` are wildcards.
+A dot ends a position and ``+`` joins values; an empty position and ``*`` are wildcards. Answers list them as
+``{"dataset_id": "IMF.RES:WEO", "series_keys": ["MEX.LP.A", …]}``, in which a key may also be an object with a value per
+dimension.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 
-from assay.sdmx.answers.draft import WILDCARD
+from assay.model.selection import Selection
+from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
+from assay.sdmx.answers.targets import DATASET_KEYS, selection_of
+from assay.sdmx.errors import SelectionError, described, excerpt, located, suggestion, unknown_structure
 from assay.sdmx.structures.identifiers import code_of
 from assay.sdmx.structures.known import DatasetStructure, Structures
-from assay.sdmx.trouble import SelectionError, excerpt, unknown_structure
 
 Codes = tuple[str, ...] | None
 """The values of one dimension, without repeats; None: every code."""
+SERIES_KEYS = (DATASET_KEYS[0], "series_keys", "time_range")
 
 
 def selects_everything(key: str) -> bool:
@@ -120,3 +126,54 @@ def meet(one: Codes, other: Codes) -> Codes:
         return other if one is None else one
     kept = frozenset(other)
     return tuple(code for code in one if code in kept)
+
+
+def read_series(value: Mapping[Any, object], structures: Structures | None) -> Selection:
+    """The union of the series: one query where they are a cross product, else several. Raises SelectionError."""
+    for key in value:
+        if key not in SERIES_KEYS:
+            raise SelectionError(
+                f'has no place for the key "{str(key)[:60]}"{suggestion(str(key), SERIES_KEYS)} '
+                f"(known are: {', '.join(SERIES_KEYS)})"
+            )
+    if DATASET_KEYS[0] not in value:
+        raise SelectionError(f'the key "{DATASET_KEYS[0]}" is missing: series keys are those of a dataset')
+    # Dataset and time have the same form as in targets, and are read by the same code.
+    framed = selection_of({key: value[key] for key in DATASET_KEYS if key in value})
+    keys = value["series_keys"]
+    if not isinstance(keys, list):
+        raise SelectionError(f"holds {described(keys)}: a list of series keys is expected", path=("series_keys",))
+    (frame,) = framed.datasets
+    cubes = cubes_of(_each(keys, frame.dataset, structures))
+    draft = SelectionDraft()
+    for cube in cubes:
+        query = draft.dataset(frame.dataset)
+        for one in frame.dimensions:
+            query.add(one.dimension, one.terms, everything=one.everything)
+        for dimension, codes in cube.items():
+            query.add_codes(dimension, codes)
+        query.add_time(frame.time)
+    return draft.finish() if cubes else framed
+
+
+def _each(keys: list[object], dataset: str, structures: Structures | None) -> Iterator[dict[str, Codes]]:
+    structure: DatasetStructure | None = None
+    for place, key in enumerate(keys):
+        with located("series_keys", place):
+            if isinstance(key, str):
+                structure = structure or structure_for(dataset, structures, why="a series key lists values by position")
+                codes = read_key(key, structure, dataset=dataset, whole=True)
+            else:
+                codes = _codes(key)
+        yield codes
+
+
+def _codes(key: object) -> dict[str, Codes]:
+    if not isinstance(key, dict):
+        raise SelectionError(f'holds {described(key)}: a key such as "MEX.LP.A", or an object, is expected')
+    codes: dict[str, Codes] = {}
+    for dimension, value in key.items():
+        if not isinstance(value, str):
+            raise SelectionError(f"holds {described(value)}: a code is expected", path=(str(dimension),))
+        codes[str(dimension)] = position_codes(value)
+    return codes

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.model import Failure
 from assay.sdmx.answers.statgpt import DATASET_NAMES
-from assay.sdmx.trouble import SelectionError, described, excerpt
+from assay.sdmx.errors import SelectionError, described, excerpt
 from assay.sql.extraction.embedded_json import iter_json_objects
 
 Fetch = Callable[[str], bytes | None]
@@ -55,7 +55,8 @@ def find_query(content: str, custom_content: Mapping[str, Any] | None, fetch: Fe
     if not texts:
         texts = _fenced_queries(content) or list(_bare_queries(content)) or _urls(content)
     if texts:
-        return texts[0] if len(texts) == 1 else "[" + ",\n".join(map(_as_json, texts)) + "]"
+        listed = (json.dumps(text) if text.startswith("http") else text for text in texts)
+        return texts[0] if len(texts) == 1 else "[" + ",\n".join(listed) + "]"
     if broken:
         return _unreadable(broken[0])
     if left:
@@ -118,11 +119,12 @@ def _queries_in(text: str) -> list[str]:
 def _looking_like_queries(value: Any) -> list[Any]:
     """The queries in a value: a single query, a tool's result with some, or a list of them."""
     items = value if isinstance(value, list) else [value]
-    return [item for item in items if isinstance(item, dict) and (_is_query(item) or _holds_queries(item))]
-
-
-def _is_query(value: Mapping[str, Any]) -> bool:
-    return "filters" in value and any(name in value for name in DATASET_NAMES)
+    return [
+        item
+        for item in items
+        if isinstance(item, dict)
+        and (_holds_queries(item) or ("filters" in item and any(name in item for name in DATASET_NAMES)))
+    ]
 
 
 def _fenced_queries(text: str) -> list[str]:
@@ -149,10 +151,6 @@ def _urls(text: str) -> list[str]:
                 url = url[:-1]
             found[url] = None
     return list(found)
-
-
-def _as_json(text: str) -> str:
-    return json.dumps(text) if text.startswith("http") else text
 
 
 def _unreadable(message: str) -> Failure:
@@ -257,7 +255,10 @@ def queries_of(value: Mapping[str, Any]) -> list[Any] | str:
     if "jsonrpc" in value and "queries" not in value:
         inner = value.get("result")
         if not isinstance(inner, dict):
-            raise SelectionError(f"the tool's call ended in an error: {_told(value.get('error'))}")
+            error = value.get("error")
+            told = error.get("message") if isinstance(error, dict) else None
+            reason = excerpt(told, most=200) if isinstance(told, str) else "it does not say which"
+            raise SelectionError(f"the tool's call ended in an error: {reason}")
         return queries_of(inner)
     content = value.get("content")
     if _either(value, "isError", "is_error") is True:
@@ -292,8 +293,3 @@ def _app(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _texts(content: object) -> list[str]:
     parts = content if isinstance(content, list) else []
     return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
-
-
-def _told(error: object) -> str:
-    said = error.get("message") if isinstance(error, dict) else None
-    return excerpt(said, most=200) if isinstance(said, str) else "it does not say which"

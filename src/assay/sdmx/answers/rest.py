@@ -5,7 +5,7 @@
 
 Both are read by one grammar: a query string of either may follow a path of either. ``updatedAfter``,
 ``lastNObservations`` and what else shapes the answer without naming a code or a period have no effect. Eurostat's
-``…/statistics/1.0/data/FLOW?geo=DE&geo=FR&time=2015`` names dimensions as parameters (`assay.sdmx.answers.eurostat`).
+``…/statistics/1.0/data/FLOW?geo=DE&geo=FR&time=2015`` names dimensions as parameters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.model.selection import Selection, TimeRange
-from assay.sdmx.answers import eurostat
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
 from assay.sdmx.answers.keys import (
     Codes,
@@ -30,10 +29,10 @@ from assay.sdmx.answers.keys import (
     structure_for,
 )
 from assay.sdmx.answers.statgpt import bounded
+from assay.sdmx.errors import SelectionError, excerpt, suggestion, unknown_structure
 from assay.sdmx.periods import intersection, ranges_of
 from assay.sdmx.structures.identifiers import code_of
 from assay.sdmx.structures.known import Structures
-from assay.sdmx.trouble import SelectionError, excerpt, suggestion, unknown_structure
 
 _CONTEXTS = frozenset({"dataflow", "datastructure", "provisionagreement", WILDCARD})
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
@@ -69,6 +68,13 @@ _WITHOUT_EFFECT = frozenset(
     }
 )
 """Parameters that shape a service's answer, and name neither a code nor a period."""
+_STATISTICS = re.compile(r"(?:^|/)statistics/[^/]+/data/[^/?#]")
+"""The path of Eurostat's other interface."""
+_WITHOUT_EFFECT_THERE = frozenset(
+    {"format", "lang", "compress", "compressed", "precision", "unitLabel", "shortLabel", "groupedIndicators"}
+)
+_UNDESCRIBED = frozenset({"geoLevel", "lastTimePeriod", "filterNonGeo"})
+"""Its parameters that select codes or periods in a way that no structure describes."""
 _PARAMETERS = ("startPeriod", "endPeriod", *sorted(_WITHOUT_EFFECT))
 
 
@@ -160,7 +166,7 @@ def split_url(url: str) -> DataUrl:
     pairs = [pair.partition("=") for pair in query.split("&") if pair.strip()]
     # A "+" joins codes here: it must not become a space, as in forms.
     given = [(unquote(name).strip(), unquote(text).strip()) for name, _, text in pairs]
-    if eurostat.is_statistics(path):
+    if _STATISTICS.search(path) is not None:
         return _statistics(dataset, given)
     for name, value in given:
         component = _COMPONENT.fullmatch(name)
@@ -179,15 +185,29 @@ def split_url(url: str) -> DataUrl:
 
 
 def _statistics(dataset: str, given: list[tuple[str, str]]) -> DataUrl:
-    query = eurostat.read_parameters(given)
+    """A URL of Eurostat's other interface.
+
+    Each parameter is the name of a dimension with one of its codes, repeated for each further code. ``time`` lists
+    periods, ``sinceTimePeriod`` and ``untilTimePeriod`` bound them.
+    """
+    bounds: dict[str, str] = {}
+    codes: dict[str, dict[str, None]] = {_TIME: {}}
+    unread: dict[str, None] = {}
+    for name, value in given:
+        if name in ("sinceTimePeriod", "untilTimePeriod"):
+            bounds[name] = value
+        elif name in _UNDESCRIBED:
+            unread[name] = None
+        elif name not in _WITHOUT_EFFECT_THERE and value:
+            codes.setdefault(_TIME if name == "time" else name, {})[value] = None
     return DataUrl(
         dataset=dataset,
         keys=("",),
-        start=query.since,
-        end=query.until,
-        filters=(*((_TIME, ",".join(query.periods)) for _ in query.periods[:1]), *query.conditions),
+        start=bounds.get("sinceTimePeriod") or None,
+        end=bounds.get("untilTimePeriod") or None,
+        filters=tuple((name, ",".join(values)) for name, values in codes.items() if values),
         loose=True,
-        unread=query.unread,
+        unread=tuple(unread),
     )
 
 
@@ -211,7 +231,7 @@ def url_notes(url: str) -> tuple[str, ...]:
         return ()
     return tuple(
         f"the URL's parameter {excerpt(name, most=40)} was not read"
-        + ("" if name in eurostat.NOT_TOLD else suggestion(name, _PARAMETERS))
+        + ("" if name in _UNDESCRIBED else suggestion(name, _PARAMETERS))
         for name in unread
     )
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from assay.model.selection import Selection, Term, TimeRange
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
+from assay.sdmx.errors import SelectionError, described, located, suggestion
 from assay.sdmx.periods import intersection, next_period, previous_period, ranges_of
 from assay.sdmx.structures.known import Structures
-from assay.sdmx.trouble import SelectionError, described, suggestion
 
 DATASET_NAMES = ("urn", "dataset_urn", "datasetUrn", "dataset_id", "datasetId")
 _COMPONENT_NAMES = (
@@ -22,6 +22,7 @@ _COMPONENT_NAMES = (
     *("dimension_id", "dimensionId"),
 )
 _PERIOD_NAMES = ("requestedPeriod", "requested_period")
+_BOUNDS = (("startPeriod", "start_period"), ("endPeriod", "end_period"))
 _OPERATORS = ("in", "eq", "between", "ge", "le", "gt", "lt")
 _TIME = "TIME_PERIOD"
 
@@ -43,14 +44,17 @@ def read_query(value: Mapping[Any, object], structures: Structures | None) -> Se
     if not isinstance(filters, list | None):
         raise SelectionError(f"holds {described(filters)}: a list of filters is expected", path=("filters",))
     for place, given in enumerate(filters or ()):
-        try:
+        with located("filters", place):
             component, operator, terms = _filter(given)
             if component in time_names:
                 spans.add(operator, [term.id for term in terms])
+            elif operator in ("in", "eq"):
+                one.add(component, terms)
             else:
-                one.add(component, _coded(component, operator, terms))
-        except SelectionError as error:
-            raise error.below("filters", place) from error
+                raise SelectionError(
+                    f"the operator {operator!r} needs values in an order, as those of {_TIME} are; "
+                    f"the codes of {component!r} have none: write them out with the operator 'in'"
+                )
     spans.add_period(_period(value))
     one.add_time(spans.finish())
     return draft.finish()
@@ -71,15 +75,8 @@ def _period(value: Mapping[Any, object]) -> TimeRange | None:
             if not isinstance(bound, str | None):
                 raise SelectionError(f"holds {described(bound)}: a period is expected", path=(name, key))
         if start or end:
-            return TimeRange(start=_stripped(start), end=_stripped(end))
+            return TimeRange(start=(start or "").strip() or None, end=(end or "").strip() or None)
     return None
-
-
-_BOUNDS = (("startPeriod", "start_period"), ("endPeriod", "end_period"))
-
-
-def _stripped(text: object) -> str | None:
-    return text.strip() or None if isinstance(text, str) else None
 
 
 def _filter(given: object) -> tuple[str, str, list[Term]]:
@@ -120,15 +117,6 @@ def _first(value: Mapping[Any, object], names: tuple[str, ...], what: str) -> st
                 return text.strip()
             raise SelectionError(f"holds {described(text)}: text is expected", path=(name,))
     raise SelectionError(f"{what} is missing")
-
-
-def _coded(component: str, operator: str, terms: list[Term]) -> list[Term]:
-    if operator not in ("in", "eq"):
-        raise SelectionError(
-            f"the operator {operator!r} needs values in an order, as those of {_TIME} are; "
-            f"the codes of {component!r} have none: write them out with the operator 'in'"
-        )
-    return terms
 
 
 class _TimeFilters:

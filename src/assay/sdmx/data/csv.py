@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from assay.errors import InputError
 from assay.sdmx.data.observations import DataTables, described, value_of
+from assay.sdmx.errors import suggestion
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import Structures
-from assay.sdmx.trouble import suggestion
 
 _VALUE, _TIME = "OBS_VALUE", "TIME_PERIOD"
 _IDS = ("DATAFLOW", "STRUCTURE_ID")
@@ -52,7 +52,8 @@ def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures:
         if row is None:
             return
         if row:
-            reader.add([_code(cell) for cell in row] if has_labels else row, line=rows.line_num + before)
+            codes = [cell.partition(": ")[0].strip() for cell in row] if has_labels else row
+            reader.add(codes, line=rows.line_num + before)
 
 
 def _header(lines: Iterator[str]) -> tuple[str, int]:
@@ -71,10 +72,6 @@ def _delimiter(header: str) -> str | None:
     counts[";"] -= header.count("[;]")
     most = max(counts, key=lambda mark: counts[mark])
     return most if counts[most] else None
-
-
-def _code(cell: str) -> str:
-    return cell.partition(": ")[0].strip()
 
 
 class _Reader:

@@ -8,9 +8,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.comparison import compare
-from assay.model import DataScore, Failure, Result, Selection, SelectionSettings, TimeRange
+from assay.model import DataScore, Failure, Result, Selection, SelectionSettings
 from assay.sdmx.data.observations import DataQuery, DataSource, DataTrouble, Observation, UnknownDataset
-from assay.sdmx.matching import Chosen, DatasetPair, Query, Side, pair_datasets
+from assay.sdmx.matching import DatasetPair, Side, pair_datasets
 from assay.sdmx.structures.known import Structures
 
 MOST_SELECTED = 1_000_000
@@ -72,43 +72,39 @@ class _Extract(Struct, kw_only=True):
 def _compare_pairs(pairs: Sequence[DatasetPair], source: DataSource, structures: Structures | None) -> DataScore:
     target, selected = _Extract(), _Extract()
     for pair in pairs:
-        judges_time = pair.target is None or pair.target.time is not None
-        _execute(pair.label, pair.target, target, source, judges_time=judges_time)
-    wanted = any(pair.target is not None for pair in pairs)
+        _execute(pair, pair.target, target, source)
     if target.troubles:
         _, trouble = target.troubles[0]
         blame = "gold" if trouble.refused else trouble.blame
         return _unscored(replace(trouble.failure(), blame=blame), f"the target cannot be executed: {trouble.message}")
     if target.is_cut:
-        return _unscored(_truncated(), f"the target selects more than {MOST_SELECTED:,} observations: narrow it")
-    if wanted and not target.observations:
+        failure = Failure(stage="execute", kind="truncated", blame="setup", message="")
+        return _unscored(failure, f"the target selects more than {MOST_SELECTED:,} observations: narrow it")
+    if not target.observations and any(pair.target is not None for pair in pairs):
         return _unscored(
-            _nothing(),
+            Failure(stage="execute", kind="unscorable", blame="setup", message=""),
             f"the target selects no observation of {source.name}, so that nothing can be compared: "
             f"check its codes and periods, and whether these are the data of the cases{source.doubt}",
         )
     for pair in pairs:
-        judges_time = pair.target is None or pair.target.time is not None
-        _execute(pair.label, pair.selected, selected, source, judges_time=judges_time)
+        _execute(pair, pair.selected, selected, source)
     return _compare(target, selected, structures)
 
 
-def _execute(label: str, side: Side | None, extract: _Extract, source: DataSource, *, judges_time: bool) -> None:
+def _execute(pair: DatasetPair, side: Side | None, extract: _Extract, source: DataSource) -> None:
+    """Add the observations of one side of a pair. Time counts unless the target says nothing about it."""
+    judges_time = pair.target is None or pair.target.time is not None
     for query in side.queries if side is not None else ():
+        codes = {
+            name: tuple(chosen.codes)
+            for name, chosen in query.dimensions.items()
+            if chosen.codes and not chosen.everything
+        }
+        time = (query.time or ()) if judges_time else ()
         try:
-            extract.take(source.select(_data_query(label, query, judges_time=judges_time)))
+            extract.take(source.select(DataQuery(dataset=pair.label, codes=codes, time=time)))
         except DataTrouble as trouble:
-            extract.troubles.append((label, trouble))
-
-
-def _data_query(label: str, query: Query, *, judges_time: bool) -> DataQuery:
-    codes = {name: tuple(chosen.codes) for name, chosen in query.dimensions.items() if _restricts(chosen)}
-    time: tuple[TimeRange, ...] = (query.time or ()) if judges_time else ()
-    return DataQuery(dataset=label, codes=codes, time=time)
-
-
-def _restricts(chosen: Chosen) -> bool:
-    return bool(chosen.codes) and not chosen.everything
+            extract.troubles.append((pair.label, trouble))
 
 
 def _compare(target: _Extract, selected: _Extract, structures: Structures | None) -> DataScore:
@@ -120,9 +116,13 @@ def _compare(target: _Extract, selected: _Extract, structures: Structures | None
     if not invented and not all(lacks and _is_unknown(one) for one in others):
         trouble = next(one for one in others if not (lacks and _is_unknown(one)))
         return _unscored(trouble.failure(), f"the answer cannot be executed: {trouble.message}")
-    same = not selected.troubles and not selected.is_cut and _same(target, selected)
+    same = not selected.troubles and not selected.is_cut
+    if same:
+        compared = compare(selected.result(), target.result())
+        same = compared.equal if compared.decided else target.observations == selected.observations
     wanted, got = target.series(), selected.series()
     both = len(wanted & got)
+    recall = both / len(wanted) if wanted else None if got else 1.0
     shared = sum(key in target.observations for key in selected.observations)
     return DataScore(
         match=same,
@@ -134,14 +134,8 @@ def _compare(target: _Extract, selected: _Extract, structures: Structures | None
         selected_observations=len(selected.observations),
         shared_observations=shared,
         series_precision=None if others else both / len(got) if got else 0.0 if wanted else 1.0,
-        series_recall=_recall(len(wanted), len(got), both, is_whole=all(map(_is_unknown, others))),
+        series_recall=recall if all(map(_is_unknown, others)) else None,
     )
-
-
-def _recall(wanted: int, got: int, both: int, *, is_whole: bool) -> float | None:
-    if not is_whole:
-        return None
-    return both / wanted if wanted else None if got else 1.0
 
 
 def _is_unknown(trouble: DataTrouble) -> bool:
@@ -154,11 +148,6 @@ def _is_invented(label: str, trouble: DataTrouble, structures: Structures | None
     if trouble.refused:
         return True
     return _is_unknown(trouble) and structures is not None and structures.dataset(label) is None
-
-
-def _same(target: _Extract, selected: _Extract) -> bool:
-    compared = compare(selected.result(), target.result())
-    return compared.equal if compared.decided else target.observations == selected.observations
 
 
 def _reason(target: _Extract, selected: _Extract, troubles: Sequence[DataTrouble], shared: int, *, same: bool) -> str:
@@ -175,11 +164,3 @@ def _reason(target: _Extract, selected: _Extract, troubles: Sequence[DataTrouble
 
 def _unscored(failure: Failure, message: str) -> DataScore:
     return DataScore(match=None, failure=replace(failure, message=message), reason=message)
-
-
-def _truncated() -> Failure:
-    return Failure(stage="execute", kind="truncated", blame="setup", message="")
-
-
-def _nothing() -> Failure:
-    return Failure(stage="execute", kind="unscorable", blame="setup", message="")

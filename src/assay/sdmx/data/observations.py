@@ -11,10 +11,10 @@ from msgspec import Struct, field
 from assay.errors import InputError
 from assay.model import Failure, TimeRange
 from assay.model.failure import Blame, FailureKind
+from assay.sdmx.errors import suggestion
 from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, Structures, version_key
-from assay.sdmx.trouble import suggestion
 
 MOST_OBSERVATIONS = 5_000_000
 """The most observations kept from all files, or from one answer of a service: a few hundred bytes each."""
@@ -213,14 +213,6 @@ class DataTables:
             )
         return table.select(query)
 
-    def _of_definition(self, wanted: DatasetStructure | None) -> list[DataTable]:
-        """Data that name the data structure definition of a dataflow, if no other dataflow has it."""
-        if wanted is None or wanted.definition is None or self._structures is None:
-            return []
-        if len(self._structures.defined_by(wanted.definition)) > 1:
-            return []
-        return [table for id_, table in self.tables.items() if wanted.definition.matches(id_)]
-
     def table(self, dataset: str) -> DataTable:
         """The table of a dataset: of exactly that version, else one that its name can mean. Raises UnknownDataset."""
         try:
@@ -231,7 +223,11 @@ class DataTables:
             return self.tables[wanted]
         fitting = [table for id_, table in self.tables.items() if wanted.matches(id_)]
         if not fitting and self._structures is not None:
-            fitting = self._of_definition(self._structures.dataset(dataset))
+            # Data may name the data structure definition: which dataflow is meant is known if no other one has it
+            structure = self._structures.dataset(dataset)
+            definition = None if structure is None else structure.definition
+            if definition is not None and len(self._structures.defined_by(definition)) < 2:
+                fitting = [table for id_, table in self.tables.items() if definition.matches(id_)]
         if not fitting:
             held = ", ".join(map(str, list(self.tables)[:5])) or "no dataset"
             more = f" and {len(self.tables) - 5} more" if len(self.tables) > 5 else ""

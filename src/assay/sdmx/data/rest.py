@@ -18,14 +18,14 @@ from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.model import TimeRange
-from assay.sdmx.data.availability import read_available
+from assay.model.failure import Blame
 from assay.sdmx.data.csv import add_csv, is_sdmx_csv
 from assay.sdmx.data.observations import DataQuery, DataTables, DataTrouble, Observation, UnknownDataset
-from assay.sdmx.data.xml import add_xml
+from assay.sdmx.data.xml import add_xml, read_available
+from assay.sdmx.errors import suggestion
 from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, Structures
-from assay.sdmx.trouble import suggestion
 
 _TIME = "TIME_PERIOD"
 _DATA = (
@@ -227,12 +227,15 @@ class RestSource:
                 content = self._fetch(self._address(path), _DATA)
             except ServiceRefused as error:
                 if error.status not in _NOT_THERE:
-                    raise self._trouble(error) from None
+                    passing = error.status >= 500 or error.status in (408, 425, 429)
+                    blame: Blame = "network" if passing else "setup"
+                    raise DataTrouble(f"{self.name}: {error}", blame=blame) from None
                 refused = error if refused is None or refused.status == 404 else refused
                 continue
             self._versions = [version]
             self._has_answered = True
-            yield from self._read(content, replace(_NO_QUERY, dataset=label, codes=codes, time=_times(span)), structure)
+            time = () if span == TimeRange() else (span,)
+            yield from self._read(content, DataQuery(dataset=label, codes=codes, time=time), structure)
             return
         if refused is None:
             raise DataTrouble(
@@ -269,17 +272,6 @@ class RestSource:
             # Services differ in how they fill in versions, and name data structures in place of dataflows.
             for _, key, period, value in table.select(query):
                 yield query.dataset, key, period, value
-
-    def _trouble(self, error: ServiceRefused) -> DataTrouble:
-        passing = error.status >= 500 or error.status in (408, 425, 429)
-        return DataTrouble(f"{self.name}: {error}", blame="network" if passing else "setup")
-
-
-_NO_QUERY = DataQuery(dataset="")
-
-
-def _times(span: TimeRange) -> tuple[TimeRange, ...]:
-    return () if span == TimeRange() else (span,)
 
 
 def _bound(text: str | None, *, is_end: bool = False) -> str | None:

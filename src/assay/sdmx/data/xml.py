@@ -14,6 +14,7 @@ from assay.errors import InputError, MissingDependency
 from assay.sdmx.data.observations import DataTables, described, value_of
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import Structures
+from assay.sdmx.structures.xml import parse
 
 _TIME, _VALUE, _FLAT = "TIME_PERIOD", "OBS_VALUE", "AllDimensions"
 _ATTRIBUTES = ("OBS_", "CONF_")
@@ -54,6 +55,21 @@ def add_xml(tables: DataTables, file: IO[bytes], *, where: str, structures: Stru
         raise InputError(
             f"{where} is no well-formed XML: {error.msg or 'it is empty'}. Fetch or save it anew"
         ) from None
+
+
+def read_available(content: bytes) -> Mapping[str, frozenset[str]] | None:
+    """The codes with data by dimension, from a constraint; None: the message is no constraint, or has no codes."""
+    try:
+        root = parse(content, "the constraint")
+    except InputError:
+        return None
+    codes: dict[str, set[str]] = {}
+    for region in root.iter("{*}CubeRegion"):
+        for member in region if region.get("include") != "false" else ():
+            if _local(member) == "KeyValue" and member.get("include") != "false":
+                values = {value.text.strip() for value in member if _local(value) == "Value" and value.text}
+                codes.setdefault(member.get("id", ""), set()).update(values)
+    return {name: frozenset(values) for name, values in codes.items() if values} or None  # a range of time has none
 
 
 def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> bool:

@@ -1,17 +1,19 @@
 """The structures of datasets: their dimensions in order, their code lists, and which codes have data.
 
 A `Structures` is built once (`assay.sdmx.structures.load`), and every look-up in it takes constant time.
+`missing_parts` and `missing_datasets` say what is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 
 from assay.errors import InputError
 from assay.model import DatabaseUrl
+from assay.sdmx.errors import suggestion
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact, version_part
 
 
@@ -44,16 +46,14 @@ class DimensionStructure(Struct, frozen=True, kw_only=True):
     def all_codes(self) -> tuple[str, ...] | None:
         """The codes that a wildcard covers, in the list's order: those with data, else all. None: not known."""
         if "all" not in self._found:
-            self._found["all"] = self._find_all_codes()
+            available = self.available
+            if self.codes is None:
+                codes = None if available is None else tuple(sorted(available))
+            else:
+                codes = tuple(code for code in self.codes.names if available is None or code in available)
+            self._found["all"] = codes
         found: tuple[str, ...] | None = self._found["all"]
         return found
-
-    def _find_all_codes(self) -> tuple[str, ...] | None:
-        if self.codes is None:
-            return None if self.available is None else tuple(sorted(self.available))
-        if self.available is None:
-            return tuple(self.codes.names)
-        return tuple(code for code in self.codes.names if code in self.available)
 
     @property
     def every_code(self) -> frozenset[str]:
@@ -95,7 +95,7 @@ class Structures:
         self.sources: tuple[str, ...] = tuple(map(shown_source, sources))
         """The sources as the user named them, without credentials."""
         self.notes = notes
-        """The unreadable parts of the sources, a sentence for each. See also `assay.sdmx.structures.missing`."""
+        """The unreadable parts of the sources, a sentence for each. See also `assay.sdmx.structures.known`."""
         self._by_id: dict[str, list[DatasetStructure]] = {}
         for dataset in datasets:
             self._by_id.setdefault(dataset.id.id, []).append(dataset)
@@ -114,7 +114,7 @@ class Structures:
         An id that cannot be read names none.
         """
         if reference not in self._found:
-            self._found[reference] = self._find(reference)
+            self._found[reference] = next(iter(self.versions(reference)), None)
         return self._found[reference]
 
     def defined_by(self, definition: ArtefactId) -> tuple[DatasetStructure, ...]:
@@ -129,9 +129,6 @@ class Structures:
             return ()
         return tuple(one for one in self._by_id.get(wanted.id, ()) if wanted.matches(one.id))
 
-    def _find(self, reference: str) -> DatasetStructure | None:
-        return next(iter(self.versions(reference)), None)
-
 
 def version_key(version: str | None) -> tuple[int, ...]:
     """A sort key for versions, with absent and non-numeric ones first.
@@ -145,3 +142,58 @@ def version_key(version: str | None) -> tuple[int, ...]:
 def shown_source(source: str) -> str:
     """The name of a source for messages and runs: a service's address without its credentials."""
     return str(DatabaseUrl(text=source)) if source.lower().startswith(("http://", "https://")) else source
+
+
+_SHOWN = 20
+_MOST_COMPARED = 2_000
+
+
+def missing_parts(datasets: Iterable[DatasetStructure]) -> tuple[str, ...]:
+    """The missing code lists and data structures that these datasets refer to, a sentence for each."""
+    lists: dict[str, list[str]] = {}
+    bare: list[str] = []
+    partial: dict[str, None] = {}
+    for dataset in datasets:
+        if not dataset.has_dimensions:
+            bare.append(str(dataset.id))
+        for dimension in dataset.dimensions:
+            if dimension.missing is not None:
+                lists.setdefault(dimension.missing, []).append(f"{dimension.id} of {dataset.id}")
+            elif dimension.codes is not None and not dimension.codes.whole:
+                partial[str(dimension.codes.id)] = None
+    said = []
+    if lists:
+        named = _some([f"{name} (for {_some(users, 3)})" for name, users in lists.items()], _SHOWN)
+        said.append(
+            f"not among the structures: {named}. Codes of these dimensions have no names, invented ones cannot be told "
+            "from wrong ones, and what a wildcard takes is not known"
+        )
+    if partial:
+        said.append(
+            f"only parts of these code lists are among the structures: {_some(list(partial), _SHOWN)}. Whether a code "
+            "that is not in them exists cannot be told"
+        )
+    if bare:
+        said.append(
+            f"not among the structures: the data structure of {_some(bare, _SHOWN)}. Series keys and URLs with keys "
+            "cannot be read there, and no dimension or code can be checked"
+        )
+    return tuple(said)
+
+
+def missing_datasets(wanted: Iterable[str], structures: Structures) -> tuple[str, ...]:
+    """One sentence on the datasets that targets name but the structures lack; empty if there are none."""
+    absent = [name for name in dict.fromkeys(wanted) if structures.dataset(name) is None]
+    if not absent:
+        return ()
+    near = suggestion(absent[0], [str(one.id) for one in structures.datasets[:_MOST_COMPARED]])
+    said = (
+        f"not among the structures: the dataset{'s' * (len(absent) > 1)} {_some(absent, _SHOWN)}{near}. Nothing "
+        "that is selected there can be checked, and keys cannot be read"
+    )
+    return (said,)
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")

@@ -11,11 +11,11 @@ import httpx
 from msgspec import Struct
 
 from assay.errors import InputError, UsageError
+from assay.sdmx.errors import NoStructures
 from assay.sdmx.structures.catalogue import Catalogue, Index
 from assay.sdmx.structures.documents import MOST_BYTES, add_document
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import shown_source
-from assay.sdmx.structures.refusals import NoStructures
 
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 """In seconds, for connecting, and for each wait for further bytes of an answer."""
@@ -54,26 +54,20 @@ def add_service(
             f"which datasets are to be fetched from {shown_source(url)}? Give their ids, as in datasets=['IMF.STA:CPI']"
         )
     wanted = list(dict.fromkeys(id_ for id_ in map(_parsed, datasets) if id_ is not None))
-    service = _Service(url, language=language)
-    with closing(service):
-        _fetch_all(service, catalogue, wanted, optional)
-
-
-def _fetch_all(service: _Service, catalogue: Catalogue, wanted: Sequence[ArtefactId], optional: Sequence[str]) -> None:
-    url = service.name
-    fetched = [service.add(catalogue, "dataflow", id_, references="all") for id_ in wanted]
-    for id_ in dict.fromkeys(id_ for id_ in map(_parsed, optional) if id_ is not None and id_ not in wanted):
-        service.add(catalogue, "dataflow", id_, references="all")
-    if wanted and not any(fetched):
-        raise InputError(
-            f'the service {url} has none of the {len(wanted)} datasets asked for ("{wanted[0]}" first; it answered '
-            "404): check the address up to where /dataflow follows in it (3.0: /structure/dataflow)"
-        )
-    asked: set[tuple[str, ArtefactId]] = set()
-    while missing := [one for one in _missing(catalogue) if one not in asked]:
-        kind, id_ = missing[0]  # its answer may include other missing artefacts, so these are not requested yet
-        asked.add((kind, id_))
-        service.add(catalogue, kind, id_, references="none" if kind == "codelist" else "descendants")
+    with closing(_Service(url, language=language)) as service:
+        fetched = [service.add(catalogue, "dataflow", id_, references="all") for id_ in wanted]
+        for id_ in dict.fromkeys(id_ for id_ in map(_parsed, optional) if id_ is not None and id_ not in wanted):
+            service.add(catalogue, "dataflow", id_, references="all")
+        if wanted and not any(fetched):
+            raise InputError(
+                f'the service {service.name} has none of the {len(wanted)} datasets asked for ("{wanted[0]}" first; it '
+                "answered 404): check the address up to where /dataflow follows in it (3.0: /structure/dataflow)"
+            )
+        asked: set[tuple[str, ArtefactId]] = set()
+        while missing := [one for one in _missing(catalogue) if one not in asked]:
+            kind, id_ = missing[0]  # its answer may include other missing artefacts, so these are not requested yet
+            asked.add((kind, id_))
+            service.add(catalogue, kind, id_, references="none" if kind == "codelist" else "descendants")
 
 
 def _parsed(dataset: str) -> ArtefactId | None:
@@ -140,11 +134,7 @@ class _Service:
         return False
 
     def _fetch(self, edition: _Edition, kind: str, id_: ArtefactId, references: str) -> bytes | None:
-        if time.monotonic() > self._until:
-            raise InputError(
-                f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
-                f'"{id_}": save them to files and give those'
-            )
+        self._check_time(kind, id_)
         parts = (kind, id_.agency or edition.any_agency, id_.id, id_.version or edition.newest)
         url = "/".join((self._url + edition.path, *(quote(part, safe="*~+.,@$") for part in parts)))
         media = f"application/vnd.sdmx.structure+xml; version={edition.media}"
@@ -163,8 +153,10 @@ class _Service:
                     )
                 return self._body(response, kind, id_)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            is_late = isinstance(error, httpx.TimeoutException)
+            reason = "it did not answer in time" if is_late else str(error) or type(error).__name__
             raise InputError(
-                f"the service {self.name} cannot be reached ({_reason(error)}): check the address, or save the "
+                f"the service {self.name} cannot be reached ({reason}): check the address, or save the "
                 "structures to files and give those"
             ) from error
 
@@ -178,15 +170,12 @@ class _Service:
                     f'the service {self.name} answered more than {MOST_BYTES >> 20:,} MiB to {kind} "{id_}": '
                     "save what is needed of it to files and give those"
                 )
-            if time.monotonic() > self._until:
-                raise InputError(
-                    f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
-                    f'"{id_}": save them to files and give those'
-                )
+            self._check_time(kind, id_)
         return b"".join(parts)
 
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, httpx.TimeoutException):
-        return "it did not answer in time"
-    return str(error) or type(error).__name__
+    def _check_time(self, kind: str, id_: ArtefactId) -> None:
+        if time.monotonic() > self._until:
+            raise InputError(
+                f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
+                f'"{id_}": save them to files and give those'
+            )

@@ -1,26 +1,111 @@
-"""Read SDMX-ML structure messages (2.1, 3.0, 3.1), artefact by artefact, into a `Catalogue`.
+"""Decode SDMX-ML structure messages (2.1, 3.0, 3.1): elements become objects with the keys of SDMX-JSON.
 
 The versions differ in namespaces, in the names of a few elements, and in references (``Ref`` elements or URNs); all
-of that is read by one grammar of local names. Nothing outside the document is opened, and no entity is followed.
+of that is decoded by one table of local names. Nothing outside the document is opened, and no entity is followed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.errors import MissingDependency
-from assay.sdmx.structures.catalogue import Catalogue, Codes, Component, Concept, Dataflow, DataStructure
-from assay.sdmx.structures.elements import Unreadable, children, flag, local, name_of, named, reference, text_of
-from assay.sdmx.structures.identifiers import ArtefactId, nameless
-from assay.sdmx.structures.refusals import NoStructures, is_too_old, refused_root
-from assay.sdmx.structures.relations import read_constraints, read_extensions, read_hierarchies
+from msgspec import Struct
 
-_LISTS = frozenset({"Codelist", "GeographicCodelist", "GeoGridCodelist", "ValueList"})
-_ITEMS = ("{*}Code", "{*}ValueItem", "{*}GeoFeatureSetCode", "{*}GeoGridCode", "{*}GridCode")
-_CONSTRAINTS = frozenset({"ContentConstraint", "DataConstraint", "AvailabilityConstraint"})
-_KEY = frozenset({"Dimension", "MeasureDimension"})
+from assay.errors import MissingDependency
+from assay.sdmx.errors import NoStructures, is_too_old, refused_root
+from assay.sdmx.structures.artefacts import Unreadable, add_artefact
+from assay.sdmx.structures.catalogue import Catalogue
+
+_COLLECTIONS = {
+    "Codelist": "codelists",
+    "GeographicCodelist": "codelists",
+    "GeoGridCodelist": "codelists",
+    "ValueList": "codelists",
+    "ConceptScheme": "conceptSchemes",
+    "DataStructure": "dataStructures",
+    "Dataflow": "dataflows",
+    "ContentConstraint": "dataConstraints",
+    "DataConstraint": "dataConstraints",
+    "AvailabilityConstraint": "dataConstraints",
+    "HierarchicalCodelist": "hierarchies",
+    "Hierarchy": "hierarchies",
+}
+"""The collection of each artefact's element."""
+
+
+class _Part(Struct, frozen=True):
+    """A child element: its key in JSON, what it is decoded as, and whether several make a list."""
+
+    key: str
+    kind: str
+    many: bool = False
+
+
+_CODES = dict.fromkeys(
+    ("Code", "ValueItem", "GeoFeatureSetCode", "GeoGridCode", "GridCode"), _Part("codes", "code", many=True)
+)
+_NODES = {"HierarchicalCode": _Part("hierarchicalCodes", "node", many=True)}
+_KEY_VALUES = {"KeyValue": _Part("keyValues", "member", many=True)}
+_PARTS: Mapping[str, Mapping[str, _Part]] = {
+    "codelists": {
+        **_CODES,
+        "CodelistExtension": _Part("codelistExtensions", "extension", many=True),
+    },
+    "code": {**_CODES, "Parent": _Part("parent", "id")},
+    "extension": {
+        "Codelist": _Part("codelist", "reference"),
+        "InclusiveCodeSelection": _Part("inclusiveCodeSelection", "selection"),
+        "ExclusiveCodeSelection": _Part("exclusiveCodeSelection", "selection"),
+    },
+    "selection": {"MemberValue": _Part("memberValues", "value", many=True)},
+    "conceptSchemes": {"Concept": _Part("concepts", "concept", many=True)},
+    "concept": {"CoreRepresentation": _Part("coreRepresentation", "representation")},
+    "representation": {
+        "Enumeration": _Part("enumeration", "reference"),
+        "EnumerationFormat": _Part("enumerationFormat", "text"),
+        "TextFormat": _Part("textFormat", "text"),
+    },
+    "dataStructures": {"DataStructureComponents": _Part("dataStructureComponents", "components")},
+    "components": {"DimensionList": _Part("dimensionList", "dimensions")},
+    "dimensions": {
+        kind: _Part("dimensions", "dimension", many=True) for kind in ("Dimension", "MeasureDimension", "TimeDimension")
+    },
+    "dimension": {
+        "ConceptIdentity": _Part("conceptIdentity", "reference"),
+        "LocalRepresentation": _Part("localRepresentation", "representation"),
+    },
+    "dataflows": {"Structure": _Part("structure", "reference")},
+    "dataConstraints": {
+        "ConstraintAttachment": _Part("constraintAttachment", "attachment"),
+        "CubeRegion": _Part("cubeRegions", "region", many=True),
+        "DataKeySet": _Part("dataKeySets", "key set", many=True),
+    },
+    "attachment": {
+        "Dataflow": _Part("dataflows", "reference", many=True),
+        "DataStructure": _Part("dataStructures", "reference", many=True),
+    },
+    "region": _KEY_VALUES,
+    "key set": {"Key": _Part("keys", "key", many=True)},
+    "key": _KEY_VALUES,
+    "member": {"Value": _Part("values", "value", many=True)},
+    "hierarchies": {
+        **_NODES,
+        "Hierarchy": _Part("hierarchies", "tree", many=True),
+        "IncludedCodelist": _Part("includedCodelists", "included", many=True),
+    },
+    "tree": _NODES,
+    "node": {
+        **_NODES,
+        "Code": _Part("code", "reference"),
+        "CodeID": _Part("codeID", "id"),
+        "CodelistAliasRef": _Part("codelistAliasRef", "text"),
+    },
+}
+"""What is read of each artefact and part, by the element's name."""
+_FLAGS = frozenset({"isExternalReference", "isPartial", "include", "isIncluded"})
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _LABELLED_WIDE = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']utf-?(?:16|32)", re.IGNORECASE)
 
 
@@ -37,20 +122,29 @@ def add_xml(catalogue: Catalogue, content: bytes, *, where: str, language: str) 
 
     Its unreadable parts are noted. Raises NoStructures where it is no message with structures.
     """
-    root = _parse(content, where)
+    root = parse(content, where)
     found = [one for one in root.iter("{*}Structures") if "sdmx" in str(one.tag)]
     if not any(len(one) for one in found):
-        if local(root) != "Structure" or "sdmx" not in str(root.tag) or is_too_old(root):
+        if _local(root) != "Structure" or "sdmx" not in str(root.tag) or is_too_old(root):
             raise refused_root(root, where)
         catalogue.notes.append(f"{where} is a structure message without any structures")
     for message in root.iter("{*}ErrorMessage"):
-        _note(catalogue, where, "the message", f"it holds an error: {' '.join(message.itertext()).strip()[:200]}")
-    for structures in found:
-        for artefact in _artefacts(structures):
-            _add(catalogue, artefact, where, language)
+        said = " ".join(message.itertext()).strip()[:200]
+        catalogue.notes.append(f"{where}: the message cannot be read: it holds an error: {said}")
+    for artefact in (artefact for structures in found for artefact in _artefacts(structures)):
+        name = _local(artefact)
+        if name not in _COLLECTIONS:
+            continue
+        try:
+            add_artefact(catalogue, _COLLECTIONS[name], _decoded(artefact, _COLLECTIONS[name]), language)
+        except Unreadable as error:
+            agency, id_ = artefact.get("agencyID"), artefact.get("id")
+            shown = f"{name} {f'{agency}:' if agency else ''}{id_}" if id_ else f"{name} in line {artefact.sourceline}"
+            catalogue.notes.append(f"{where}: the {shown[:200]} cannot be read: {error}")
 
 
-def _parse(content: bytes, where: str) -> Any:
+def parse(content: bytes, where: str) -> Any:
+    """The root element. Raises NoStructures for anything but XML without a document type."""
     require_lxml()
     from lxml import etree
 
@@ -86,115 +180,60 @@ def _artefacts(structures: Any) -> Iterator[Any]:
             yield from container
 
 
-def _add(catalogue: Catalogue, artefact: Any, where: str, language: str) -> None:
-    kind = local(artefact)
-    try:
-        if flag(artefact, "isExternalReference", default=False) and kind not in _CONSTRAINTS:
-            catalogue.stubs[named(artefact)] = None
-            return
-        if kind in _LISTS:
-            _add_code_list(catalogue, artefact, language)
-        elif kind == "ConceptScheme":
-            _add_concepts(catalogue, artefact, language)
-        elif kind == "DataStructure":
-            catalogue.structures.setdefault(named(artefact), _data_structure(artefact, language))
-        elif kind == "Dataflow":
-            structure = next((reference(part) for part in children(artefact, "Structure")), None)
-            flow = Dataflow(name=name_of(artefact, language), structure=None if structure is None else structure[0])
-            catalogue.dataflows.setdefault(named(artefact), flow)
-        elif kind in _CONSTRAINTS:
-            catalogue.constraints.extend(read_constraints(artefact))
-        elif kind in ("HierarchicalCodelist", "Hierarchy"):
-            catalogue.hierarchies.setdefault(named(artefact), read_hierarchies(artefact))
-    except Unreadable as error:
-        agency = artefact.get("agencyID")
-        id_ = artefact.get("id")
-        shown = f"{kind} {f'{agency}:' if agency else ''}{id_}" if id_ else f"{kind} in line {artefact.sourceline}"
-        _note(catalogue, where, f"the {shown[:200]}", str(error))
+def _decoded(element: Any, kind: str) -> object:
+    """An element as a value of JSON. Of elements that can stand only once, the first one is taken."""
+    if kind not in _PARTS:
+        return _LEAVES[kind](element)
+    written: dict[str, Any] = dict(element.attrib)
+    for flag in _FLAGS.intersection(written):
+        written[flag] = _TRUTH.get(written[flag].strip())
+    parts = _PARTS[kind]
+    for child in element:
+        name = _local(child)
+        part = parts.get(name)
+        if part is not None:
+            if part.many:
+                written.setdefault(part.key, []).append(_decoded(child, part.kind))
+            elif part.key not in written:
+                written[part.key] = _decoded(child, part.kind)
+        elif name == "Name" and child.text:
+            written.setdefault("names", {}).setdefault(child.get(_LANGUAGE) or "en", child.text)
+    if kind == "dimension":
+        written["type"] = _local(element)
+    return written
 
 
-def _note(catalogue: Catalogue, where: str, what: str, why: str) -> None:
-    catalogue.notes.append(f"{where}: {what} cannot be read: {why}")
+def _local(element: Any) -> str:
+    """An element's name without its namespace."""
+    return str(element.tag).rpartition("}")[2]
 
 
-def _add_code_list(catalogue: Catalogue, element: Any, language: str) -> None:
-    names: dict[str, str | None] = {}
-    below: dict[str, list[str]] = {}
-    unnamed = 0
-    for item in element.iter(*_ITEMS):
-        code = item.get("id")
-        if not code:
-            unnamed += 1
-            continue
-        names.setdefault(code, name_of(item, language))
-        parent = _parent(item, element)
-        if parent:
-            below.setdefault(parent, []).append(code)
-    extensions = read_extensions(element)
-    codes = catalogue.code_lists.setdefault(named(element), Codes())
-    codes.add(names, below, whole=not unnamed and not flag(element, "isPartial", default=False))
-    codes.extensions.extend(extensions)
-    if unnamed:
-        raise Unreadable(f"{unnamed:,} of its codes have no id (the others were read)")
+def _text(element: Any) -> str:
+    return (element.text or "").strip()
 
 
-def _parent(item: Any, code_list: Any) -> str | None:
-    for child in item:
-        if child.tag[-6:] == "Parent":
-            said = next((one.get("id") for one in child if one.get("id")), None) or text_of(child)
-            return str(said).rpartition(").")[2] if said.startswith("urn:") else said
-    around = item.getparent()
-    return None if around is code_list else around.get("id")
+def _value(element: Any) -> dict[str, str]:
+    return {"value": _text(element), "cascadeValues": (element.get("cascadeValues") or "").strip()}
 
 
-def _add_concepts(catalogue: Catalogue, element: Any, language: str) -> None:
-    concepts = {}
-    for concept in element.iter("{*}Concept"):
-        id_ = concept.get("id")
-        if id_:
-            code_list = next((_enumeration(part) for part in children(concept, "CoreRepresentation")), None)
-            concepts[id_] = Concept(name=name_of(concept, language), code_list=code_list)
-    known = catalogue.concepts.setdefault(named(element), {})
-    for id_, concept in concepts.items():
-        known.setdefault(id_, concept)
+def _id(element: Any) -> str:
+    """The id of an item: in an inner Ref (2.1), or as text."""
+    return next((str(child.get("id")) for child in element if child.get("id")), "") or _text(element)
 
 
-def _enumeration(representation: Any) -> ArtefactId | None:
-    """The list that values are taken from; for an unreadable name, a name that nothing has."""
-    named_in = next(children(representation, "Enumeration"), None)
-    if named_in is None:
-        return None
-    found = reference(named_in)
-    return found[0] if found is not None and found[0].id else nameless(" ".join(named_in.itertext()))
+def _reference(element: Any) -> str | dict[str, str]:
+    """A reference: an inner Ref or URN (2.1), or a URN as text (3.x)."""
+    for child in element:
+        name = _local(child)
+        if name == "Ref":
+            return dict(child.attrib)
+        if name == "URN":
+            return _text(child)
+    return _text(element)
 
 
-def _data_structure(element: Any, language: str) -> DataStructure:
-    components, time = [], None
-    lists = [part for parts in children(element, "DataStructureComponents") for part in parts]
-    dimensions = [one for part in lists if local(part) == "DimensionList" for one in part]
-    for place, dimension in enumerate(dimensions, 1):
-        kind = local(dimension)
-        if kind != "TimeDimension" and kind not in _KEY:
-            continue
-        concept = next((reference(part) for part in children(dimension, "ConceptIdentity")), None)
-        id_ = dimension.get("id") or (concept[1] if concept else None)
-        if not id_:
-            raise Unreadable(f"its dimension {place} has neither an id nor a concept")
-        if kind == "TimeDimension":
-            time = id_
-            continue
-        own = next(children(dimension, "LocalRepresentation"), None)
-        enumerated = None if own is None else _enumeration(own)
-        measure = kind == "MeasureDimension"
-        components.append(
-            Component(
-                id=id_,
-                concept=None if concept is None or concept[1] is None else (concept[0], concept[1]),
-                code_list=None if measure else enumerated,
-                measures=enumerated if measure else None,
-                uncoded=own is not None and enumerated is None and len(own) > 0,
-            )
-        )
-    if not components and time is None:
-        raise Unreadable("it has no dimensions")
-    return DataStructure(name=name_of(element, language), dimensions=tuple(components), time_dimension=time)
+def _included(element: Any) -> dict[str, Any]:
+    return {"alias": element.get("alias"), "codelist": _reference(element)}
+
+
+_LEAVES = {"text": _text, "id": _id, "value": _value, "reference": _reference, "included": _included}

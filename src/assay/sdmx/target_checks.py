@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.model import DatasetSelection, DimensionSelection, Failure, Selection
-from assay.sdmx.matching import TIME_DIMENSION
-from assay.sdmx.naming import plain_name, same_name
+from assay.sdmx.errors import excerpt, suggestion
+from assay.sdmx.matching import TIME_DIMENSION, plain_name, same_name
 from assay.sdmx.periods import odd_time
 from assay.sdmx.structures.identifiers import code_of
 from assay.sdmx.structures.known import CodeList, DatasetStructure, Structures
-from assay.sdmx.trouble import excerpt, suggestion
 
 _MOST_COMPARED = 5_000
 """The longest list, in codes, that is searched for the nearest code: each one must be compared."""

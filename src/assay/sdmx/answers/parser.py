@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import msgspec
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from assay.model.failure import Failure
 from assay.model.selection import Selection
 from assay.sdmx.answers.draft import SelectionDraft
+from assay.sdmx.answers.keys import SERIES_KEYS, read_series
 from assay.sdmx.answers.messages import (
     answers_among,
     find_query,
@@ -22,12 +23,11 @@ from assay.sdmx.answers.messages import (
     message_of,
     queries_of,
 )
-from assay.sdmx.answers.plain import DATASET_KEYS, TOP_KEYS, read_fast, selection_of
 from assay.sdmx.answers.rest import is_data_url, read_url, url_notes
-from assay.sdmx.answers.series import SERIES_KEYS, read_series
 from assay.sdmx.answers.statgpt import DATASET_NAMES, read_query
+from assay.sdmx.answers.targets import DATASET_KEYS, TOP_KEYS, selection_of
+from assay.sdmx.errors import SelectionError, described, excerpt, located, suggestion
 from assay.sdmx.structures.known import DatasetStructure, Structures
-from assay.sdmx.trouble import SelectionError, described, excerpt, suggestion
 
 _EXPECTED = (
     'expected JSON with "indicator_selection", a StatGPT query ("urn" and "filters"), '
@@ -49,14 +49,11 @@ _MOST_STARTS = 64
 def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
     """The selection in an answer, in any of the known forms; a Failure where it cannot be read.
 
-    The forms: the targets' own JSON (`assay.sdmx.answers.plain`), StatGPT's query (`statgpt`), SDMX REST data URLs, one
-    per line or a JSON list of them (`rest`), and lists of series keys (`series`). JSON can be in a code fence or within
-    prose; several queries, even of different forms, are joined. ``structures`` give the order of dimensions for
-    positional keys. Never raises.
+    The forms (`_FORMS`): the targets' own JSON (`targets`), StatGPT's query (`statgpt`), lists of series keys (`keys`),
+    chat messages and results of tools that hold any of these (`messages`), and SDMX REST data URLs, one per line or a
+    JSON list of them (`rest`). JSON can be in a code fence or within prose; several queries, even of different forms,
+    are joined. ``structures`` give the order of dimensions for positional keys. Never raises.
     """
-    fast = read_fast(raw)
-    if fast is not None:
-        return fast
     try:
         # Half a surrogate pair is not valid text: no file, database or report can store it.
         selection = _read(raw.encode("utf-8", "replace").decode(), structures)
@@ -126,9 +123,8 @@ def _read(raw: str, structures: Structures | None) -> Selection:
     text = raw.strip().lstrip("\ufeff").lstrip()
     if not text:
         raise SelectionError(f"the answer is blank: {_EXPECTED}")
-    urls = _urls(text)
-    if urls:
-        return _joined(read_url(url, structures) for url in urls)
+    if urls := _urls(text):
+        return _joined([read_url(url, structures) for url in urls])
     try:
         value = _parse(text)
         if isinstance(value, dict | list):
@@ -136,9 +132,8 @@ def _read(raw: str, structures: Structures | None) -> Selection:
         # A number or a truth value is read as a word, and a quoted text without its quotes.
         return _read(value, structures) if isinstance(value, str) and text[0] == '"' and value.strip() else Selection()
     except _NotJson as error:
-        found = _embedded(text, structures)
-        if found is not None:
-            return found
+        if found := _embedded(text, structures):
+            return _joined(found)
         if text[0] in "{[" or means_a_query(text):
             raise _broken(text, str(error)) from error
     if _LINK.fullmatch(text):
@@ -195,25 +190,22 @@ def _read_value(value: object, structures: Structures | None) -> Selection:
     answers = answers_among(said)
     if answers:  # a whole conversation: its last answer is the answer to the question
         return _read_object(said[answers[-1]], structures)
-    draft = SelectionDraft()
+    found = []
     for place, one in enumerate(value):
-        try:
+        with located(place):
             if isinstance(one, dict):
-                draft.add(_read_object(one, structures))
+                found.append(_read_object(one, structures))
             elif isinstance(one, str):
-                draft.add(_read_text(one, structures))
+                found.append(_read_text(one, structures))
             else:
                 raise SelectionError(f"holds {described(one)}: {_EXPECTED}")
-        except SelectionError as error:
-            raise error.below(place) from error
-    return draft.finish()
+    return _joined(found)
 
 
 def _read_text(text: str, structures: Structures | None) -> Selection:
     """Read a string within JSON: URLs, or another query as JSON, as in attachments."""
-    urls = _urls(text)
-    if urls:
-        return _joined(read_url(url, structures) for url in urls)
+    if urls := _urls(text):
+        return _joined([read_url(url, structures) for url in urls])
     try:
         inner = _parse(text)
     except _NotJson:
@@ -225,8 +217,7 @@ def _read_text(text: str, structures: Structures | None) -> Selection:
 
 def _read_message(value: dict[str, object], structures: Structures | None) -> Selection:
     """Read a logged chat message. Its files are not fetched."""
-    content, custom = message_of(value)
-    found = find_query(content, custom, lambda _: None)
+    found = find_query(*message_of(value), lambda _: None)
     if isinstance(found, Failure):
         raise SelectionError(found.message)
     return Selection() if found is None else _read(found, structures)
@@ -237,54 +228,70 @@ def _read_result(value: dict[str, object], structures: Structures | None) -> Sel
     queries = queries_of(value)
     if isinstance(queries, str):
         return _read(queries, structures) if queries.strip() else Selection()
-    draft = SelectionDraft()
+    found = []
     for place, query in enumerate(queries):
-        try:
+        with located("queries", place):
             if not isinstance(query, dict):
                 raise SelectionError(f"holds {described(query)}: a query is expected")
-            draft.add(read_query(query, structures))
-        except SelectionError as error:
-            raise error.below("queries", place) from error
-    return draft.finish()
+            found.append(read_query(query, structures))
+    return _joined(found)
 
 
-def _read_object(value: dict[str, object], structures: Structures | None) -> Selection:
-    if is_result(value):
-        return _read_result(value, structures)
-    logged = value.get("messages")
-    if isinstance(logged, list) and not is_message(value):
-        if not any(isinstance(one, dict) and one.get("role") == "assistant" for one in logged):
-            raise SelectionError("holds a conversation in which no assistant answers", path=("messages",))
-        return _read_value(logged, structures)
-    if is_message(value):
-        return _read_message(value, structures)
-    if "filters" in value or any(name in value for name in DATASET_NAMES[:3]):
-        return read_query(value, structures)
-    if "series_keys" in value:
-        return read_series(value, structures)
-    if any(key in value for key in (*TOP_KEYS, *DATASET_KEYS)):
-        return selection_of(value)
+def _is_conversation(value: dict[str, object]) -> bool:
+    return isinstance(value.get("messages"), list) and not is_message(value)
+
+
+def _read_conversation(value: dict[str, object], structures: Structures | None) -> Selection:
+    logged = value["messages"]
+    if not any(isinstance(one, dict) and one.get("role") == "assistant" for one in logged):  # type: ignore[attr-defined]
+        raise SelectionError("holds a conversation in which no assistant answers", path=("messages",))
+    return _read_value(logged, structures)
+
+
+def _read_plain(value: dict[str, object], structures: Structures | None) -> Selection:  # noqa: ARG001 - as the others
+    return selection_of(value)
+
+
+_Object = dict[str, object]
+_FORMS: tuple[
+    tuple[Callable[[_Object], bool] | tuple[str, ...], Callable[[_Object, Structures | None], Selection]], ...
+]
+_FORMS = (
+    (is_result, _read_result),
+    (_is_conversation, _read_conversation),
+    (is_message, _read_message),
+    (("filters", *DATASET_NAMES[:3]), read_query),
+    (("series_keys",), read_series),
+    ((*TOP_KEYS, *DATASET_KEYS), _read_plain),
+)
+"""How each form of an object is recognised, by a test or by having one of some keys, and read. The first one counts."""
+
+
+def _read_object(value: _Object, structures: Structures | None) -> Selection:
+    for mark, read in _FORMS:
+        if mark(value) if callable(mark) else any(key in value for key in mark):
+            return read(value, structures)
     hints = [(key, suggestion(key, _KNOWN_KEYS)) for key in value]
     key, hint = next(((key, hint) for key, hint in hints if hint), (next(iter(value), None), ""))
     named = "an empty object" if key is None else f'an object with the key "{key[:60]}"{hint}'
     raise SelectionError(f"holds {named}: {_EXPECTED}")
 
 
-def _joined(selections: Iterator[Selection]) -> Selection:
+def _joined(selections: list[Selection]) -> Selection:
     draft = SelectionDraft()
     for selection in selections:
         draft.add(selection)
     return draft.finish()
 
 
-def _embedded(text: str, structures: Structures | None) -> Selection | None:
-    """The selection of the queries in code fences or within prose; None where there are none.
+def _embedded(text: str, structures: Structures | None) -> list[Selection]:
+    """The queries in code fences or within prose.
 
     Raises the error of the first unreadable query.
     """
-    pieces = [match[1].strip() for match in _FENCE.finditer(text)]
     found: list[Selection] = []
-    for piece in pieces:
+    for match in _FENCE.finditer(text):
+        piece = match[1].strip()
         found += [read_url(url, structures) for url in _urls(piece)] or _within(piece, structures)
     found = found or _within(text, structures)
     if not found:
@@ -292,7 +299,7 @@ def _embedded(text: str, structures: Structures | None) -> Selection | None:
         # A link may be followed by the end of a sentence or a closing bracket.
         ends = (link.rstrip(".,;:!)") if "?" in link else link.rstrip(",;:!)") for link in links)
         found = [_read_link(link, structures) for link in ends if _KEY_IN_URL.search(link) and is_data_url(link)]
-    return _joined(iter(found)) if found else None
+    return found
 
 
 def _read_link(link: str, structures: Structures | None) -> Selection:
@@ -323,14 +330,9 @@ def _within(text: str, structures: Structures | None) -> list[Selection]:
         except RecursionError:
             position = start.end()
             continue
-        if _is_query(value):
+        # A footnote such as [1] is not meant as a query
+        first = value[0] if isinstance(value, list) and value else value
+        is_query = isinstance(first, dict) and not first.keys().isdisjoint(_KNOWN_KEYS)
+        if is_query or (isinstance(first, str) and is_data_url(first)):
             found.append(_read_value(value, structures))
     return found
-
-
-def _is_query(value: object) -> bool:
-    """Whether a piece of JSON in prose is meant as a query: a footnote ``[1]`` is not."""
-    first = value[0] if isinstance(value, list) and value else value
-    if isinstance(first, str):
-        return is_data_url(first)
-    return isinstance(first, dict) and any(key in first for key in _KNOWN_KEYS)
