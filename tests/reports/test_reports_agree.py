@@ -451,7 +451,7 @@ def test_the_workbook(run: Run) -> None:
             assert_cells(rate_of(group, metric), *found)
     for label, count in counts_of(run):
         assert any(row[:2] == [label, count.count] for row in book.sheets[sheet]), label
-    pairs = book.section("Cases on which two metrics disagree", within=sheet) if numbers.disagreements else []
+    pairs = book.section("Every two metrics that disagree", within=sheet) if numbers.disagreements else []
     told = {(row["One"], row["The other"]): (row["Cases"], row["Only one"], row["Only other"]) for row in pairs}
     assert told == {
         (one.first, one.second): (differing(one), len(one.only_first), len(one.only_second))

@@ -62,6 +62,6 @@ def section(report: RunNumbers, totals: WitnessTotals) -> Section:
             for name in [words(one.name)]
         ),
         bars=True,
-        most={},
+        most=None,
     )
     return Section(key="strength", title="How sure the matches are", blocks=(figures, counted), rank=2)

@@ -24,7 +24,7 @@ def plain_leaderboard(board: Leaderboard) -> str:
     """A leaderboard as plain lines."""
     report = LeaderboardReport(board)
     notes = (f"note: {note}" for note in report.notes)
-    return plain_text((report.title, report.lead, report.cases, *notes, *plain_sections(report.sections)))
+    return plain_text((report.title, report.lead, report.cases, *notes, *plain_sections(report.sections, "full")))
 
 
 def drawn_leaderboard(report: LeaderboardReport, width: int) -> list[RenderableType]:

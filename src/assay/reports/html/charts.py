@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from assay.model import TimeSpread
-from assay.reports.blocks.values import counted
+from assay.reports.blocks.run_sections import counted
 from assay.reports.text.plain import seconds
 
 _WIDTH, _HEIGHT = 360.0, 168.0

@@ -11,7 +11,7 @@ from assay.model import CaseChange, CaseSummary, Evidence, Run, RunDiff
 from assay.reports.blocks.diff import KINDS, DiffReport, kind_of
 from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.values import ShownKind, sections_for
+from assay.reports.blocks.values import Changes, ShownKind, sections_in
 from assay.reports.cases.case import CaseContent, CaseView
 from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_facets, for_page
 from assay.reports.html.page import page
@@ -41,7 +41,8 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
 
 def _pieces(diff: RunDiff, baseline: Run, candidate: Run) -> Iterator[bytes]:
     report = DiffReport(diff)
-    sections = sections_for(report.sections, "page")
+    # The page has every changed case in its table.
+    sections = [one for one in sections_in(report.sections, "full") if not isinstance(one.blocks[0], Changes)]
     kinds = list(_STATES)
     changes = sorted(diff.changes, key=lambda change: kinds.index(kind_of(change)))
     index, packed = _PairIndex(report, changes), Packed()

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from assay.model import HistoryPoint, Run
 from assay.reports.blocks.history import HistoryReport, history_report
-from assay.reports.blocks.values import sections_for
+from assay.reports.blocks.values import sections_in
 from assay.reports.html.page import asset, content_security_policy, template
 from assay.reports.html.trend import NARROW, WIDE, trend_svg, value_axis
 from assay.reports.text.plain import plural
@@ -43,7 +43,7 @@ def runs_html(points: Sequence[HistoryPoint], *, folder: str, served: Sequence[S
     report = history_report(points, folder=folder)
     css = asset("report.css") + asset(TREND_CSS)
     page = template("history.html").render(
-        sections=sections_for(report.sections, "page"),
+        sections=sections_in(report.sections, "full"),
         css=Markup(css),
         policy=content_security_policy(css, ""),
         served=served,

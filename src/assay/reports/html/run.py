@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from assay.model import Run
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.values import sections_for
+from assay.reports.blocks.values import sections_in
 from assay.reports.cases.selection import Room
 from assay.reports.html.page import STYLES, page
 from assay.reports.html.tables import parts
@@ -68,7 +68,7 @@ class HtmlReporter:
                 "view": report,
                 "over_time": trend,
                 "tiles": tuple(tiles(report)),
-                "parts": parts(sections_for(report.sections, "page")),
+                "parts": parts(sections_in(report.sections, "full")),
                 "cases_note": _terms_note(room) if room.cut else "",
             },
             data=packed.pieces(index.index()),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.reports.blocks.run_sections import counted
 from assay.reports.blocks.values import (
     Block,
     Cell,
@@ -14,17 +15,19 @@ from assay.reports.blocks.values import (
     Description,
     DiffFigure,
     Figure,
-    Matrix,
     Name,
     Row,
     Section,
     Status,
     Tab,
     Table,
-    counted,
+    is_blank,
 )
 from assay.reports.html.charts import histograms
 from assay.reports.text.plain import seconds
+
+FOLDED = {"figures": 20, "counts": 12, "grouped": 8}
+"""How many rows of tables of these looks a page shows before it folds the others away."""
 
 _Line = list[tuple[Column, Cell, str]]
 
@@ -65,14 +68,18 @@ def kind(value: object) -> str:
     return type(value).__name__
 
 
+def for_page(table: Table) -> Table:
+    """The table without the columns of the summary, and without those that say nothing."""
+    return table.only(lambda column, cells: column.detail != "summary" and not (cells and all(map(is_blank, cells))))
+
+
 def columns(table: Table) -> list[tuple[Column, str]]:
     """Each column with the kind of its first cell that is not blank."""
-    kinds = ([kind(row.cells[place]) for row in table.rows if row.cells[place] is not None] for place in _places(table))
+    kinds = (
+        [kind(row.cells[place]) for row in table.rows if row.cells[place] is not None]
+        for place in range(len(table.columns))
+    )
     return [(column, (found or ["str"])[0]) for column, found in zip(table.columns, kinds, strict=True)]
-
-
-def _places(table: Table) -> range:
-    return range(len(table.columns))
 
 
 def has_figures(table: Table) -> bool:
@@ -103,19 +110,19 @@ def remark(line: _Line) -> Description | None:
 
 
 def page_rows(table: Table) -> tuple[Sequence[Row], Sequence[Row]]:
-    """The rows to show and those to fold away; a ranked table has the lowest first, where most can be gained."""
-    shown, hidden = table.shown("page")
+    """The rows to show and the others; a ranked table has the lowest first, where most can be gained."""
+    shown, hidden = table.shown(FOLDED.get(table.look, table.most))
     return (sorted(shown, key=_lowest), sorted(hidden, key=_lowest)) if table.ranked else (shown, hidden)
+
+
+def folds(table: Table) -> bool:
+    """Whether the other rows are on the page, folded away."""
+    return table.look in FOLDED
 
 
 def _lowest(row: Row) -> tuple[bool, float, int]:
     value = next((cell.rate.value for cell in row.cells if isinstance(cell, Figure)), None)
     return value is None, 0.0 if value is None else value, -row.weight
-
-
-def lines(matrix: Matrix) -> Iterable[tuple[str, Sequence[Cell]]]:
-    """Each name with its line."""
-    return zip(matrix.names, matrix.cells, strict=True)
 
 
 def missed_marks(blocks: Sequence[Block]) -> bool | None:
@@ -127,11 +134,11 @@ def missed_marks(blocks: Sequence[Block]) -> bool | None:
 
 def page_aside(section: Section) -> str:
     """The remark after the title: the section's own, a matrix's caption, or how a table is cut and ordered."""
-    for block in () if section.aside else section.blocks_for("page"):
-        if isinstance(block, Matrix):
-            return block.caption
+    for block in () if section.aside else section.blocks_in("full"):
+        if isinstance(block, Table) and block.look == "matrix":
+            return block.foot
         if isinstance(block, Table) and block.ranked:
-            shown, hidden = block.shown("page")
+            shown, hidden = page_rows(block)
             return f"the {len(shown):,} with most cases, lowest first" if hidden else "lowest first"
     return section.aside
 
@@ -162,7 +169,8 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "stacked": stacked,
     "remark": remark,
     "page_rows": page_rows,
-    "lines": lines,
+    "for_page": for_page,
+    "folds": folds,
     "missed_marks": missed_marks,
     "page_aside": page_aside,
     "counted": counted,

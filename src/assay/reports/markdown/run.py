@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from assay.model import Evidence, Outcome, Run
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.values import sections_for
+from assay.reports.blocks.values import sections_in
 from assay.reports.cases.alignment import Alignment
 from assay.reports.cases.case import CaseView, QueryView
 from assay.reports.cases.witness import sentence, witness_text
@@ -134,7 +134,7 @@ def _numbers(report: RunReport) -> Iterable[str]:
         yield f"> {plain(note)}"
         yield ">"
     yield f"> {code(report.headline_metric)}, with its {report.confidence} interval in brackets. {report.outcomes}."
-    for section in sections_for(report.sections, "comment"):
+    for section in sections_in(report.sections, "full"):
         yield from section_lines(section, lambda _: ())
 
 

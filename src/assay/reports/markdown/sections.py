@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from assay.reports.blocks import lines
-from assay.reports.blocks.lines import Piece
-from assay.reports.blocks.values import Block, Changes, Facts, Figure, Matrix, Paragraph, Section, Table, Times
+from assay.reports.blocks.lines import Piece, text_columns
+from assay.reports.blocks.values import (
+    Block,
+    Changes,
+    Chart,
+    Figure,
+    KeyValues,
+    Section,
+    Status,
+    Table,
+    Text,
+    reading,
+)
 from assay.reports.markdown.blocks import cell_code, code, grid, section, sentence
 
 _BAR_CELLS = 20
+_LARGEST_MATRIX = 12
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9 %()^-]*( / [a-z]+)?")
 
 DrawChanges = Callable[[Changes], Iterable[str]]
@@ -18,7 +29,7 @@ DrawChanges = Callable[[Changes], Iterable[str]]
 
 def section_lines(one: Section, changes: DrawChanges) -> Iterable[str]:
     """The lines of a section; ``changes`` draws cases one by one in the room that is left."""
-    if "comment" in one.folded:
+    if one.folded:
         rest = one.heading.removeprefix(one.title)
         yield from ("", f"<details><summary><b>{sentence(one.title)}</b>{sentence(rest)}</summary>", "")
         yield from _blocks(one, changes)
@@ -29,7 +40,7 @@ def section_lines(one: Section, changes: DrawChanges) -> Iterable[str]:
 
 
 def _blocks(one: Section, changes: DrawChanges) -> Iterable[str]:
-    for place, block in enumerate(one.blocks_for("comment")):
+    for place, block in enumerate(one.blocks_in("full")):
         if place:
             yield ""
         yield from _block(block, changes)
@@ -37,28 +48,25 @@ def _blocks(one: Section, changes: DrawChanges) -> Iterable[str]:
 
 def _block(block: Block, changes: DrawChanges) -> Iterable[str]:
     match block:
-        case Table():
-            yield from _table(block)
-        case Times():
-            yield from _table(block.table)
-        case Matrix():
+        case Chart():
+            yield from _block(block.table, changes)
+        case Table(look="matrix"):
             yield from _matrix(block)
-        case Facts():
+        case Table():
+            columns, foot = text_columns(block, "comment")
+            cells = zip(*(map(_cell, column.pieces) for column in columns), strict=True)
+            yield from grid((_heading(column.title) for column in columns), cells)
+            for line in foot:
+                yield from ("", sentence(line))
+        case KeyValues():
             if block.title:
                 yield from (f"{sentence(block.title)}: {sentence(block.said)}", "")
             yield from (f"- {_heading(name)}: {code(value)}" for name, value in block.rows)
-        case Paragraph():
+        case Text():
             bullet = "- " if len(block.lines) > 1 else ""
             yield from (f"{bullet}{sentence(line)}" for line in block.lines)
         case Changes():
             yield from changes(block)
-
-
-def _table(table: Table) -> Iterable[str]:
-    found = lines.grid(table, "comment")
-    yield from grid(map(_heading, found.heads), [tuple(map(_cell, row)) for row in found.rows])
-    for line in found.foot:
-        yield from ("", line)
 
 
 def _heading(text: str) -> str:
@@ -69,14 +77,15 @@ def _heading(text: str) -> str:
 def _cell(piece: Piece) -> str:
     match piece.role:
         case "bar":
-            return f"`{_bar(piece.figure)}`"
+            return f"`{_bar(piece.cell)}`"
         case "name" | "ids" | "query" | "quoted":
             found = cell_code(piece.text) if piece.text else ""
             return f"**{found}**" if piece.strong else found
         case "value":
             return f"**{piece.text}**" if piece.leads else piece.text
         case "mark":
-            return {True: "✅ {}", False: "❌ **{}**", None: "{}"}[piece.good].format(piece.text)
+            good = piece.cell.good if isinstance(piece.cell, Status) else None
+            return {True: "✅ {}", False: "❌ **{}**", None: "{}"}[good].format(piece.text)
         case "aside" | "number":
             return piece.text.replace("<", "&lt;")
         case _:
@@ -90,13 +99,11 @@ def _bar(figure: object) -> str:
     return "█" * filled + "░" * (_BAR_CELLS - filled)
 
 
-def _matrix(matrix: Matrix) -> Iterable[str]:
-    if len(matrix.names) > matrix.most:
-        yield f"More than {matrix.most:,} are no longer read as a table: the JSON report has every pair."
+def _matrix(table: Table) -> Iterable[str]:
+    if len(table.rows) > _LARGEST_MATRIX:
+        yield f"More than {_LARGEST_MATRIX:,} are no longer read as a table: the JSON report has every pair."
         return
-    rows = (
-        (cell_code(name), *("·" if cell is None else cell.text for cell in cells))
-        for name, cells in zip(matrix.names, matrix.cells, strict=True)
-    )
-    yield from grid(("", *map(cell_code, matrix.names)), rows)
-    yield from ("", matrix.caption)
+    heads = [cell_code(column.title) if column.title else "" for column in table.columns]
+    rows = ((cell_code(name), *(cell or "·" for cell in cells)) for name, *cells in map(reading, table.rows))
+    yield from grid(heads, rows)
+    yield from ("", sentence(table.foot))
