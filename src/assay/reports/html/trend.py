@@ -2,8 +2,8 @@
 
 A line joins only runs over the same cases by the same metric. Nothing depends on colour alone: the first series
 is solid with round points, the others are dashed, each with a shape of its own. The distance between runs follows
-the time between them, with a minimum, so that runs of the same minute can be told apart. The last point of each line
-has its value beside it; every point says what it is in a tooltip.
+the time between them, with a minimum, so that runs of the same minute can be told apart. The last point of the first
+line has its value beside it; every point says what it is in a tooltip.
 """
 
 from __future__ import annotations
@@ -21,12 +21,6 @@ from assay.reports.text.plain import plural
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 18.0, 24.0, 34.0
-_LINE = 16.0
-"""The height of a line of text."""
-_CHARACTER = 7.4
-"""The width of a character, on the wide side, so that what is computed to fit does fit."""
-_BESIDE = 13.0
-"""From a point to its value, past the ring around the report's own run."""
 _LAST_LABEL = 56.0
 """Room for a value to the right of the last point."""
 _LEAST_SPAN = 0.05
@@ -59,16 +53,6 @@ class PlacedPoint(Struct, frozen=True, kw_only=True):
     bottom: float
 
 
-class Label(Struct, frozen=True, kw_only=True):
-    """The value of a point, to the right of it or to the left."""
-
-    text: str
-    x: float
-    y: float
-    anchor: str
-    main: bool
-
-
 def trend_svg(series: Sequence[TrendSeries], size: TrendSize, *, title: str) -> str:
     """The chart as SVG, styled by ``trend.css``; empty without a point. The first series is drawn strongly."""
     series = [one for one in series if one.points]
@@ -98,6 +82,9 @@ def trend_svg(series: Sequence[TrendSeries], size: TrendSize, *, title: str) -> 
     ]
     values = [low + place * step for place in range(round((high - low) / step) + 1)]
     decimals = 0 if step * 100 >= 0.999 else 1
+    ordered = sorted((mark for line in lines for mark in line), key=lambda mark: mark.x)
+    ends = [ordered[0], *ordered[1:][-1:]]
+    in_one_day = ends[-1].point.at - ends[0].point.at < timedelta(hours=36)
     svg: str = template("trend.html").module.chart(  # type: ignore[attr-defined]
         title=title,
         words=describe(series),
@@ -106,9 +93,8 @@ def trend_svg(series: Sequence[TrendSeries], size: TrendSize, *, title: str) -> 
         end=size.width - _RIGHT,
         base=size.height - _BOTTOM,
         rules=[(y(value), f"{value * 100:.{decimals}f} %") for value in values],
-        dates=_dates(lines, size),
+        dates=[(mark.x, _day(mark.point.at, clock=in_one_day)) for mark in ends],
         lines=lines,
-        labels=_labels(lines, size),
         radius=min(5.0, max(1.5, gap / 3)),
         cap=min(4.0, max(1.0, gap / 3)),
         dense=gap < _DENSE,
@@ -179,61 +165,6 @@ def _places(series: Sequence[TrendSeries], size: TrendSize) -> tuple[float, list
     return min(after - before for before, after in pairwise(xs)), found
 
 
-def _dates(lines: Sequence[Sequence[PlacedPoint]], size: TrendSize) -> list[tuple[float, float, str]]:
-    """The first run of each day, or of each minute if all runs are of one day; as many as fit.
-
-    Each with the place of its tick, the middle of its text and the text.
-    """
-    marks = sorted((mark for line in lines for mark in line), key=lambda mark: mark.x)
-    in_one_day = marks[-1].point.at - marks[0].point.at < timedelta(hours=36)
-    firsts: dict[str, float] = {}
-    for mark in marks:
-        at = mark.point.at
-        firsts.setdefault(f"{_month(at)} {at:%H:%M}" if in_one_day else _day(at), mark.x)
-    ticks = list(firsts.items())
-    kept: list[tuple[float, float, str]] = []
-    for text, x in (ticks[0], ticks[-1], *ticks[1:-1]):
-        half = _width(text) / 2
-        middle = min(max(x, half), size.width - half)
-        if all(abs(middle - other) > half + _width(said) / 2 + 10 for _, other, said in kept):
-            kept.append((x, middle, text))
-    return sorted(kept)
-
-
-def _labels(lines: Sequence[Sequence[PlacedPoint]], size: TrendSize) -> list[Label]:
-    """The values of the report's own run and of the last point of each line, moved up or down past one another."""
-    marks = [
-        (mark, number == 0)
-        for number, line in enumerate(lines)
-        for place, mark in enumerate(line)
-        if mark.point.current or place == len(line) - 1
-    ]
-    made: list[Label] = []
-    taken: list[tuple[float, float, float]] = []
-    for mark, main in marks:
-        width = _width(mark.point.text)
-        at_right = mark.x + _BESIDE + width <= size.width
-        left = mark.x + _BESIDE if at_right else mark.x - _BESIDE - width
-        shifts = sorted((_LINE * step for step in range(-20, 21)), key=abs)
-        for y in (mark.y + 4 + shift for shift in shifts):
-            free = all(
-                abs(y - other) >= _LINE or left >= ends or left + width <= begins for begins, ends, other in taken
-            )
-            if free and _LINE <= y <= size.height - _BOTTOM:
-                taken.append((left, left + width, y))
-                anchor, x = ("start", left) if at_right else ("end", left + width)
-                made.append(Label(text=mark.point.text, x=x, y=y, anchor=anchor, main=main))
-                break
-    return made
-
-
-def _width(text: str) -> float:
-    return len(text) * _CHARACTER
-
-
-def _month(at: datetime) -> str:
-    return f"{at.day} {_MONTHS[at.month - 1]}"  # in English, whatever the locale
-
-
-def _day(at: datetime) -> str:
-    return f"{_month(at)} {at.year}"
+def _day(at: datetime, *, clock: bool = False) -> str:
+    """``1 Mar 2026``, or ``1 Mar 09:30`` if the clock says more; in English, whatever the locale."""
+    return f"{at.day} {_MONTHS[at.month - 1]} {at:%H:%M}" if clock else f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
