@@ -422,7 +422,7 @@ def test_a_run_of_selections_tells_their_terms(build_run: Callable[..., Run]) ->
     assert (found["b"].get("classname"), found["b"].get("time")) == ("imf.weo", "1.250")
     body = str(found["b"][0].text)
     assert "INDICATOR\n[recall: 1.00, precision: 0.67]\nTrue Positives [2]\n  * GDP: gross domestic product" in body
-    assert "  * GDP_CONST (invented: no such code)" in body
+    assert "  * GDP_CONST (invented code)" in body
     assert 'Answer to turn 1:\n{"urn": "IMF.RES:WEO"}' in body
     properties = {one.get("name"): one.get("value") for one in drawn(run).iter("property")}
     assert properties["pooled.precision"] == "0.666667"

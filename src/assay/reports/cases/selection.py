@@ -28,7 +28,7 @@ from assay.reports.cases.case import CaseView, flags, message, score_view, short
 from assay.reports.cases.causes import repair, why
 from assay.reports.cases.turns import DimensionView, TermList, TermState, TermView, TimeView, TurnView
 from assay.reports.text import meanings
-from assay.reports.text.plain import clipped, one_line, percent, words
+from assay.reports.text.plain import clipped, hundredths, one_line, percent, words
 
 _TERM_LIMITS = ((40, 40), (40, 10), (20, 5), (10, 3), (5, 1))
 """How many terms a list of wrong and a list of right terms show at most, the most generous pair first."""
@@ -243,13 +243,9 @@ def _dimension(score: DimensionScore, room: Room, *, several: bool) -> Dimension
             terms("extra", score.false_positives),
             terms("missing", score.false_negatives),
         ),
-        precision=_rate(score.precision),
-        recall=_rate(score.recall),
+        precision=hundredths(score.precision),
+        recall=hundredths(score.recall),
     )
-
-
-def _rate(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.2f}"
 
 
 def _term(term: ScoredTerm, labels: Mapping[str, str], *, dataset: bool) -> TermView:
@@ -305,14 +301,15 @@ def _remarks(score: SelectionScore, targets: int) -> Iterable[str]:
     if targets > 1:
         yield f"Judged by target {score.target_index + 1:,} of {targets:,}, the closest one."
     shown = score.equivalences[:_EQUIVALENCES]
-    yield from map(_equivalence, shown)
+    yield from map(equivalence, shown)
     if len(score.equivalences) > len(shown):
         yield f"{len(score.equivalences) - len(shown):,} more codes stand for their children, or they for them."
     if not score.names_compared:
         yield "Some terms were compared by their codes alone: one side or both had no name for them."
 
 
-def _equivalence(found: HierarchyEquivalence) -> str:
+def equivalence(found: HierarchyEquivalence) -> str:
+    """A code that stands for its children, or they for it, in a sentence."""
     children = ", ".join(one_line(child.id, limit=40) for child in found.children[:_CHILDREN])
     if len(found.children) > _CHILDREN:
         children += f" and {len(found.children) - _CHILDREN:,} more"

@@ -32,7 +32,7 @@ _SHORT_MARKS = {"\n": "⏎", "\t": "⇥"}
 _LOOKS_LIKE_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _CELL_LENGTH = 80
-_TENTH = Decimal("0.1")
+_TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
 _NAMED = frozenset({"null", "none", "true", "false"})
 
 
@@ -122,6 +122,17 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
 def percent(value: float | None, *, share: bool = True) -> str:
     """``71.2 %``; without ``share`` ``1.25``; ``n/a`` for None. Only a full 1 reads 100.0 %, only a 0 reads 0.0 %."""
     return "n/a" if value is None else f"{_percent_digits(value)} %" if share else number(value)
+
+
+def hundredths(value: float | None) -> str:
+    """``0.75``. Only a full 1 reads 1.00 and only a 0 reads 0.00. None reads ``n/a``."""
+    if value is None:
+        return "n/a"
+    # Halves go up, on the decimal that a reader sees, as in all reports.
+    shown = str(Decimal(f"{value:.12g}").quantize(_HUNDREDTH, ROUND_HALF_UP))
+    if shown == "1.00" and value < 1.0:
+        return "0.99"
+    return "0.01" if shown == "0.00" and value > 0.0 else shown
 
 
 def interval(rate: Rate, *, share: bool = True) -> str:
