@@ -26,10 +26,9 @@ from assay.model import Evidence, GateResult, Run, TimeSpread, TokenUsage
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import Figure, Name, Number, Table, sections_in
 from assay.reports.console.run import plain_summary
-from assay.reports.html.charts import histogram, histograms
 from assay.reports.html.page import template
 from assay.reports.html.run import HtmlReporter, tiles
-from assay.reports.html.tables import FOLDED, page_rows, parts
+from assay.reports.html.tables import FOLDED, histogram, histograms, page_rows, parts
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.runs.aggregate.repeats import repeat_totals

@@ -17,7 +17,7 @@ from rich.console import Console
 from assay.model import Leaderboard
 from assay.reports.blocks.leaderboard import LeaderboardReport, possible
 from assay.reports.blocks.values import Number, Table
-from assay.reports.console.leaderboard import plain_leaderboard, print_leaderboard
+from assay.reports.console.printing import plain_leaderboard, print_leaderboard
 from assay.reports.diff_formats import render_leaderboard
 
 if str(Path(__file__).parent) not in sys.path:

@@ -42,7 +42,7 @@ from assay.reports.excel.page import Page
 from assay.reports.excel.tables import write_sections
 from assay.reports.html.page import template
 from assay.reports.html.tables import for_page
-from assay.reports.markdown.sections import section_lines
+from assay.reports.markdown.blocks import section_lines
 
 FIGURE = Figure(
     rate=Rate(n=4, numerator=3.0, unscored=1, value=0.75, low=0.3, high=0.95),

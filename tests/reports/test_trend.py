@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from assay.model import Fingerprint, HistoryPoint, Rate, Run
 from assay.reports.blocks.history import TrendPoint, TrendSeries, history_report
-from assay.reports.console.history import plain_runs, print_runs
-from assay.reports.html.history import over_time, runs_html
+from assay.reports.console.printing import plain_runs, print_runs
+from assay.reports.html.history import NARROW, WIDE, TrendSize, over_time, runs_html, trend_svg, value_axis
 from assay.reports.html.run import HtmlReporter
-from assay.reports.html.trend import NARROW, WIDE, TrendSize, trend_svg, value_axis
-from assay.reports.json.history import runs_json
+from assay.reports.json.comparisons import runs_json
 from assay.runs.history import point_of
 from drawing import drawn_by
 

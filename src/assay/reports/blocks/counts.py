@@ -12,7 +12,9 @@ from assay.reports.blocks.values import (
     Bar,
     Bars,
     Column,
+    Description,
     Detail,
+    Figure,
     Link,
     Name,
     Row,
@@ -22,7 +24,7 @@ from assay.reports.blocks.values import (
     count,
     rows,
 )
-from assay.reports.cases.causes import advice_of
+from assay.reports.cases.case import advice_of
 from assay.reports.text import meanings
 from assay.reports.text.plain import interval, one_line, percent, words
 
@@ -40,6 +42,20 @@ _MOST = 25
 def meaning_column() -> Column:
     """What a figure means, wherever there is room for it."""
     return Column(title="meaning", detail="full", least=24)
+
+
+def figure_table(head: str, rows: Iterable[Row]) -> Table:
+    """The table of such rows, whose cells are name, figure and meaning (`figure_row`)."""
+    titles = columns(head, "value", meaning_column())
+    return Table(columns=titles, rows=tuple(rows), look="figures", headed=False)
+
+
+def figure_row(
+    name: str, shown: Figure, meaning: str, *, leads: bool = False, number: bool = False, link: Link = ()
+) -> Row:
+    """One figure with its meaning; ``number``: a workbook writes it as a number and not in percent."""
+    cells = (Name(text=name, strong=leads, link=link), shown, Description(meaning=meaning))
+    return Row(cells=cells, strong=leads, style="number" if number else "percent")
 
 
 def count_table(
@@ -134,7 +150,7 @@ def _failures(report: RunNumbers) -> list[Row]:
     made = []
     for one in report.numbers.failures:
         blame, name = report.failure(one)
-        meaning, example = said.get(one.name.partition(": ")[2], ""), report.collected.messages.of(one.name) or ""
+        meaning, example = said.get(one.name.partition(": ")[2], ""), report.collected.messages.get(one.name, "")
         link = (("failure", f"{blame}: {name}"),)
         row = report.counted(one, name, meaning, link=link, blame=blame, example=example)
         made.append((_BLAME_ORDER.get(blame, 9), row))

@@ -32,8 +32,17 @@ from assay.reports.blocks.values import (
     count,
     rows,
 )
-from assay.reports.text.differences import p_text, points, points_interval
-from assay.reports.text.plain import clipped, interval, one_line, percent, plural, words
+from assay.reports.text.plain import (
+    clipped,
+    interval,
+    one_line,
+    p_text,
+    percent,
+    plural,
+    points,
+    points_interval,
+    words,
+)
 from assay.runs.metric_infos import info_of
 
 CASES = 5

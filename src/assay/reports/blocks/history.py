@@ -175,7 +175,10 @@ def _name(point: HistoryPoint, folder: str) -> str:
 
 def _headline(point: HistoryPoint) -> tuple[str, str]:
     """``84.2 %`` with its interval, ``n/a``, or the run's status if it has no numbers."""
-    rate, share = point.headline, _is_share(point)
+    rate, share = (
+        point.headline,
+        _info(point).reads_as_share(point.headline.value if point.headline is not None else None),
+    )
     status = {"running": "unfinished", "damaged": "damaged"}.get(point.status)
     text = status or percent(rate.value if rate is not None else None, share=share)
     return text, interval(rate, share=share) if rate is not None else ""
@@ -267,10 +270,6 @@ def _trend_point(point: HistoryPoint, at: datetime, label: str, *, current: bool
 
 def _info(point: HistoryPoint) -> MetricInfo:
     return info_of(point.headline_metric or "", point.settings)
-
-
-def _is_share(point: HistoryPoint) -> bool:
-    return _info(point).reads_as_share(point.headline.value if point.headline is not None else None)
 
 
 def _notes(points: Sequence[HistoryPoint], labels: Mapping[QuestionSet, str], metrics: Sequence[str]) -> Iterable[str]:

@@ -23,11 +23,21 @@ from assay.reports.blocks.values import (
     Text,
     columns,
     count,
+    figure,
     matrix,
     rows,
 )
-from assay.reports.text.differences import p_text, points, points_interval
-from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
+from assay.reports.text.plain import (
+    interval,
+    number,
+    one_line,
+    p_text,
+    percent,
+    plural,
+    points,
+    points_interval,
+    seconds,
+)
 from assay.runs.metric_infos import info_of
 from assay.stats import is_significant
 
@@ -145,15 +155,7 @@ def possible(one: Standing) -> str:
 
 
 def _figure(rate: Rate, *, share: bool, counted: bool) -> Figure:
-    whole = counted and float(rate.numerator).is_integer()
-    tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
-    return Figure(
-        rate=rate,
-        text=percent(rate.value, share=share),
-        interval=interval(rate, share=share),
-        tally=tally if rate.n else "no scored case",
-        share=share,
-    )
+    return figure(rate, share=share, counted=counted and float(rate.numerator).is_integer())
 
 
 def _grids(board: Leaderboard, detail: BoardDetail) -> Iterable[RateGrid]:

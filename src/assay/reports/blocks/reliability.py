@@ -14,19 +14,16 @@ from assay.model import (
     DecisionCount,
     Given,
     PenaltyScore,
-    Rate,
     ReliabilityTotals,
     RiskPoint,
 )
-from assay.reports.blocks.counts import count_table, meaning_column
+from assay.reports.blocks.counts import count_table, figure_row, figure_table
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
     Block,
     Cell,
     Column,
     Curve,
-    Description,
-    Figure,
     IdList,
     Name,
     Number,
@@ -36,9 +33,10 @@ from assay.reports.blocks.values import (
     Text,
     columns,
     count,
+    figure,
     rows,
 )
-from assay.reports.text.plain import interval, one_line, percent, plural
+from assay.reports.text.plain import one_line, percent, plural
 
 _SHOWN: Final = 10
 """Points of the curve that a table of text shows."""
@@ -82,12 +80,7 @@ def said(totals: ReliabilityTotals, penalties: tuple[float, ...]) -> Iterable[st
 
 def sections(report: RunNumbers, totals: ReliabilityTotals) -> Iterable[Section]:
     """Answering and declining, and confidence if any is stated."""
-    figures = Table(
-        columns=columns("of answering", "value", meaning_column()),
-        rows=tuple(_lines(report, totals)),
-        look="figures",
-        headed=False,
-    )
+    figures = figure_table("of answering", _lines(report, totals))
     decisions = count_table(
         ("question and what the system did", "answers"),
         (_decision(report, one) for one in totals.decisions),
@@ -110,25 +103,13 @@ def _lines(report: RunNumbers, totals: ReliabilityTotals) -> Iterable[Row]:
         meaning = "declined ones among the questions without an answer"
         rates.append(("unanswerable found", totals.found_unanswerable, meaning))
     for name, rate, meaning in rates:
-        cells = (Name(text=name), report.verdict_figure(rate), Description(meaning=meaning))
-        yield Row(cells=cells, style="percent")
+        yield figure_row(name, report.verdict_figure(rate), meaning)
     leading = totals.leading(report.run.settings.penalties)
     for score in totals.scores:
         cost = "as many points as there are questions" if score.of_n else f"{score.penalty:g}"
         meaning = f"reliability: what is right counts 1, what is held back 0, a wrong answer costs {cost}"
-        title = Name(text=score.name, strong=score is leading)
-        yield Row(
-            cells=(title, _score_figure(score.rate), Description(meaning=meaning)),
-            strong=score is leading,
-            style="number",
-        )
-
-
-def _score_figure(rate: Rate) -> Figure:
-    """A reliability score: a number, for it may go far below 0."""
-    tally = f"mean of {rate.n:,}" if rate.n else "no scored case"
-    text, bounds = percent(rate.value, share=False), interval(rate, share=False)
-    return Figure(rate=rate, text=text, interval=bounds, tally=tally, share=False)
+        shown = figure(score.rate, share=False, counted=False)
+        yield figure_row(score.name, shown, meaning, leads=score is leading, number=True)
 
 
 def _decision(report: RunNumbers, one: DecisionCount) -> Row:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.model import ColumnUse, Group, Joining, Limits, Run, UsageTotals
+from assay.model import CaseSummary, ColumnUse, Group, Joining, Limits, Run, UsageTotals
 from assay.reports.blocks import reliability, repeats, strengths
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.unscored import unscored_notes
 from assay.reports.text.plain import one_line, plural, seconds, visible
+
+_NEAR = 0.5
+"""From this share of its time limit on, a gold query is near it."""
+_NAMED = 5
 
 
 def notes(report: RunNumbers) -> Iterable[str]:
@@ -34,7 +38,7 @@ def notes(report: RunNumbers) -> Iterable[str]:
     yield from _flagged(report)
     without = "" if numbers.sound is None else _over_the_others(report, numbers.sound, bounded=True)
     yield from report.findings.notes(without)
-    yield from report.collected.slow_golds.notes()
+    yield from slow_golds(report.run.summaries, report.run.settings.limits)
     yield from _joining(report.run.provenance.joining)
     yield from _provenance(report)
 
@@ -114,6 +118,33 @@ def _selections(report: RunNumbers) -> Iterable[str]:
         yield (
             f"In {plural(totals.through_hierarchy, turn)} a parent code was selected for its children, "
             f"or they for it, which {counts} as right."
+        )
+
+
+def slow_golds(cases: Iterable[CaseSummary], limits: Limits) -> Iterable[str]:
+    """Which golds ran out of their time limit, and which took half of it or more."""
+    limit_s = limits.of_gold.timeout_s
+    near: dict[str, float] = {}
+    out: dict[str, None] = {}
+    for case in cases:
+        for gold in case.golds:
+            if gold.status == "timeout":
+                out[case.case_id] = None
+            elif (took_s := gold.took_s) is not None and took_s >= _NEAR * limit_s:
+                near[case.case_id] = max(took_s, near.get(case.case_id, 0.0))
+
+    def named(ids: Iterable[str]) -> str:
+        shown = [one_line(name, limit=40) for name in ids]
+        return ", ".join([*shown[:_NAMED], *(["…"] if len(shown) > _NAMED else [])])
+
+    limit = seconds(limit_s)
+    if out:
+        advice = "--gold-timeout gives gold more time than predictions have"
+        yield f"Of {plural(len(out), 'case')} gold ran out of its {limit} ({named(out)}): {advice}."
+    if near:
+        yield (
+            f"Of {plural(len(near), 'case')} gold took half of its {limit} or more, at most "
+            f"{seconds(max(near.values()))} ({named(near)}): on a slower machine they may be in no rate."
         )
 
 

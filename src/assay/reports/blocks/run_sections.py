@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
 from typing import Literal
 
 from assay.model import Disagreement, Group, SelectionTotals, TermCounts, TimeSpread, UsageTotals
@@ -31,6 +32,8 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.cases.case import rows_and_time
 from assay.reports.text.plain import clipped, one_line, percent, plural, seconds
+
+_SLOWEST = 5
 
 
 def sections(report: RunNumbers) -> Iterable[Section]:
@@ -180,15 +183,18 @@ def _groups(report: RunNumbers, kind: str, groups: Sequence[Group], *, rank: int
 
 
 def _metrics(report: RunNumbers) -> Section:
-    lines = []
-    for one in report.metrics:
-        name = Name(text=one.metric, strong=one.headline, link=(("metric", one.metric), ("sort", "metric")))
-        style: Literal["percent", "number"] = "percent" if one.share else "number"
-        cells = (name, one.figure, Description(meaning=one.meaning))
-        lines.append(Row(cells=cells, strong=one.headline, style=style))
-    table = Table(
-        columns=columns("metric", "value", counts.meaning_column()), rows=tuple(lines), look="figures", headed=False
+    lines = (
+        counts.figure_row(
+            one.metric,
+            one.figure,
+            one.meaning,
+            leads=one.headline,
+            number=not one.share,
+            link=(("metric", one.metric), ("sort", "metric")),
+        )
+        for one in report.metrics
     )
+    table = counts.figure_table("metric", lines)
     blocks = (table, *explained({one.metric: one.meaning for one in report.metrics if one.info.label}))
     aside = f"over all cases, {report.confidence} intervals"
     return Section(key="metrics", title="Metrics", aside=aside, blocks=blocks, tab="metrics", rank=-1)
@@ -305,7 +311,21 @@ def _usage(usage: UsageTotals, answers: int) -> Iterable[tuple[Cell, ...]]:
 
 
 def _slowest(report: RunNumbers) -> Iterable[tuple[Cell, ...]]:
-    for case, side, execution in report.collected.slowest.found(report.run):
+    """The slowest distinct queries, the slowest first: a query that several cases share ran once."""
+    cases, evidence = report.run.summaries, report.run.evidence
+    slowest: dict[tuple[str | None, int], tuple[float, int, int]] = {}
+    for place, case in enumerate(cases):
+        for index, one in enumerate(case.executions):
+            key = (case.database, one.query_hash)
+            if one.wall_time_s is not None and (key not in slowest or -one.wall_time_s < slowest[key][0]):
+                slowest[key] = (-one.wall_time_s, place, index)
+    for _, place, index in nsmallest(_SLOWEST, slowest.values()):
+        case, item = cases[place], evidence[place]
+        predicted = index == len(case.golds)
+        execution, side = (
+            (item.predicted_execution, "predicted") if predicted else (item.gold_executions[index], "gold")
+        )
+        assert execution is not None  # the summary has its time
         time = Number(value=execution.wall_time_s, text=seconds(execution.wall_time_s), style="fine_seconds")
         status = Description(meaning=rows_and_time(execution, timed=False))
         link = report.collected.link_of(case.case_id, case.repeat)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import ChangeKind, MetricDiff, Rate, TimeSpread
+from assay.reports.text.plain import interval, number, percent
 
 Detail: TypeAlias = Literal["both", "summary", "full"]
 """In which form of a report a part stands. Lines for a terminal or a log are the summary; Markdown, a page and a
@@ -35,6 +36,18 @@ class Figure(Struct, frozen=True, kw_only=True):
     tally: str
     share: bool = True
     """Whether it reads as a percentage: only then can a bar from 0 to 1 show it."""
+
+
+def figure(rate: Rate, *, share: bool = True, counted: bool = True) -> Figure:
+    """The figure of a rate. ``counted``: it says how many cases of how many; else it is a mean over so many."""
+    tally = f"{number(rate.numerator)} of {rate.n:,}" if counted else f"mean of {rate.n:,}"
+    return Figure(
+        rate=rate,
+        text=percent(rate.value, share=share),
+        interval=interval(rate, share=share),
+        tally=tally if rate.n else "no scored case",
+        share=share,
+    )
 
 
 class CaseLink(Struct, frozen=True, kw_only=True):

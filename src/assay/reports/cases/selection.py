@@ -24,9 +24,21 @@ from assay.model import (
     TurnScore,
 )
 from assay.reports.blocks.values import CaseLink
-from assay.reports.cases.case import CaseView, flags, message, score_view, short_name
-from assay.reports.cases.causes import repair, why
-from assay.reports.cases.turns import DimensionView, TermList, TermState, TermView, TimeView, TurnView
+from assay.reports.cases.case import (
+    CaseView,
+    DimensionView,
+    TermList,
+    TermState,
+    TermView,
+    TimeView,
+    TurnView,
+    flags,
+    message,
+    repair,
+    score_view,
+    short_name,
+    why,
+)
 from assay.reports.text import meanings
 from assay.reports.text.plain import clipped, hundredths, one_line, percent, words
 

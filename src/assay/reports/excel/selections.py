@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from assay.model import Evidence, Run, TurnAnswer
 from assay.reports.blocks.run import RunReport
-from assay.reports.cases.case import failures
-from assay.reports.cases.causes import repair, why
+from assay.reports.cases.case import failures, repair, why
 from assay.reports.excel.case_sheet import (
     CaseColumn,
     FilledColumns,

@@ -197,7 +197,11 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
         FacetColumn("database", "Database", lambda _, case: _one(case.database)),
         FacetColumn("difficulty", "Difficulty", lambda _, case: _one(case.difficulty)),
         FacetColumn("cause", f"Cause{now}", lambda _, case: _one(case.cause)),
-        FacetColumn("use", f"Schema use{now}", lambda summary, _: _used(summary)),
+        FacetColumn(
+            "use",
+            f"Schema use{now}",
+            lambda summary, _: () if summary.schema_use is None else (label_of(summary.schema_use),),
+        ),
         FacetColumn("failure", f"Failure{now}", _failure_names),
         FacetColumn("near", f"Near miss{now}", lambda _, case: (miss.partition(":")[0] for miss in case.near_misses)),
         FacetColumn("flag", f"Flag{now}", lambda _, case: (name for name, _ in case.flags)),
@@ -207,10 +211,6 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
 
 def _one(name: str | None) -> tuple[str, ...]:
     return (name,) if name else ()
-
-
-def _used(summary: CaseSummary) -> tuple[str, ...]:
-    return () if summary.schema_use is None else (label_of(summary.schema_use),)
 
 
 def _run_facets(report: RunReport) -> Iterable[FacetColumn]:

@@ -90,11 +90,13 @@ def tiles(report: RunReport) -> Iterable[Tile]:
         ("incorrect", "✗", numbers.incorrect),
         ("unscored", "–", numbers.unscored),
     ):
-        yield Tile(count=count, label=name, mark=mark, tone=name if count else "", link=_link(count, "show", name))
+        yield Tile(
+            count=count, label=name, mark=mark, tone=name if count else "", link=(("show", name) if count else None)
+        )
     failures = [(*report.failure(one), one.case_ids) for one in numbers.failures]
     silent = [("failure", f"{blame}: {name}") for blame, name, _ in failures if name == "unanswered"]
-    link = silent[0] if numbers.unanswered and silent else None
-    yield Tile(count=numbers.unanswered, label="unanswered", mark="∅", tone="", link=link)
+    found = silent[0] if numbers.unanswered and silent else None
+    yield Tile(count=numbers.unanswered, label="unanswered", mark="∅", tone="", link=found)
     broken = [one for one in failures if one[0] in ("gold", "target") and one[1] not in ("no gold", "no target")]
     if broken:
         blame, name, _ = broken[0]
@@ -102,7 +104,3 @@ def tiles(report: RunReport) -> Iterable[Tile]:
         # No single filter shows several kinds of failure: the link leads to their table.
         link = ("failure", f"{blame}: {name}") if len(broken) == 1 else ("failures", "")
         yield Tile(count=len(cases), label=f"broken {blame}", mark="!", tone="unscored", link=link)
-
-
-def _link(count: int, facet: str, value: str) -> tuple[str, str] | None:
-    return (facet, value) if count else None

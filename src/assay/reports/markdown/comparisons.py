@@ -12,8 +12,7 @@ from assay.model import Leaderboard, RunDiff
 from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.leaderboard import LeaderboardReport
 from assay.reports.blocks.values import ChangeRow, Changes, Direction, Section, SideText, first_names, sections_in
-from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, sentence, within
-from assay.reports.markdown.sections import section_lines
+from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, section_lines, sentence, within
 
 _CASES = 20
 _MORE_IDS = 40

@@ -59,7 +59,7 @@ def _parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
     gold = _gold_met(item, executions)
     for side, execution in (("gold", gold), ("the prediction", executions.predicted)):
         if execution is not None and execution.result is not None:
-            yield f"{side} returns {_counted(execution)}:\n{indent(_head(execution), MARGIN)}"
+            yield f"{side} returns {rows_and_time(execution, timed=False)}:\n{indent(_head(execution), MARGIN)}"
     if view.difference is not None and view.difference.rows:
         yield _difference(view.difference)
 
@@ -75,10 +75,6 @@ def _gold_met(item: Evidence, executions: Executions) -> Execution | None:
     if index is not None and index < len(executions.golds):
         return executions.golds[index]
     return next((gold for gold in executions.golds if gold.result is not None), None)
-
-
-def _counted(execution: Execution) -> str:
-    return rows_and_time(execution, timed=False)
 
 
 def _head(execution: Execution) -> str:
