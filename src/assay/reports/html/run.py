@@ -45,16 +45,19 @@ class HtmlReporter:
     def counted_pieces(self, run: Run, drawn: Callable[[int], None]) -> Iterator[bytes]:
         """As `pieces`; ``drawn`` is called with how many cases are drawn, each time a chunk of them is."""
         # The packed data needs msgspec, which is loaded only when a page is asked for.
-        from assay.reports.html.data import CHUNK, Packed, RunIndex, for_page
+        from assay.reports.html.data import CHUNK, OUTCOMES, Packed, for_page, run_index
 
         report = RunReport(run)
         room = report.room()
-        index, packed = RunIndex(report), Packed()
+        index, packed = run_index(report), Packed()
+        metrics = [row.metric for row in report.metrics]
         for number, (summary, item) in enumerate(zip(run.summaries, run.evidence, strict=True)):
             if number % CHUNK == 0:
                 drawn(number)
             case = report.case(item, room, page=True)
-            index.add(summary, case)
+            scores = {score.metric: score.value for score in case.scores}
+            state, time_s = OUTCOMES.index(case.outcome), summary.total_time_s
+            index.add(summary, case, state=state, values=map(scores.get, metrics), time_s=time_s)
             packed.add(for_page(item, case))
         trend = None
         styles = STYLES
