@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from assay.model import CaseSummary, ColumnUse, Group, Joining, Limits, Run, UsageTotals
+from assay.model import CaseSummary, Group, Joining, Limits, Run, UsageTotals
 from assay.reports.blocks import reliability, repeats, strengths
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.unscored import unscored_notes
@@ -195,9 +195,18 @@ def facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
 
 
 def joined(run: Run) -> str:
-    """How answers from a file were matched to their questions, and which column was used for which field."""
+    """How answers from a file were matched to their questions: the key, and the column of each field on either side."""
     joining = run.provenance.joining
-    return "" if joining is None else visible(_joined(joining))
+    if joining is None:
+        return ""
+    told = [_BY[joining.by] + (", as was said" if joining.stated else "")]
+    for side, uses in (("questions", joining.case_columns), ("predictions", joining.prediction_columns)):
+        named = ", ".join(
+            use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}"
+            for use in uses
+        )
+        told += [f"{side}: {named}"] if uses else []
+    return visible("; ".join(told))
 
 
 def _facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
@@ -269,20 +278,3 @@ _BY = {
     "position": "by position",
     "row": "in one row of one file",
 }
-
-
-def _joined(joining: Joining) -> str:
-    """One line: the matching key, and which column was used for which field on either side."""
-    said = _BY[joining.by]
-    if joining.stated:
-        said += ", as was said"
-    sides = [("questions", joining.case_columns), ("predictions", joining.prediction_columns)]
-    told = [f"{side}: {_columns(columns)}" for side, columns in sides if columns]
-    return "; ".join([said, *told])
-
-
-def _columns(uses: Sequence[ColumnUse]) -> str:
-    """Which column was used for which field; a column named as its field is written once."""
-    return ", ".join(
-        use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}" for use in uses
-    )

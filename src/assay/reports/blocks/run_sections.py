@@ -106,7 +106,7 @@ def _dimensions(totals: SelectionTotals) -> Iterable[Section]:
 
     each = (
         cells(
-            (one_line(one.dimension, limit=60) or "''") + ("" if one.turns else " (in no target)"),
+            one_line(one.dimension, limit=60) or "''",
             one.turns,
             one.turns_beyond_target,
             one.counts,
@@ -117,6 +117,8 @@ def _dimensions(totals: SelectionTotals) -> Iterable[Section]:
     )
     pooled = Row(cells=cells("all dimensions", totals.turns, 0, totals.micro), strong=True)
     legend = "TP: terms in target and selection; FP: only selected; FN: only in the target"
+    if any(not one.turns for one in totals.by_dimension):
+        legend += "; 0 turns: a dimension that is in no target"
     if beyond:
         legend += "; beyond: turns that selected in a dimension that their target does not have"
     table = Table(columns=titles, rows=(*rows(each), pooled), look="grid", foot=f"{legend}.", bars=(3, 4))

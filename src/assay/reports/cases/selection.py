@@ -208,12 +208,18 @@ def _turn(
     dimensions = _dimensions(score, room) if score else ()
     raw = answer.raw if answer else None
     text = answer.text if answer else None
+    figures: list[str] = []
+    said = "not scored" if targets else "asked, and not scored: it has no target"
+    if score is not None:
+        said = "exact" if score.exact else "not exact"
+        pairs = (("macro recall", score.macro_recall), ("macro precision", score.macro_precision))
+        figures = [f"{name} {'n/a' if value is None else f'{value:.3f}'}" for name, value in pairs]
     return TurnView(
         label=f"Turn {number:,}" if several else "",
         question=clipped(turn.question, limit=_TEXT_LENGTH) if turn and several else "",
-        said=_said(score, targets),
+        said=said,
         exact=score.exact if score else None,
-        figures=_figures(score) if score else "",
+        figures=", ".join(figures),
         dimensions=tuple(view for in_target, view in dimensions if in_target),
         beyond=tuple(view for in_target, view in dimensions if not in_target),
         datasets=_datasets(score) if score else (),
@@ -223,17 +229,6 @@ def _turn(
         text=clipped(text, limit=room.text) if text else None,
         raw=clipped(raw, limit=room.text) if raw and raw != text else None,
     )
-
-
-def _said(score: SelectionScore | None, targets: int) -> str:
-    if score is not None:
-        return "exact" if score.exact else "not exact"
-    return "not scored" if targets else "asked, and not scored: it has no target"
-
-
-def _figures(score: SelectionScore) -> str:
-    pairs = (("macro recall", score.macro_recall), ("macro precision", score.macro_precision))
-    return ", ".join(f"{name} {'n/a' if value is None else f'{value:.3f}'}" for name, value in pairs)
 
 
 def _dimensions(score: SelectionScore, room: Room) -> tuple[tuple[bool, DimensionView], ...]:

@@ -21,6 +21,7 @@ from assay.reports.blocks.values import (
     Status,
     Table,
     Text,
+    named_ids,
     sections_in,
 )
 from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
@@ -75,8 +76,8 @@ def _parts(section: Section) -> list[Table | Text]:
 
 
 def _write_table(page: Page, row: int, given: Table) -> int:
-    """Write all rows and columns but the ids of cases, which have a sheet of their own. Returns the row after."""
-    table = given.only(lambda column, cells: column.detail != "summary" and not isinstance(_first(cells), tuple))
+    """Write all rows. Returns the row after."""
+    table = given.only(lambda column, _: column.detail != "summary")
     if table.title:
         page.text(row, 0, table.title, "section")
         row += 1
@@ -170,17 +171,15 @@ def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
         case Description():
             example = f"such as: {cell.example}" if cell.example else ""
             page.text(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
-        case Name():
-            page.text(row, at, cell.whole, "text" if at else "name")
-        case Status():
-            page.text(row, at, cell.text, "text")
-        case str():
-            page.text(row, at, cell, "text" if at else "name")
-        case Query():
-            page.text(row, at, cell.text, "text")
+        case Name() | str():
+            page.text(row, at, cell.whole if isinstance(cell, Name) else cell, "text" if at else "name")
+        case Status() | Query():
+            page.text(row, at, cell.text)
         case IdList():
-            page.text(row, at, cell.text(), "text")
+            page.text(row, at, cell.text())
         case DiffFigure():
             page.number(row, at, cell.diff.difference, "percent")
+        case tuple():
+            page.text(row, at, named_ids(cell))
         case _:
-            page.text(row, at, "", "text")
+            page.text(row, at, "")

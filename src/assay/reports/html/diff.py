@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.model import CaseChange, CaseSummary, Evidence, Run, RunDiff
+from assay.model import CaseSummary, Evidence, Run, RunDiff
 from assay.reports.blocks.diff import KINDS, DiffReport, kind_of
 from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.run import RunReport
@@ -35,10 +35,6 @@ _STATES: Mapping[ShownKind, tuple[str, str]] = {
 
 def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
     """The whole page, UTF-8. The two runs are those that were compared: the cases are drawn from them."""
-    return b"".join(_pieces(diff, baseline, candidate))
-
-
-def _pieces(diff: RunDiff, baseline: Run, candidate: Run) -> Iterator[bytes]:
     report = DiffReport(diff)
     # The page has every changed case in its table.
     sections = [one for one in sections_in(report.sections, "full") if not isinstance(one.blocks[0], Changes)]
@@ -52,32 +48,23 @@ def _pieces(diff: RunDiff, baseline: Run, candidate: Run) -> Iterator[bytes]:
     ]
     metrics = [(f"Δ {metric_name(metric)}", False) for metric in report.figures]
     index, packed = CaseIndex(report.headline_metric, states, metrics, case_facets(now=" now")), Packed()
-    for change, (before, after) in zip(changes, _pairs(changes, baseline, candidate), strict=True):
+    # Of repeated answers, the first that is not right: the comparison quotes it.
+    befores = _drawn(baseline, [change.baseline.case_id for change in changes])
+    afters = _drawn(candidate, [change.candidate.case_id for change in changes])
+    for change, before, after in zip(changes, befores, afters, strict=True):
         values = (_difference(metric, before[0], after[0]) for metric in report.figures)
         index.add(after[0], after[2], state=present.index(kind_of(change)), values=values)
         packed.add(_detail(report, before, after))
-    yield from page(
-        "diff.html",
-        {
-            "view": report,
-            "parts": parts(sections, run="Runs", metrics="Groups"),
-            "scales": scales(sections),
-            "states": _STATES,
-        },
-        data=packed.pieces(index.index()),
-        scripts=_SCRIPTS,
-    )
+    context = {
+        "view": report,
+        "parts": parts(sections, run="Runs", metrics="Groups"),
+        "scales": scales(sections),
+        "states": _STATES,
+    }
+    return b"".join(page("diff.html", context, data=packed.pieces(index.index()), scripts=_SCRIPTS))
 
 
 _Shown = tuple[CaseSummary, Evidence, CaseView]
-_Pair = tuple[_Shown, _Shown]
-
-
-def _pairs(changes: Sequence[CaseChange], baseline: Run, candidate: Run) -> Iterator[_Pair]:
-    """Per change both runs' answers; of repeated ones the first that is not right, as the comparison quotes it."""
-    befores = _drawn(baseline, [change.baseline.case_id for change in changes])
-    afters = _drawn(candidate, [change.candidate.case_id for change in changes])
-    return zip(befores, afters, strict=True)
 
 
 def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[_Shown]:

@@ -138,7 +138,8 @@ def _numbers(report: RunReport) -> Iterable[str]:
 def _case(case: CaseView) -> Iterable[str]:
     yield ""
     # An HTML tag turns Markdown off for its line: text in the summary is escaped as HTML.
-    yield f"<details><summary>{_named(case)} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
+    name = html(f"{case.id}, {case.answer}" if case.answer else case.id)
+    yield f"<details><summary>{name} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
     yield ""
     if not any(turn.question for turn in case.turns):
         yield from fenced("text", case.question)
@@ -163,10 +164,6 @@ def _case(case: CaseView) -> Iterable[str]:
         yield ""
         yield from fenced("diff", case.difference.text)
     yield "</details>"
-
-
-def _named(case: CaseView) -> str:
-    return html(f"{case.id}, {case.answer}" if case.answer else case.id)
 
 
 def _query(query: QueryView) -> Iterable[str]:
