@@ -33,9 +33,7 @@ class Collector:
                 self._answers[case.case_id, case.repeat] = replace(link, answer=answer_name(case.repeat, run))
             if run.settings.repeats == 1 or case.repeat == 0:
                 self.links[case.case_id] = link
-        self.unscored = UnscoredCounts()
-        for case in cases:
-            self.unscored.add(case)
+        self.unscored = UnscoredCounts(cases)
         self.values = ScoreValues(cases)
         copies = [case.repeats_gold for case in cases if case.repeats_gold is not None]
         self.copies_gold = bool(copies) and all(copies)

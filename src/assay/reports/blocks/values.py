@@ -61,8 +61,7 @@ class CaseLink(Struct, frozen=True, kw_only=True):
 
 def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:
     """The first few ids, and how many more there are: ``7, 12, +107``."""
-    shown = ", ".join(case.id if len(case.id) <= 24 else case.id[:23] + "…" for case in cases[:limit])
-    return f"{shown}, +{len(cases) - limit:,}" if len(cases) > limit else shown
+    return first_names([case.id if len(case.id) <= 24 else case.id[:23] + "…" for case in cases], limit)
 
 
 Direction = Literal["better", "worse", "unclear", "unknown"]

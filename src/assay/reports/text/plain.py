@@ -168,6 +168,12 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
+def left_out(rows: int, columns: int) -> list[str]:
+    """The line below a cut table: ``… and 3 more rows and 1 more column``; none if nothing is left out."""
+    parts = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
+    return [f"… and {' and '.join(parts)}"] if parts else []
+
+
 def unscored(rate: Rate) -> str:
     """``3 unscored``; empty where nothing is."""
     return f"{rate.unscored:,} unscored" if rate.unscored else ""
