@@ -7,7 +7,7 @@ the 90 % mark a dashed one, each with its label, so that nothing depends on colo
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -32,6 +32,7 @@ from assay.reports.blocks.values import (
     is_blank,
 )
 from assay.reports.text.plain import seconds
+from assay.runs.aggregate.spread import EDGES
 
 FOLDED = {"figures": 20, "counts": 12, "grouped": 8}
 """How many rows of tables of these looks a page shows before it folds the others away."""
@@ -234,33 +235,13 @@ def _edges(spreads: Sequence[TimeSpread]) -> list[float]:
     """The edges of the bins of all spreads; a narrow range is widened, so that few bins are not huge blocks."""
     bins = [one for spread in spreads for one in spread.bins]
     low, last = min(one.low_s for one in bins), max(one.high_s for one in bins)
-    edges = [low]
-    while edges[-1] < last:
-        known = next((one.high_s for one in bins if one.low_s == edges[-1]), None)
-        edges.append(_next(edges[-1], bins[0].high_s) if known is None else known)
-    while len(edges) <= _FEWEST_BINS:
-        edges.append(_next(edges[-1], edges[-1]))
-        if len(edges) <= _FEWEST_BINS and edges[0] > 0.0:
-            edges.insert(0, _before(edges[0]))
-    return edges
-
-
-def _next(edge: float, after_zero: float) -> float:
-    """The edge after this one, of 1, 2, 5 times a power of ten."""
-    if edge <= 0.0:
-        return after_zero
-    digit, power = _parts(edge)
-    return float(f"{ {1: 2, 2: 5}.get(digit, 10) }e{power}")
-
-
-def _before(edge: float) -> float:
-    digit, power = _parts(edge)
-    return float(f"{ {2: 1, 5: 2}[digit] }e{power}") if digit in (2, 5) else float(f"5e{power - 1}")
-
-
-def _parts(edge: float) -> tuple[int, int]:
-    digit, _, power = f"{edge:.0e}".partition("e")
-    return int(digit), int(power)
+    scale = (0.0, *EDGES)
+    first, end = bisect_left(scale, low), bisect_left(scale, last)
+    while end - first < _FEWEST_BINS:
+        end += 1
+        first -= first > 1 and end - first < _FEWEST_BINS
+    edges = [*scale[first : end + 1]]
+    return edges if edges[-1] >= last else [*edges, last]
 
 
 def _x(time_s: float, edges: Sequence[float], step: float) -> float:
@@ -277,7 +258,7 @@ def _ticks(edges: Sequence[float], step: float) -> Iterator[tuple[float, float, 
     """Every edge, or powers of ten only if there is no room for all: where it is, the middle of its text, the text."""
     widest = max(len(_edge(edge)) for edge in edges) * _CHARACTER + 6
     for place, edge in enumerate(edges):
-        if widest <= step or edge == 0.0 or _parts(edge)[0] == 1:
+        if widest <= step or edge == 0.0 or f"{edge:.0e}".startswith("1e"):
             x = _LEFT + place * step
             yield x, _inside(x, _edge(edge)), _edge(edge)
 
