@@ -77,7 +77,9 @@ def _parts(section: Section) -> list[Table | Text]:
 
 def _write_table(page: Page, row: int, given: Table) -> int:
     """Write all rows. Returns the row after."""
-    table = given.only(lambda column, _: column.detail != "summary")
+    # Sentences that wrap elsewhere run over the cells to their right, so that they stand in one column at the end.
+    unwanted = "full" if given.wraps else "summary"
+    table = given.only(lambda column, _: column.detail != unwanted)
     if table.title:
         page.text(row, 0, table.title, "section")
         row += 1
