@@ -222,7 +222,7 @@ def test_a_failure_holds_both_result_heads(build_run: Callable[..., Run], wrong_
         "-------+------------\n"
         "Ada    | 120.5\n"
         "'NULL' | '31'\n"
-        "… 1 more row\n"
+        "… and 1 more row\n"
     ) in body
     assert body.index("Gold 1") < body.index("Predicted (") < body.index("Difference (")
     assert "  name | sum(T2.amount)\n  Ada | 120.50\n" in body
@@ -259,7 +259,7 @@ def test_huge_and_hostile_cells_stay_small(build_run: Callable[..., Run], wrong_
     root = ElementTree.fromstring(content)
     assert against_the_schema(root) == []
     body = str(next(root.iter("failure")).text)
-    assert "… 28 more columns" in body
+    assert "… and 28 more columns" in body
     assert "Predicted: first 5 rows" in body
 
 
