@@ -171,7 +171,7 @@ def failing(request: pytest.FixtureRequest, made: Path, monkeypatch: pytest.Monk
         place, arguments = {
             "evaluate": ("assay.api.evaluation.evaluate", evaluating("new")),
             "report": ("assay.reports.console.run.print_summary", ["report", "a"]),
-            "runs": ("assay.reports.console.history.print_runs", ["runs", "."]),
+            "runs": ("assay.reports.console.printing.print_runs", ["runs", "."]),
         }[request.param]
         monkeypatch.setattr(place, raising)
         return arguments

@@ -15,7 +15,7 @@ import assay
 from assay.errors import DatabaseError, UsageError
 from assay.model import Case, DatabaseUrl, Execution, Limits, Prediction
 from assay.platform import spool as kept
-from assay.reports.blocks.collector import SlowGolds
+from assay.reports.blocks.run_notes import slow_golds
 from assay.runs.plan import Locate, plan_work
 from assay.runs.work_lists import Works
 
@@ -143,15 +143,16 @@ def test_golds_near_their_limit_are_noted() -> None:
             )
         )
 
-    slow = SlowGolds(Limits(timeout_s=1.0, gold_timeout_s=40.0))
-    slow.add(item("quick", Execution(query="", status="rows", wall_time_s=19.0)))
-    slow.add(item("near", Execution(query="", status="rows", wall_time_s=39.0)))
-    slow.add(item("kept", Execution(query="", status="rows", earlier_time_s=21.0)))
-    slow.add(item("out", Execution(query="", status="timeout", wall_time_s=40.0)))
-    out, near = slow.notes()
+    slow = [
+        item("quick", Execution(query="", status="rows", wall_time_s=19.0)),
+        item("near", Execution(query="", status="rows", wall_time_s=39.0)),
+        item("kept", Execution(query="", status="rows", earlier_time_s=21.0)),
+        item("out", Execution(query="", status="timeout", wall_time_s=40.0)),
+    ]
+    out, near = slow_golds(slow, Limits(timeout_s=1.0, gold_timeout_s=40.0))
     assert "gold ran out of its 40.0 s (out): --gold-timeout" in out
     assert "2 cases gold took half of its 40.0 s or more, at most 39.0 s (near, kept)" in near
-    assert list(SlowGolds(Limits()).notes()) == []
+    assert list(slow_golds([], Limits())) == []
 
 
 def test_work_in_bytes_keeps_golds_database_and_its_digest_tells_both(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.values import Description, Link, Name, Number, Row, Table
+from assay.reports.blocks.values import Chart, Description, Link, Name, Number, Row, Table
 
 
 class Counted:
@@ -24,7 +24,8 @@ def counted(report: RunReport, key: str = "") -> list[Counted]:
     return [
         Counted(row)
         for section in report.sections
-        for block in section.blocks
+        for given in section.blocks
+        for block in [given.table if isinstance(given, Chart) else given]
         if isinstance(block, Table) and block.look == "counts" and not block.wraps
         for row in block.rows
         if section.key == key or not (key or section.key in ("reliability", "strength", "conversations"))

@@ -24,13 +24,11 @@ from counted import counted
 
 from assay.model import Evidence, GateResult, Run, TimeSpread, TokenUsage
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.run_sections import GROUP_ROWS
-from assay.reports.blocks.values import Figure, Matrix, Name, Table, sections_for
+from assay.reports.blocks.values import Figure, Name, Number, Table, sections_in
 from assay.reports.console.run import plain_summary
-from assay.reports.html.charts import histogram, histograms
 from assay.reports.html.page import template
 from assay.reports.html.run import HtmlReporter, tiles
-from assay.reports.html.tables import page_rows, parts
+from assay.reports.html.tables import FOLDED, histogram, histograms, page_rows, parts
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.runs.aggregate.repeats import repeat_totals
@@ -109,10 +107,14 @@ def test_every_count_is_as_many_cases_as_its_link_shows(large_run: Run) -> None:
     for kind, groups in view.groups:
         for group in groups:
             assert group.name is None or shown(kind, group.name) == group.cases
-    (matrix,) = (block for one in view.sections for block in one.blocks if isinstance(block, Matrix))
-    for says, cells in zip(matrix.names, matrix.cells, strict=True):
-        for denies, cell in zip(matrix.names, cells, strict=True):
-            assert not (cell and cell.value) or shown("only", f"{says}, not {denies}") == cell.value
+    tables = [block for one in view.sections for block in one.blocks if isinstance(block, Table)]
+    (matrix,) = (table for table in tables if table.look == "matrix")
+    for row in matrix.rows:
+        says, *cells = row.cells
+        assert isinstance(says, Name)
+        for column, cell in zip(matrix.columns[1:], cells, strict=True):
+            if isinstance(cell, Number) and cell.value:
+                assert shown("only", f"{says.text}, not {column.title}") == cell.value
 
 
 def test_the_steadiness_of_repeated_answers_leads_to_them(
@@ -161,7 +163,7 @@ def test_a_run_without_trouble_has_no_tile_for_broken_gold(build_run: Callable[.
 
 
 def test_each_section_stands_under_one_tab_and_the_overview_is_first(large_run: Run) -> None:
-    sections = sections_for(RunReport(large_run).sections, "page")
+    sections = sections_in(RunReport(large_run).sections, "full")
     found = {part.name: [one.key for one in (*part.top, *part.cards, *part.bottom)] for part in parts(sections)}
     assert list(found) == ["overview", "metrics", "causes", "run"]
     assert sorted(key for keys in found.values() for key in keys) == sorted(one.key for one in sections)
@@ -176,7 +178,7 @@ def test_of_many_databases_those_with_most_cases_are_shown_lowest_first(
     build_run: Callable[..., Run], right_case: Evidence, wrong_case: Evidence
 ) -> None:
     evidence = []
-    for number in range(GROUP_ROWS["database"] + 3):
+    for number in range(FOLDED["figures"] + 3):
         for answer in range(1 if number < 3 else 4):
             template = right_case if answer < number % 5 else wrong_case
             case = replace(template.case, id=f"{number}-{answer}", database=f"db{number}")
@@ -186,7 +188,7 @@ def test_of_many_databases_those_with_most_cases_are_shown_lowest_first(
     (table,) = section.blocks
     assert isinstance(table, Table)
     shown, folded = page_rows(table)
-    assert len(shown) == GROUP_ROWS["database"]
+    assert len(shown) == FOLDED["figures"]
     assert {row.cells[0].text for row in folded if isinstance(row.cells[0], Name)} == {"db0", "db1", "db2"}
     values = [cell.rate.value or 0.0 for row in shown for cell in row.cells if isinstance(cell, Figure)]
     assert values == sorted(values)

@@ -19,7 +19,7 @@ from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.values import Changes
 from assay.reports.console.diff import plain_diff, print_diff
 from assay.reports.diff_formats import DIFF_FORMATS, render_diff
-from assay.reports.text.differences import p_text, points, points_interval, some
+from assay.reports.text.plain import p_text, points, points_interval, some
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))

@@ -24,7 +24,7 @@ from counted import counted
 from assay.model import Evidence, Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.run_numbers import differing
-from assay.reports.blocks.values import Matrix, Number, Table
+from assay.reports.blocks.values import Number, Table
 from assay.reports.console.run import plain_summary
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.html.run import HtmlReporter
@@ -245,14 +245,17 @@ def test_a_run_without_match_is_headed_by_its_first_metric(build_run: Callable[.
 
 def test_the_cross_table_counts_what_the_pairs_count(large_run: Run) -> None:
     view = RunReport(large_run)
-    (matrix,) = (block for one in view.sections for block in one.blocks if isinstance(block, Matrix))
-    names, only = matrix.names, [[int(cell.value or 0) if cell else 0 for cell in cells] for cells in matrix.cells]
+    tables = [block for one in view.sections for block in one.blocks if isinstance(block, Table)]
+    (matrix,) = (table for table in tables if table.look == "matrix")
+    names = [column.title for column in matrix.columns[1:]]
+    cells = [row.cells[1:] for row in matrix.rows]
+    only = [[int(cell.value or 0) if isinstance(cell, Number) else 0 for cell in line] for line in cells]
     for row in view.disagreements:
         first, second = names.index(row.first), names.index(row.second)
         assert (only[first][second], only[second][first]) == (len(row.only_first), len(row.only_second))
         assert differing(row) == only[first][second] + only[second][first]
     assert sum(map(sum, only)) == sum(map(differing, view.disagreements))
-    assert all(matrix.cells[place][place] is None for place in range(len(names)))
+    assert all(cells[place][place] is None for place in range(len(names)))
 
 
 def test_loading_the_reporters_loads_none_of_their_libraries() -> None:

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from assay.model import Leaderboard
 from assay.reports.blocks.leaderboard import LeaderboardReport, possible
-from assay.reports.blocks.values import Matrix, Table
-from assay.reports.console.leaderboard import plain_leaderboard, print_leaderboard
+from assay.reports.blocks.values import Number, Table
+from assay.reports.console.printing import plain_leaderboard, print_leaderboard
 from assay.reports.diff_formats import render_leaderboard
 
 if str(Path(__file__).parent) not in sys.path:
@@ -48,11 +48,11 @@ def test_places_letters_and_pairs_are_shown() -> None:
     blocks = {section.key: section.blocks[0] for section in view.sections}
     ranking, matrix, pairs = blocks["ranking"], blocks["apart"], blocks["pairs"]
     assert isinstance(ranking, Table)
-    assert isinstance(matrix, Matrix)
+    assert isinstance(matrix, Table)
     assert isinstance(pairs, Table)
     assert [row.cells[:3] for row in ranking.rows] == [("1", "1-2", "a"), ("2", "1-3", "a"), ("3", "2-3", "b")]
     assert [possible(one) for one in view.board.standings] == ["1-2", "1-3", "2-3"]
-    cells = [[None if cell is None else cell.text for cell in line] for line in matrix.cells]
+    cells = [[cell.text if isinstance(cell, Number) else None for cell in row.cells[1:]] for row in matrix.rows]
     assert cells == [[None, "=", "+4.0"], ["=", None, "="], ["-4.0", "=", None]]
     for pair, row in zip(view.board.pairs, pairs.rows, strict=True):
         difference, interval = str(row.cells[2]), str(row.cells[3])

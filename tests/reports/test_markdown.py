@@ -34,7 +34,7 @@ def test_only_our_own_tags_are_rendered(hostile_run: Run) -> None:
     tags.feed(PARSER.render(MarkdownReporter().render(hostile_run).decode()))
     assert tags.seen <= {
         *("h2", "h3", "p", "strong", "blockquote", "table", "thead", "tbody", "tr", "th", "td"),
-        *("ul", "li", "code", "pre", "details", "summary"),
+        *("ul", "li", "code", "pre", "details", "summary", "b"),
     }
 
 

@@ -46,11 +46,10 @@ from assay.model import (
 from assay.reports.blocks.history import history_report
 from assay.reports.blocks.run import RunReport
 from assay.reports.console.diff import print_diff
-from assay.reports.console.history import plain_runs
-from assay.reports.console.leaderboard import print_leaderboard
+from assay.reports.console.printing import plain_runs, print_leaderboard
 from assay.reports.console.run import plain_summary
 from assay.reports.diff_formats import render_diff, render_leaderboard
-from assay.reports.json.history import runs_json
+from assay.reports.json.comparisons import runs_json
 from assay.reports.json.run import JsonReporter
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.history import point_of
@@ -451,7 +450,7 @@ def test_the_workbook(run: Run) -> None:
             assert_cells(rate_of(group, metric), *found)
     for label, count in counts_of(run):
         assert any(row[:2] == [label, count.count] for row in book.sheets[sheet]), label
-    pairs = book.section("Cases on which two metrics disagree", within=sheet) if numbers.disagreements else []
+    pairs = book.section("Every two metrics that disagree", within=sheet) if numbers.disagreements else []
     told = {(row["One"], row["The other"]): (row["Cases"], row["Only one"], row["Only other"]) for row in pairs}
     assert told == {
         (one.first, one.second): (differing(one), len(one.only_first), len(one.only_second))

@@ -17,30 +17,32 @@ if str(Path(__file__).parent) not in sys.path:
 from pages import Page as Read
 
 from assay.model import Rate
+from assay.reports.blocks.lines import text_columns
 from assay.reports.blocks.values import (
     CaseLink,
     Column,
     Description,
     Figure,
-    Matrix,
     Name,
     Number,
-    Paragraph,
     Query,
     Row,
     Section,
     Status,
     Table,
+    Text,
     columns,
+    matrix,
     rows,
-    sections_for,
+    sections_in,
 )
 from assay.reports.console.drawn import drawn_sections
 from assay.reports.console.plain import plain_sections
 from assay.reports.excel.page import Page
 from assay.reports.excel.tables import write_sections
 from assay.reports.html.page import template
-from assay.reports.markdown.sections import section_lines
+from assay.reports.html.tables import for_page
+from assay.reports.markdown.blocks import section_lines
 
 FIGURE = Figure(
     rate=Rate(n=4, numerator=3.0, unscored=1, value=0.75, low=0.3, high=0.95),
@@ -62,12 +64,13 @@ TABLE = Table(
         for place in range(4)
     ),
     foot="a foot",
-    most={"page": 3, "plain": 3, "narrow": 3, "wide": 3, "comment": 3},
+    most_in_lines=3,
+    most=3,
 )
-MATRIX = Matrix(
-    names=("a1", "b1"),
-    cells=((None, Number(value=7, text="7")), (Number(value=0, text="0"), None)),
-    caption="a caption",
+MATRIX = matrix(
+    ("a1", "b1"),
+    ((None, Number(value=7, text="7")), (Number(value=0, text="0"), None)),
+    "a caption",
 )
 SECTION = Section(
     key="witnesses",
@@ -77,7 +80,7 @@ SECTION = Section(
         TABLE,
         Table(columns=columns("state", "what"), rows=rows([(Status(text="at odds", good=False), Name(text="<evil>"))])),
         MATRIX,
-        Paragraph(lines=("a sentence",), only=frozenset({"plain", "wide", "comment", "page"})),
+        Text(lines=("a sentence",)),
     ),
 )
 
@@ -132,27 +135,42 @@ def test_a_new_section_stands_in_every_format(draw: Callable[[], str]) -> None:
         assert part in text, part
     if draw is book:
         assert all(str(part) in text for part in (0.75, 0.3, 0.95, 1002.0))
-        return
-    for part in ("75.0 %", "[30.0, 95.0]", "3 of 4", "1,002", "a1", "b1", "7", "a caption", "a sentence"):
+    else:
+        assert all(part in text for part in ("75.0 %", "[30.0, 95.0]", "3 of 4", "1,002"))
+    for part in ("a1", "b1", "7", "a caption", "a sentence"):
         assert part in text, part
-    assert ("w_3" in text) is (draw is html), "the page folds away what others leave out"
-    assert "1 more" in text, "what is left out is counted"
+    assert ("w_3" in text) is (draw is book), "the workbook has every row"
+    assert ("1 more" in text) is (draw is not book), "what is left out is counted"
 
 
-def test_where_a_part_is_not_for_a_format_it_says_so_itself() -> None:
-    assert sections_for([SECTION], "plain") == [SECTION]
-    nowhere = Section(key="x", title="x", blocks=(Paragraph(lines=("x",), only=frozenset({"page"})),))
-    assert sections_for([nowhere], "plain") == []
-    table = Table(columns=(Column(title="a"), Column(title="b", only=frozenset({"book"}))), rows=rows([("1", "2")]))
-    assert [column.title for column in table.for_medium("page").columns] == ["a"]
-    assert table.for_medium("book") is table
+def test_a_part_says_itself_that_it_stands_in_one_form_alone() -> None:
+    assert sections_in([SECTION], "summary") == sections_in([SECTION], "full") == [SECTION]
+    full = Section(key="x", title="x", blocks=(Text(lines=("x",), detail="full"),))
+    assert sections_in([full], "summary") == []
+    assert sections_in([full], "full") == [full]
+    titles = columns("a", Column(title="b", detail="full"), Column(title="c", detail="summary"), "d")
+    table = Table(columns=titles, rows=rows([("1", "2", "3", Number(value=4, text=""))]))
+    assert [column.title for column in text_columns(table, "plain")[0]] == ["a", "c"]
+    assert [column.title for column in text_columns(table, "comment")[0]] == ["a", "b"]
+    assert [column.title for column in for_page(table).columns] == ["a", "b"], "a number without a text is not read"
+
+
+@pytest.mark.parametrize("look", ["figures", "counts", "grouped"])
+def test_a_page_folds_long_tables_and_leaves_no_row_out(look: str) -> None:
+    many = Table(
+        columns=columns("name"), rows=rows((Name(text=f"r{place}"),) for place in range(40)), look=look, most=3
+    )
+    section = Section(key="x", title="x", blocks=(many,))
+    drawn = str(template("sections.html").module.drawn_section(section))  # type: ignore[attr-defined]
+    assert all(f">r{place}<" in drawn for place in range(40))
+    assert "<details" in drawn
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3, 10])
 def test_of_many_rows_those_of_most_weight_stay_in_their_order(limit: int) -> None:
     weights = (3, 9, 1, 9, 5)
     made = tuple(Row(cells=(str(place),), weight=weight) for place, weight in enumerate(weights))
-    shown, hidden = Table(columns=columns("x"), rows=made, most={"plain": limit}).shown("plain")
+    shown, hidden = Table(columns=columns("x"), rows=made).shown(limit)
     assert sorted([*shown, *hidden], key=made.index) == list(made)
     assert [made.index(row) for row in shown] == sorted(made.index(row) for row in shown)
     assert len(shown) == min(limit, len(made))

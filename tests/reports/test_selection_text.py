@@ -21,8 +21,10 @@ from assay.model import (
     Turn,
     TurnScore,
 )
+from assay.reports.cases.selection import periods
 from assay.reports.excel.page import CELL_LIMIT
-from assay.reports.text.selections import cut_at_line, details, periods, rate
+from assay.reports.text.plain import hundredths
+from assay.reports.text.selections import cut_at_line, details
 
 SEED = """\
 [recall: 0.75, precision: 0.80]
@@ -125,19 +127,19 @@ False Positives [1]
     ],
 )
 def test_only_all_reads_1_and_only_none_reads_0(value: float | None, text: str) -> None:
-    assert rate(value) == text
+    assert hundredths(value) == text
 
 
 @pytest.mark.parametrize(
     ("note", "line"),
     [
-        ("unknown_code", "  * GDPX (invented: no such code)"),
-        ("unknown_dimension", "  * GDPX (invented: no such dimension)"),
-        ("unknown_dataset", "  * GDPX (invented: no such dataset)"),
-        ("unavailable", "  * GDPX (the dataset has no data for it)"),
-        ("other_dataset", "  * GDPX (right code, wrong dataset)"),
+        ("unknown_code", "  * GDPX (invented code)"),
+        ("unknown_dimension", "  * GDPX (no such dimension)"),
+        ("unknown_dataset", "  * GDPX (no such dataset)"),
+        ("unavailable", "  * GDPX (without data)"),
+        ("other_dataset", "  * GDPX (right in another dataset)"),
         ("through_hierarchy", "  * GDPX (through the hierarchy)"),
-        ("rest_of_the_list", "  * GDPX (the rest of the list, by a wildcard)"),
+        ("rest_of_the_list", "  * GDPX (rest of the list)"),
         (None, "  * GDPX"),
     ],
 )
@@ -148,9 +150,9 @@ def test_what_is_known_of_a_term_follows_it(note: TermNote | None, line: str) ->
 @pytest.mark.parametrize(
     ("note", "line"),
     [
-        ("unknown_code", "  * GDPX (the code list has no such code)"),
-        ("unknown_dimension", "  * GDPX (the dataset has no such dimension)"),
-        ("unavailable", "  * GDPX (the dataset has no data for it)"),
+        ("unknown_code", "  * GDPX (no such code)"),
+        ("unknown_dimension", "  * GDPX (no such dimension)"),
+        ("unavailable", "  * GDPX (without data)"),
     ],
 )
 def test_what_only_the_target_has_is_not_called_invented(note: TermNote, line: str) -> None:
@@ -163,7 +165,7 @@ def test_a_wildcard_is_headed_by_as_many_codes_as_it_takes() -> None:
     lines = details(one(dimension(extra=(rest,)))).splitlines()
     assert lines[-2:] == [
         "False Positives [201]",
-        "  * *: 201 other codes (the rest of the list, by a wildcard)",
+        "  * *: 201 other codes (rest of the list)",
     ]
 
 
@@ -174,17 +176,17 @@ def test_many_codes_with_other_names_take_no_long_time() -> None:
     started = time.process_time()
     lines = details(one(dimension(extra=named("Land"), missing=named("Country")))).splitlines()
     assert time.process_time() - started < 20
-    assert "  * C19999: Country 19999 (name differs: Land 19999)" in lines
+    assert "  * C19999: Country 19999 (another name: Land 19999)" in lines
 
 
 def test_a_right_code_with_another_name_says_the_name_across() -> None:
     selected = ScoredTerm(id="LP", name="Labour", note="name_differs")
     target = ScoredTerm(id="LP", name="Population", note="name_differs")
     lines = details(one(dimension(extra=(selected,), missing=(target,)))).splitlines()
-    assert "  * LP: Population (name differs: Labour)" in lines
-    assert "  * LP: Labour (name differs: Population)" in lines
+    assert "  * LP: Population (another name: Labour)" in lines
+    assert "  * LP: Labour (another name: Population)" in lines
     alone = details(one(dimension(extra=(selected,)))).splitlines()
-    assert alone[-1] == "  * LP: Labour (name differs)"
+    assert alone[-1] == "  * LP: Labour (another name)"
 
 
 def test_datasets_are_named_where_several_take_part() -> None:
@@ -199,7 +201,7 @@ def test_datasets_are_named_where_several_take_part() -> None:
         )
     )
     assert "  * LP: Population [IMF.RES:WEO]\n" in text
-    assert "  * LP [IMF.STA:CPI] (right code, wrong dataset)\n" in text
+    assert "  * LP [IMF.STA:CPI] (right in another dataset)\n" in text
     assert text.endswith("\n\ndatasets\n  * missing: IMF.STA:BOP\n  * not in target: IMF.STA:CPI")
 
 
@@ -246,15 +248,18 @@ def test_time_hierarchies_and_the_chosen_target_are_told_in_this_order() -> None
     assert right.startswith("INDICATOR\n")
     assert [time, *rest] == [
         "time\n  * A:B: overlap, 50.0 % in common (target: 2015 to 2020; selected: from 2018)\n  * A:D: exact (2015)",
-        "equivalent through the hierarchy\n  * COUNTRY: selected G3 for DE, JP, US (counted as right)",
+        (
+            "equivalent through the hierarchy\n  * Through the hierarchy of COUNTRY, "
+            "the parent G3 was selected for its children DE, JP, US, which counts as right."
+        ),
         "judged by target 2 of 2 acceptable ones",
     ]
 
 
 def test_periods_tell_all_from_not_said() -> None:
-    assert periods(None) == "not said"
-    assert periods(()) == "all"
-    assert periods((TimeRange(end="2020-Q1"), TimeRange(start="2022", end="2023"))) == "to 2020-Q1, 2022 to 2023"
+    assert periods(None) == "nothing said"
+    assert periods(()) == "all periods"
+    assert periods((TimeRange(end="2020-Q1"), TimeRange(start="2022", end="2023"))) == "until 2020-Q1, 2022 to 2023"
 
 
 def test_each_turn_has_a_heading_where_there_are_several() -> None:

@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from assay.model import Fingerprint, HistoryPoint, Rate, Run
 from assay.reports.blocks.history import TrendPoint, TrendSeries, history_report
-from assay.reports.console.history import plain_runs, print_runs
-from assay.reports.html.history import over_time, runs_html
+from assay.reports.console.printing import plain_runs, print_runs
+from assay.reports.html.history import NARROW, WIDE, TrendSize, over_time, runs_html, trend_svg, value_axis
 from assay.reports.html.run import HtmlReporter
-from assay.reports.html.trend import NARROW, WIDE, TrendSize, trend_svg, value_axis
-from assay.reports.json.history import runs_json
+from assay.reports.json.comparisons import runs_json
 from assay.runs.history import point_of
 from drawing import drawn_by
 
@@ -132,12 +131,12 @@ def test_the_chart_is_said_in_words() -> None:
     ]
 
 
-def test_the_reports_own_run_is_ringed_and_labelled() -> None:
+def test_the_reports_own_run_is_ringed_and_the_last_labelled() -> None:
     points = [point(number, 0.5 + 0.001 * number, f"run {number}", current=number == 57) for number in range(200)]
     svg = drawn([series("a", *points)])
     assert [one.get("class") for one in svg.iter(f"{SVG}circle")].count("ring") == 1
     labels = [text.text for text in svg.iter(f"{SVG}text") if "label" in (text.get("class") or "")]
-    assert labels == ["55.7 %", "69.9 %"]
+    assert labels == ["69.9 %"], "the ring's own value is in its tooltip"
 
 
 def test_no_runs_are_no_chart() -> None:

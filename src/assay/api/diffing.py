@@ -156,7 +156,7 @@ class Leaderboard:
 
     def summary(self) -> str:
         """The table of `assay diff` for more than two runs, as plain lines."""
-        from assay.reports.console.leaderboard import plain_leaderboard
+        from assay.reports.console.printing import plain_leaderboard
 
         return plain_leaderboard(self.record)
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from assay.errors import UsageError
 from assay.model import Leaderboard, Run, RunDiff
 from assay.reports.console.diff import plain_diff
-from assay.reports.console.leaderboard import plain_leaderboard
+from assay.reports.console.printing import plain_leaderboard
 from assay.reports.json.comparisons import diff_json, leaderboard_json
 from assay.reports.markdown.comparisons import diff_markdown, leaderboard_markdown
 from assay.reports.text.leaderboard_tables import leaderboard_csv, leaderboard_latex

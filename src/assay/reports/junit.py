@@ -31,9 +31,7 @@ from assay.reports.blocks.gates import gate_name, missed, state_of
 from assay.reports.blocks.repeats import shown_rates
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import CaseLink
-from assay.reports.cases.alignment import Alignment
-from assay.reports.cases.case import CaseView, QueryView, case_view, failures
-from assay.reports.cases.causes import repair, why
+from assay.reports.cases.case import CaseView, QueryView, case_view, failures, repair, why
 from assay.reports.text.plain import clipped, one_line, plural, visible, words
 from assay.reports.text.results import head_table
 from assay.reports.text.selections import details
@@ -168,7 +166,8 @@ def _body(item: Evidence, room: int) -> Iterable[str]:
     opening += causes
     closing = ["\n".join(f"Near miss: {miss}" for miss in shown.near_misses)] if shown.near_misses else []
     if shown.difference is not None:
-        closing.append(clipped(_difference(shown.difference), limit=room // 3))
+        said = f"Difference (- gold only, + predicted only): {shown.difference.summary}"
+        closing.append(clipped("\n".join(filter(None, (said, shown.difference.text))), limit=room // 3))
     heads = _heads(item, shown)
     # Long queries are cut before any row is.
     fixed = sum(len(part) + _NOTE for part in (*opening, *closing, *(heading + head for heading, _, head in heads)))
@@ -222,16 +221,6 @@ def _query(heading: str, query: str | None, head: str, longest: int) -> Iterable
     yield heading if query is None else f"{heading}:\n{clipped(query, limit=max(_SHORTEST_QUERY, longest))}"
     if head:
         yield head
-
-
-def _difference(difference: Alignment) -> str:
-    lines = [f"Difference (- gold only, + predicted only): {difference.summary}"]
-    if any(headings := difference.headings):
-        lines.append("  " + " | ".join(headings))
-    lines += (f"{sign} {' | '.join(texts)}" for sign, texts in difference.lines())
-    if difference.left:
-        lines.append(f"  … {plural(difference.left, 'more row')}")
-    return "\n".join(lines)
 
 
 def _time_s(item: Evidence) -> float:

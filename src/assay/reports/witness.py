@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from assay.model.witness import Refutation
-from assay.reports.json.refutation import refutation_fields
-from assay.reports.json.run import document
+from assay.reports.json.run import document, refutation_fields
 from assay.reports.text.refutation import refutation_text
 
 __all__ = ["refutation_json", "refutation_text", "witness_test"]

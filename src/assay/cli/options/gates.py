@@ -134,7 +134,7 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
 def print_gates(results: Sequence[GateResult], *, console: Console | None = None) -> None:
     """Print the table of gates alone, as in the summary of a run. Prints nothing without gates."""
     if results:
-        from assay.reports.console.gates import print_table
+        from assay.reports.console.printing import print_table
 
         print_table(results, console=console)
 

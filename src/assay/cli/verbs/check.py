@@ -89,7 +89,7 @@ def check(
         sys.stdout.buffer.write(pair_document(examined.evidence))
     else:
         from assay.reports.console.queries import print_drawn
-        from assay.reports.text.examined import examined_parts, examined_text
+        from assay.reports.text.explanation import examined_parts, examined_text
 
         if not print_drawn(examined_parts(examined.evidence, examined.executions)):
             sys.stdout.write(examined_text(examined.evidence, examined.executions))

@@ -141,7 +141,7 @@ def _rank(
     folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None]
 ) -> None:
     from assay.api.diffing import leaderboard
-    from assay.reports.console.leaderboard import print_leaderboard
+    from assay.reports.console.printing import print_leaderboard
     from assay.reports.diff_formats import render_leaderboard
 
     record: Leaderboard = leaderboard(folders, metric=metric, detailed=False, **settings).record

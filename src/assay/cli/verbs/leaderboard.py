@@ -69,7 +69,7 @@ def leaderboard(
     ).record
     written = deliver(targets.items(), lambda name: render_leaderboard(record, name))
     if not written and not printed:
-        from assay.reports.console.leaderboard import print_leaderboard
+        from assay.reports.console.printing import print_leaderboard
 
         print_leaderboard(record)
     say_written(written, on_stderr=printed)

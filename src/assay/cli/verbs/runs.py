@@ -56,12 +56,12 @@ def runs(  # one parameter an option
     if mlflow is not None:
         _export(shown, mlflow, experiment)
     if as_json:
-        from assay.reports.json.history import runs_json
+        from assay.reports.json.comparisons import runs_json
 
         sys.stdout.buffer.write(runs_json(shown, folder=str(folder)))
         sys.stdout.buffer.flush()
     elif html is None and mlflow is None:
-        from assay.reports.console.history import print_runs
+        from assay.reports.console.printing import print_runs
 
         print_runs(shown, folder=str(folder))
 

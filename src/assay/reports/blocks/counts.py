@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
-
-from msgspec.structs import replace
 
 from assay.model import CauseGroup, CauseGroupKind, Count
 from assay.reports.blocks import repeats
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
-    EVERYWHERE,
     Bar,
     Bars,
     Column,
+    Description,
+    Detail,
+    Figure,
     Link,
-    Medium,
     Name,
     Row,
     Section,
@@ -26,7 +24,7 @@ from assay.reports.blocks.values import (
     count,
     rows,
 )
-from assay.reports.cases.causes import advice_of
+from assay.reports.cases.case import advice_of
 from assay.reports.text import meanings
 from assay.reports.text.plain import interval, one_line, percent, words
 
@@ -38,39 +36,50 @@ _GROUP_KINDS: Mapping[CauseGroupKind, str] = {
     "column": "column",
     "feature": "gold's SQL",
 }
-MOST_COUNTS: Final[Mapping[Medium, int]] = {"comment": 25, "page": 12, "book": 25}
-MEANING_MEDIA: Final[frozenset[Medium]] = EVERYWHERE - {"plain"}
+_MOST = 25
 
 
 def meaning_column() -> Column:
     """What a figure means, wherever there is room for it."""
-    return Column(title="meaning", only=frozenset({"wide", "comment", "page", "book"}))
+    return Column(title="meaning", detail="full", least=24)
+
+
+def figure_table(head: str, rows: Iterable[Row]) -> Table:
+    """The table of such rows, whose cells are name, figure and meaning (`figure_row`)."""
+    titles = columns(head, "value", meaning_column())
+    return Table(columns=titles, rows=tuple(rows), look="figures", headed=False)
+
+
+def figure_row(
+    name: str, shown: Figure, meaning: str, *, leads: bool = False, number: bool = False, link: Link = ()
+) -> Row:
+    """One figure with its meaning; ``number``: a workbook writes it as a number and not in percent."""
+    cells = (Name(text=name, strong=leads, link=link), shown, Description(meaning=meaning))
+    return Row(cells=cells, strong=leads, style="number" if number else "percent")
 
 
 def count_table(
     heads: tuple[str, str],
     rows: Iterable[Row],
     *,
-    shares: bool = False,
-    told: frozenset[Medium] = MEANING_MEDIA,
+    detail: Detail = "full",
     meaning: str = "meaning",
-    ids_in_lines: int = 10,
     bars: bool = False,
-    most: Mapping[Medium, int] = MOST_COUNTS,
+    most: int | None = _MOST,
 ) -> Table:
     """The table of such rows, whose cells are name, count, share, cases and meaning.
 
-    ``heads`` are the titles of name and count; ``shares``: whether every medium shows the shares, ``told``: which
-    media have the meanings; ``bars``: whether a workbook draws the counts, too.
+    ``heads`` are the titles of name and count; ``detail``: in which form of a report the meanings stand; ``bars``:
+    whether a workbook draws the counts, too.
     """
     name, number = heads
     return Table(
         columns=columns(
             name,
             Column(title=number, strong=True),
-            Column(title="share", only=EVERYWHERE if shares else frozenset({"book"})),
-            Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=ids_in_lines),
-            Column(title=meaning, only=told),
+            "share",
+            "which",
+            Column(title=meaning, detail=detail),
         ),
         rows=tuple(rows),
         look="counts",
@@ -117,7 +126,7 @@ def sections(report: RunNumbers) -> Iterable[Section]:
             yield Section(
                 key="failures" if title.startswith("Failures") else _key(title),
                 title=title,
-                blocks=(count_table(heads, made, shares=made is use, bars=shown),),
+                blocks=(count_table(heads, made, bars=shown),),
                 tab="overview" if made is steady else "causes",
                 rank=0 if shown else 3,
             )
@@ -141,7 +150,7 @@ def _failures(report: RunNumbers) -> list[Row]:
     made = []
     for one in report.numbers.failures:
         blame, name = report.failure(one)
-        meaning, example = said.get(one.name.partition(": ")[2], ""), report.collected.messages.of(one.name) or ""
+        meaning, example = said.get(one.name.partition(": ")[2], ""), report.collected.messages.get(one.name, "")
         link = (("failure", f"{blame}: {name}"),)
         row = report.counted(one, name, meaning, link=link, blame=blame, example=example)
         made.append((_BLAME_ORDER.get(blame, 9), row))
@@ -169,10 +178,10 @@ def fix_first(report: RunNumbers) -> Section:
         whole, cases = every.get(one.name, one.count), report.linked(one.case_ids)
         bars.append(Bar(name=name, meaning=meaning, count=whole, part=one.count, cases=cases, link=link))
     title = "Fix this first: answers that one repair makes right"
-    drawn = Bars(rows=tuple(bars), whole="wrong by this cause", part="right if mended alone")
     # What to do about a cause is read in plain lines, too.
-    table = replace(count_table(("name", "cases"), made, told=EVERYWHERE), only=EVERYWHERE - {"page"})
-    return Section(key=_key(title), title=title, blocks=(drawn, table), tab="overview", rank=-1)
+    table = count_table(("name", "cases"), made, detail="both")
+    drawn = Bars(rows=tuple(bars), whole="wrong by this cause", part="right if mended alone", table=table)
+    return Section(key=_key(title), title=title, blocks=(drawn,), tab="overview", rank=-1)
 
 
 def cause_sections(report: RunNumbers) -> Iterable[Section]:
@@ -190,7 +199,8 @@ def cause_sections(report: RunNumbers) -> Iterable[Section]:
             said = ", ".join([*causes, *([f"others {rest:,}"] if rest else [])])
             made.append((Name(text=one_line(group.name, limit=80)), count(group.count, link=link), said))
         titles = columns(title, Column(title="wrong", strong=True), "causes")
-        tables.append(Table(columns=titles, rows=rows(made), look="grouped", title=f"by {title}", most=_GROUPED))
+        rows_made, named = rows(made), f"by {title}"
+        tables.append(Table(columns=titles, rows=rows_made, look="grouped", title=named, most_in_lines=4, most=8))
     if tables:
         yield Section(
             key="where-causes",
@@ -199,12 +209,8 @@ def cause_sections(report: RunNumbers) -> Iterable[Section]:
             rank=4,
             tab="causes",
             place="bottom",
-            folded=frozenset({"comment"}),
-            only=EVERYWHERE - {"plain"},
+            folded=True,
         )
-
-
-_GROUPED: Final[Mapping[Medium, int]] = {"comment": 8, "page": 8, "narrow": 4, "wide": 4, "book": 25}
 
 
 def cause_groups(report: RunNumbers) -> dict[CauseGroupKind, list[CauseGroup]]:

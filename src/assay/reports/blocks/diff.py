@@ -12,10 +12,6 @@ from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.gates import gates_section
 from assay.reports.blocks.run_sections import explained
 from assay.reports.blocks.values import (
-    EVERYWHERE,
-    LINES,
-    SIGNS_MEANING,
-    TEXT,
     Block,
     ChangeRow,
     Changes,
@@ -23,22 +19,30 @@ from assay.reports.blocks.values import (
     Description,
     DiffFigure,
     Direction,
-    Facts,
     IdList,
-    Medium,
+    KeyValues,
     Name,
-    Paragraph,
     Row,
     Section,
     ShownKind,
     SideText,
     Table,
+    Text,
     columns,
     count,
     rows,
 )
-from assay.reports.text.differences import p_text, points, points_interval
-from assay.reports.text.plain import clipped, interval, one_line, percent, plural, words
+from assay.reports.text.plain import (
+    clipped,
+    interval,
+    one_line,
+    p_text,
+    percent,
+    plural,
+    points,
+    points_interval,
+    words,
+)
 from assay.runs.metric_infos import info_of
 
 CASES = 5
@@ -57,9 +61,7 @@ KINDS: tuple[tuple[ShownKind, str, str], ...] = (
 )
 """Each kind of change, its name in reports, and its meaning."""
 _SHOWN_ONE_BY_ONE = frozenset({"fixed", "broken", "better", "worse", "otherwise", "unscored"})
-_ROWS_IN_LINES, _ROWS_IN_COMMENT = 8, 30
-_MOST: dict[Medium, int] = {**dict.fromkeys(LINES, _ROWS_IN_LINES), "comment": _ROWS_IN_COMMENT}
-_COMMENT: frozenset[Medium] = frozenset({"comment"})
+_MOST_IN_LINES, _MOST = 8, 30
 
 
 class DiffReport:
@@ -152,7 +154,7 @@ def _sections(report: DiffReport) -> Iterable[Section]:
                 more=tuple(_shown_id(change.candidate.case_id) for change in more),
             )
             title = f"{name[0].upper() + name[1:]}: {len(changes):,}"
-            yield Section(key=f"changes-{kind}", title=title, aside=meaning, blocks=(block,), folded=_COMMENT)
+            yield Section(key=f"changes-{kind}", title=title, aside=meaning, blocks=(block,), folded=True)
     weaker = [one for one in diff.changes if one.lost_strength]
     if weaker:
         yield _weaker(weaker)
@@ -163,14 +165,13 @@ def _sections(report: DiffReport) -> Iterable[Section]:
     yield from _matching(diff)
     power, methods = diff_answer.power(report.leading, diff), tuple(diff_answer.methods(report.leading, diff))
     if power or methods:
-        lines = (Paragraph(lines=(power,) if power else (), quiet=False), Paragraph(lines=methods))
+        lines = (Text(lines=(power,) if power else (), quiet=False), Text(lines=methods))
         yield Section(key="power", title="What these numbers can show", blocks=lines, tab="run", place="bottom")
     runs = tuple(
-        Facts(rows=facts_of(head), title=f"{role.capitalize()}: {label}", said=report.own(head))
+        KeyValues(rows=facts_of(head), detail="full", title=f"{role.capitalize()}: {label}", said=report.own(head))
         for role, label, head in report.sides
     )
-    media: frozenset[Medium] = frozenset({"comment", "page"})
-    yield Section(key="runs", title="The two runs", blocks=runs, only=media, tab="run", place="bottom", folded=_COMMENT)
+    yield Section(key="runs", title="The two runs", blocks=runs, tab="run", place="bottom", folded=True)
 
 
 def _metrics(report: DiffReport) -> Iterable[Section]:
@@ -186,15 +187,12 @@ def _metrics(report: DiffReport) -> Iterable[Section]:
     blocks: list[Block] = []
     if lines:
         table = Table(
-            columns=columns("metric", "", Column(only=frozenset({"page"}))),
+            columns=columns("metric", "", Column(title="meaning", detail="full")),
             rows=tuple(lines),
             look="differences",
-            most={"comment": _ROWS_IN_COMMENT},
+            most=_MOST,
         )
-        shares = all(figure.share for figure in report.figures.values())
-        numbers = "percentage points" if shares else "percentage points, but for metrics that are numbers"
-        said = f"{SIGNS_MEANING}. Differences and their intervals are in {numbers}."
-        blocks += (table, Paragraph(lines=(said,), only=EVERYWHERE - {"plain", "page"}), *explained(labelled, TEXT))
+        blocks += (table, *explained(labelled))
     diff = report.diff
     only = (
         f"Only {label} has {', '.join(map(metric_name, names))}."
@@ -205,7 +203,7 @@ def _metrics(report: DiffReport) -> Iterable[Section]:
         if names
     )
     if others := tuple(only):
-        blocks.append(Paragraph(lines=others))
+        blocks.append(Text(lines=others))
     if blocks:
         aside = f"difference in points, {report.confidence} interval"
         yield Section(key="metrics", title="Metrics", aside=aside, blocks=tuple(blocks), place="top")
@@ -222,8 +220,8 @@ def _weaker(changes: Sequence[CaseChange]) -> Section:
         key="weaker",
         title=f"Matches that lost strength: {len(changes):,}",
         aside="right in both, and less sure on other databases",
-        blocks=(Table(columns=titles, rows=rows(lines), most=_MOST),),
-        folded=_COMMENT,
+        blocks=(Table(columns=titles, rows=rows(lines), most_in_lines=_MOST_IN_LINES, most=_MOST),),
+        folded=True,
     )
 
 
@@ -237,20 +235,20 @@ def _groups(report: DiffReport, kind: str) -> Iterable[Section]:
         name = f"no {group.kind}" if group.name is None else one_line(group.name, limit=60) or "''"
         # Among groups with equally many changes, those with more cases stay.
         weight = (one.gained + one.lost) * 1_000_000 + group.cases
-        return Row(cells=(Name(text=name), figure_of(one, report.diff), count(group.cases)), weight=weight)
+        return Row(cells=(Name(text=name), figure_of(one, report.diff)), weight=weight)
 
     made = tuple(row for group in report.diff.groups if group.kind == kind and (row := line(group)) is not None)
     if made:
-        cases = Column(title="cases", minor=True, only=frozenset({"page"}))
         table = Table(
-            columns=columns(kind, Column(parts="bounds"), cases),
+            columns=columns(kind, Column(parts="bounds")),
             rows=made,
             look="differences",
             more="in which fewer cases changed",
+            most_in_lines=_MOST_IN_LINES,
             most=_MOST,
         )
         title = f"{report.headline_metric} by {kind}"
-        yield Section(key=f"by-{kind}", title=title, blocks=(table,), tab="metrics", folded=_COMMENT)
+        yield Section(key=f"by-{kind}", title=title, blocks=(table,), tab="metrics", folded=True)
 
 
 def _causes(changes: Sequence[CaseChange]) -> Iterable[Section]:
@@ -272,7 +270,8 @@ def _causes(changes: Sequence[CaseChange]) -> Iterable[Section]:
                 (Name(text=one_line(name, limit=80)), *(count(counts[name]) for counts in (before, after, fixed, new)))
                 for name in names
             ),
-            most={"plain": _ROWS_IN_LINES, "narrow": _ROWS_IN_LINES, "comment": _ROWS_IN_COMMENT},
+            most_in_lines=_MOST_IN_LINES,
+            most=_MOST,
             more="more causes",
         )
         yield Section(key="causes", title="Causes of wrong answers, fixed and new", blocks=(table,))
@@ -302,7 +301,7 @@ def _matching(diff: RunDiff) -> Iterable[Section]:
             blocks=(Table(columns=titles, rows=rows(lines), headed=False, wraps=True),),
             tab="run",
             place="bottom",
-            folded=_COMMENT,
+            folded=True,
         )
 
 

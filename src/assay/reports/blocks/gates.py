@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from assay.model import GateResult
 from assay.reports.blocks.values import (
-    LINES,
     CaseLink,
     Cell,
     Column,
     Description,
-    Medium,
     Name,
     Section,
     Status,
@@ -22,8 +20,6 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.text.plain import one_line
 
-_BESIDE: frozenset[Medium] = frozenset({"comment", "page"})
-_BENEATH: frozenset[Medium] = frozenset({*LINES, "book"})
 _NAME_LENGTH = 120
 
 
@@ -45,16 +41,16 @@ def gates_section(results: Sequence[GateResult], links: Mapping[str, CaseLink] |
             Description(meaning=said),
         )
 
-    titles = (Column(title=title, only=_BESIDE) for title in ("wanted", "found", "missed by", "which"))
+    titles = (Column(title=title, detail="full") for title in ("wanted", "found", "missed by", "which"))
     table = Table(
-        columns=columns("gate", "state", *titles, Column(title="found", only=_BENEATH)),
+        columns=columns("gate", "state", *titles, Column(title="found", detail="summary")),
         rows=rows(map(line, results)),
         look="gates",
         wraps=True,
-        most={"comment": 30},
+        most=30,
     )
     passed = f"{sum(result.passed for result in results):,} of {len(results):,} passed"
-    return Section(key="gates", title="Gates", aside=passed, blocks=(table,), place="top", folded=frozenset({"page"}))
+    return Section(key="gates", title="Gates", aside=passed, blocks=(table,), place="top")
 
 
 def gate_name(result: GateResult) -> str:

@@ -11,11 +11,9 @@ from msgspec import Struct
 
 from assay.model import HistoryPoint, MetricInfo
 from assay.reports.blocks.values import (
-    LINES,
     Cell,
     Column,
     Description,
-    Medium,
     Name,
     Row,
     Section,
@@ -97,7 +95,7 @@ def history_report(
         title=one_line(folder, limit=120),
         metrics=tuple(map(one_line, metrics)),
         confidence=f"{rates[0].confidence * 100:g} %" if rates else "",
-        sections=_sections(points, [_row(point, folder, labels) for point in points]),
+        sections=_sections([_row(point, folder, labels) for point in points]),
         runs=len(points),
         latest=latest,
         series=tuple(every[:series]),
@@ -111,18 +109,13 @@ def history_report(
     )
 
 
-def _sections(points: Sequence[HistoryPoint], rows: Sequence[Row]) -> tuple[Section, ...]:
+def _sections(rows: Sequence[Row]) -> tuple[Section, ...]:
     """Every run in one line; text formats leave out columns without any value."""
-    page: frozenset[Medium] = frozenset({"page"})
-    years = {at.year for point in points if (at := started_at(point)) is not None}
-    short = frozenset[Medium]({"narrow"}) if len(years) == 1 else frozenset[Medium]()
     titles = columns(
-        Column(title="started", only=short, rank=9),
-        Column(title="started (UTC)", only=LINES - short, rank=9),
+        Column(title="started (UTC)", detail="summary", rank=9),
         Column(title="run", least=12),
-        Column(only=page),
-        Column(title="started", only=page),
-        Column(title="folder", only=LINES, rank=8, least=10),
+        Column(title="started", detail="full"),
+        Column(title="folder", rank=8, least=10),
         Column(title="tags", rank=4, least=10),
         Column(title="system", rank=7, least=10),
         Column(title="cases", rank=3, least=12),
@@ -131,13 +124,14 @@ def _sections(points: Sequence[HistoryPoint], rows: Sequence[Row]) -> tuple[Sect
         Column(title="interval", rank=1),
         Column(title="unscored", right=True, rank=5),
         Column(title="took", right=True, rank=6),
-        Column(title="gates", only=LINES, rank=2),
+        Column(title="gates", rank=2),
     )
     oldest_first = Table(columns=titles, rows=tuple(rows), look="runs")
     newest_first = Table(columns=titles, rows=tuple(reversed(rows)), look="runs")
+    aside = "newest first, times in UTC"
     return (
-        Section(key="list", title="", blocks=(oldest_first,), only=LINES),
-        Section(key="runs", title="Runs", aside="newest first, times in UTC", blocks=(newest_first,), only=page),
+        Section(key="list", title="", blocks=(oldest_first,), detail="summary"),
+        Section(key="runs", title="Runs", aside=aside, blocks=(newest_first,), detail="full"),
     )
 
 
@@ -156,12 +150,10 @@ def _row(point: HistoryPoint, folder: str, labels: Mapping[QuestionSet, str]) ->
     unscored = rate.unscored if rate is not None else point.unscored
     return Row(
         cells=(
-            started[5:],
             started,
             Name(text=name, strong=True),
-            Description(meaning=beside),
             started,
-            beside,
+            Description(meaning=beside),
             ", ".join(one_line(tag, limit=40) for tag in (settings.tags if settings else ())),
             one_line(source_name(settings.predictions), limit=_NAME_LENGTH) if settings else "",
             # An addition that tells the set apart from others of the same name stands in the notes.
@@ -183,7 +175,10 @@ def _name(point: HistoryPoint, folder: str) -> str:
 
 def _headline(point: HistoryPoint) -> tuple[str, str]:
     """``84.2 %`` with its interval, ``n/a``, or the run's status if it has no numbers."""
-    rate, share = point.headline, _is_share(point)
+    rate, share = (
+        point.headline,
+        _info(point).reads_as_share(point.headline.value if point.headline is not None else None),
+    )
     status = {"running": "unfinished", "damaged": "damaged"}.get(point.status)
     text = status or percent(rate.value if rate is not None else None, share=share)
     return text, interval(rate, share=share) if rate is not None else ""
@@ -275,10 +270,6 @@ def _trend_point(point: HistoryPoint, at: datetime, label: str, *, current: bool
 
 def _info(point: HistoryPoint) -> MetricInfo:
     return info_of(point.headline_metric or "", point.settings)
-
-
-def _is_share(point: HistoryPoint) -> bool:
-    return _info(point).reads_as_share(point.headline.value if point.headline is not None else None)
 
 
 def _notes(points: Sequence[HistoryPoint], labels: Mapping[QuestionSet, str], metrics: Sequence[str]) -> Iterable[str]:

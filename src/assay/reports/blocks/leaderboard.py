@@ -13,31 +13,38 @@ from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.values import (
     Cell,
     Column,
-    Facts,
     Figure,
     IdList,
-    Matrix,
-    Medium,
+    KeyValues,
     Name,
     Number,
-    Paragraph,
     Section,
     Table,
+    Text,
     columns,
     count,
+    figure,
+    matrix,
     rows,
 )
-from assay.reports.text.differences import p_text, points, points_interval
-from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
+from assay.reports.text.plain import (
+    interval,
+    number,
+    one_line,
+    p_text,
+    percent,
+    plural,
+    points,
+    points_interval,
+    seconds,
+)
 from assay.runs.metric_infos import info_of
 from assay.stats import is_significant
 
 SAME = "="
 _NAMED = 3
 """Runs that the headline names; of more it names the first, and counts the others."""
-_MATRIX, _ROWS, _COLUMNS = 12, 100, 12
-_WRITTEN: frozenset[Medium] = frozenset({"plain", "comment"})
-_COMMENT: frozenset[Medium] = frozenset({"comment"})
+_ROWS, _COLUMNS = 100, 12
 _PAIRS = 45
 """How many pairs plain lines show: those of ten runs."""
 _KINDS = {
@@ -148,15 +155,7 @@ def possible(one: Standing) -> str:
 
 
 def _figure(rate: Rate, *, share: bool, counted: bool) -> Figure:
-    whole = counted and float(rate.numerator).is_integer()
-    tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
-    return Figure(
-        rate=rate,
-        text=percent(rate.value, share=share),
-        interval=interval(rate, share=share),
-        tally=tally if rate.n else "no scored case",
-        share=share,
-    )
+    return figure(rate, share=share, counted=counted and float(rate.numerator).is_integer())
 
 
 def _grids(board: Leaderboard, detail: BoardDetail) -> Iterable[RateGrid]:
@@ -264,12 +263,12 @@ def _sections(report: LeaderboardReport) -> Iterable[Section]:
     if board.pairs:
         yield _pairs(report)
     if report.legend:
-        yield Section(key="legend", title="How to read it", blocks=(Paragraph(lines=report.legend),))
+        yield Section(key="legend", title="How to read it", blocks=(Text(lines=report.legend),))
     facts = tuple(
         (label, ", ".join(f"{name} {value}" for name, value in facts_of(one.run)))
         for label, one in zip(report.labels[:_ROWS], board.standings, strict=False)
     )
-    yield Section(key="runs", title="The runs", blocks=(Facts(rows=facts),), only=_COMMENT, folded=_COMMENT)
+    yield Section(key="runs", title="The runs", blocks=(KeyValues(rows=facts, detail="full"),), folded=True)
 
 
 def _ranking(report: LeaderboardReport) -> Section:
@@ -289,7 +288,7 @@ def _ranking(report: LeaderboardReport) -> Section:
         name, rest = Name(text=label, strong=True), (found.get(title, "") for title in extra)
         lines.append((f"{one.rank:,}", possible(one), one_line(one.groups), name, report.figure(one), *rest))
     foot = "; ".join(meant[title] for title in extra)
-    table = Table(look="grid", columns=titles, rows=rows(lines), most={"comment": _ROWS}, foot=foot)
+    table = Table(look="grid", columns=titles, rows=rows(lines), most=_ROWS, foot=foot)
     return Section(key="ranking", title="Ranking", blocks=(table,), place="top")
 
 
@@ -311,8 +310,8 @@ def _grid(report: LeaderboardReport, grid: RateGrid) -> Section:
         most = f"; the {len(kept)} of {len(grid.columns):,} with the most cases" if cut else ""
         aside = f"{report.metric}{most}"
     titles = columns("run", *(Column(title=grid.columns[at], right=True, rank=rank) for rank, at in enumerate(kept)))
-    table = Table(look="grid", columns=titles, rows=rows(lines), most={"comment": _ROWS})
-    return Section(key=f"grid-{grid.key}", title=grid.title, aside=aside, blocks=(table,), place="top", folded=_COMMENT)
+    table = Table(look="grid", columns=titles, rows=rows(lines), most=_ROWS)
+    return Section(key=f"grid-{grid.key}", title=grid.title, aside=aside, blocks=(table,), place="top", folded=True)
 
 
 def _alone(report: LeaderboardReport, detail: BoardDetail) -> Section:
@@ -331,7 +330,7 @@ def _alone(report: LeaderboardReport, detail: BoardDetail) -> Section:
     table = Table(
         columns=titles,
         rows=rows((Name(text=label), *named(right), *named(wrong)) for label, right, wrong in lines),
-        most={"comment": _ROWS},
+        most=_ROWS,
     )
     rest = report.board.cases - detail.all_right - detail.none_right
     agreed = (
@@ -339,20 +338,17 @@ def _alone(report: LeaderboardReport, detail: BoardDetail) -> Section:
         f"on {plural(rest, 'case')} they disagree."
     )
     title = "Who alone is right, who alone is wrong"
-    return Section(key="alone", title=title, blocks=(table, Paragraph(lines=(agreed,))), place="top", folded=_COMMENT)
+    return Section(key="alone", title=title, blocks=(table, Text(lines=(agreed,))), place="top", folded=True)
 
 
 def _only_right(report: LeaderboardReport, detail: BoardDetail) -> Section:
-    matrix = Matrix(
-        names=tuple(report.labels),
-        cells=tuple(
-            tuple(None if at == other else count(cases) for other, cases in enumerate(line))
-            for at, line in enumerate(detail.only_right)
-        ),
-        caption="How many cases the run of a line has right and that of a column wrong.",
-        most=_MATRIX,
+    cells = (
+        (None if at == other else count(cases) for other, cases in enumerate(line))
+        for at, line in enumerate(detail.only_right)
     )
-    return Section(key="disagree", title="Where two runs disagree", blocks=(matrix,), folded=_COMMENT)
+    caption = "How many cases the run of a line has right and that of a column wrong."
+    table = matrix(report.labels, cells, caption)
+    return Section(key="disagree", title="Where two runs disagree", blocks=(table,), folded=True)
 
 
 def _apart(report: LeaderboardReport) -> Section:
@@ -362,14 +358,14 @@ def _apart(report: LeaderboardReport) -> Section:
     for pair in report.board.pairs:
         difference = pair.diff.difference or 0.0
         for line, column, sign in ((pair.second, pair.first, 1), (pair.first, pair.second, -1)):
-            text = report.points(sign * difference) if is_apart(pair, report.board) else SAME
-            cells[line][column] = Number(value=float(text != SAME), text=text)
+            apart = sign * difference if is_apart(pair, report.board) else None
+            text = SAME if apart is None else report.points(apart)
+            cells[line][column] = Number(value=apart, text=text, style="percent" if report.share else "number")
     caption = (
         "By how many points the run of a line lies above (+) or below (-) that of a column; "
         f"{SAME} cannot be told apart."
     )
-    matrix = Matrix(names=tuple(report.labels), cells=tuple(map(tuple, cells)), caption=caption, most=_MATRIX)
-    return Section(key="apart", title="Who can be told apart", blocks=(matrix,))
+    return Section(key="apart", title="Who can be told apart", blocks=(matrix(report.labels, cells, caption),))
 
 
 def _pairs(report: LeaderboardReport) -> Section:
@@ -387,7 +383,10 @@ def _pairs(report: LeaderboardReport) -> Section:
     table = Table(
         columns=titles,
         rows=rows(map(line, report.board.pairs)),
+        look="grid",
         more="more in the JSON report",
-        most={"plain": _PAIRS, "comment": _ROWS},
+        most_in_lines=_PAIRS,
+        most=_ROWS,
+        detail="full",
     )
-    return Section(key="pairs", title="Every pair", blocks=(table,), only=_WRITTEN, folded=_COMMENT)
+    return Section(key="pairs", title="Every pair", blocks=(table,), folded=True)

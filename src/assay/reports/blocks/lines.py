@@ -1,4 +1,4 @@
-"""Tables as rows of pieces of text, each with its role.
+"""Tables as columns of pieces of text, each with its role.
 
 Plain lines, the terminal and Markdown differ only in how they set a role.
 """
@@ -11,14 +11,13 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from assay.reports.blocks.values import (
-    CaseLink,
+    SIGNS_MEANING,
     Cell,
     Column,
     Description,
     DiffFigure,
     Figure,
     IdList,
-    Medium,
     Name,
     Number,
     Query,
@@ -28,159 +27,150 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.text.plain import one_line, unscored
 
+LineFormat: TypeAlias = Literal["plain", "terminal", "comment"]
 Role: TypeAlias = Literal[
     "name", "mark", "words", "number", "bar", "value", "signed", "aside", "ids", "remark", "quoted", "query"
 ]
 _QUERY_LENGTH = 120
 ADJUSTED = "adjusted"
-_TextColumn: TypeAlias = "tuple[str, int, tuple[Piece, ...]]"
+FULL_RANK = 20
+"""The rank of a column of the full form: on a terminal it is the first to be left out."""
 
 
 class Piece(Struct, frozen=True, kw_only=True):
-    """A text in one column of a line; for a ``bar`` the figure that it draws."""
+    """A text in one column of a line."""
 
     text: str
     role: Role
     strong: bool = False
-    blame: str = ""
-    """The start of the text that says whose failure it is."""
-    good: bool | None = None
-    """For a mark: whether it is good; None: neither good nor bad."""
     leads: bool = False
-    """Whether it is in the leading row."""
-    figure: Figure | DiffFigure | None = None
-    scale: bool = False
-    """For a bar: whether its scale is the range of the column's intervals, and not 0 to 1."""
+    """Whether it is in the leading row, or a difference that is more than chance."""
+    cell: Cell = None
+    """What it is made of: the figure of a bar, the name with whose failure it is, the state of a mark."""
 
 
-class Grid(Struct, frozen=True, kw_only=True):
-    """A table as lines, without the columns that say nothing."""
+class TextColumn(Struct, frozen=True, kw_only=True):
+    """One column of text."""
 
-    heads: tuple[str, ...]
-    rows: tuple[tuple[Piece, ...], ...]
-    right: frozenset[int]
-    """The columns aligned to the right."""
-    ranks: tuple[int, ...]
-    least: tuple[int, ...]
-    """Per column its `Column.rank` and its `Column.least`."""
-    foot: tuple[str, ...]
-    """The lines below the table: how many rows are left out, and what the columns mean."""
+    title: str
+    pieces: tuple[Piece, ...]
+    rank: int = 0
+    least: int = 0
+    """As `Column.rank` and `Column.least`."""
+    ranged: bool = False
+    """For bars: whether the scale is the range of the column's intervals, and not 0 to 1."""
+
+    @property
+    def role(self) -> Role:
+        """The role of its pieces."""
+        return self.pieces[0].role
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is aligned to the right."""
+        return any(one.role in ("number", "value", "signed") for one in self.pieces)
 
 
-def grid(table: Table, medium: Medium, *, decisive: bool = False) -> Grid:
-    """The table for a medium. ``decisive``: a terminal shows only the p-values that decide the signs."""
-    kept = table.for_medium(medium)
-    shown, hidden = kept.shown(medium)
-    heads: list[tuple[str, int, int]] = []
-    columns: list[tuple[Piece, ...]] = []
+def text_columns(table: Table, form: LineFormat, *, decisive: bool = False) -> tuple[list[TextColumn], list[str]]:
+    """The columns of text that a table becomes, without those that say nothing, and the lines below the table.
+
+    ``decisive``: a terminal shows only the p-values that decide the signs.
+    """
+    summary = form == "plain" or any(column.detail == "summary" for column in table.columns)
+    summary = summary or any(isinstance(cell, DiffFigure) for row in table.rows[:1] for cell in row.cells)
+    unwanted = "summary" if form == "comment" else "full" if summary else ""
+    kept = table.only(lambda column, _: column.detail != unwanted)
+    shown, hidden = kept.shown(kept.most if form == "comment" else kept.most_in_lines)
+    made: list[TextColumn] = []
+    signs = ""
     for place, column in enumerate(kept.columns):
         cells = [row.cells[place] for row in shown]
         differences = [cell for cell in cells if isinstance(cell, DiffFigure)]
+        figures = any(isinstance(cell, Figure) for cell in cells)
         if differences:
-            for title, rank, pieces in _differences(differences, medium, decisive=decisive):
-                heads.append((title, rank, 0))
-                columns.append(pieces)
-            continue
-        titles = _heads(column, cells, medium)
-        lines = [_pieces(row.cells[place], column, medium, len(titles), leads=row.strong) for row in shown]
-        heads += [(title, column.rank, column.least) for title in titles]
-        if len(titles) > 1 and column.parts == "all" and not column.bar:
-            heads[-1] = (titles[-1], 1, 0)  # the unscored count is dropped before the columns that follow
-        columns += zip(*lines, strict=True) if lines else [()] * len(titles)
-    full = [place for place, column in enumerate(columns) if not shown or any(one.text or one.figure for one in column)]
-    return Grid(
-        heads=tuple(heads[place][0] for place in full),
-        ranks=tuple(heads[place][1] for place in full),
-        least=tuple(heads[place][2] for place in full),
-        rows=tuple(tuple(columns[place][row] for place in full) for row in range(len(shown))),
-        right=frozenset(
-            new
-            for new, place in enumerate(full)
-            if any(one.role in ("number", "value", "signed") for one in columns[place])
-        ),
-        foot=tuple(filter(None, (f"and {len(hidden):,} {table.more}" if hidden else "", table.foot))),
-    )
+            made += _differences(differences, form, decisive=decisive)
+            if column.parts == "all" and form != "plain":
+                shares = all(one.share for one in differences)
+                numbers = "percentage points" if shares else "percentage points, but for metrics that are numbers"
+                signs = f"{SIGNS_MEANING}. Differences and their intervals are in {numbers}."
+        elif figures:
+            made += _figures(column, cells, form, leading=[row.strong for row in shown])
+        else:
+            rank = FULL_RANK if column.detail == "full" else column.rank
+            pieces = tuple(_piece(cell, column, form) for cell in cells)
+            made.append(TextColumn(title=column.title, pieces=pieces, rank=rank, least=column.least))
+    full = [one for one in made if not shown or any(piece.text or piece.role == "bar" for piece in one.pieces)]
+    foot = (f"and {len(hidden):,} {table.more}" if hidden else "", table.foot, signs)
+    return full, list(filter(None, foot))
 
 
-def _heads(column: Column, cells: Sequence[Cell], medium: Medium) -> list[str]:
-    """The titles of the columns of text that one column becomes."""
-    if not any(isinstance(cell, Figure) for cell in cells):
-        return [column.title]
-    said = medium == "comment" and column.parts != "bounds"
-    heads = [*([""] if _has_bar(column, medium) else []), column.title, "interval" if said else ""]
-    heads += [column.counted] if column.parts != "bounds" else []
-    return [*heads, "unscored" if said else ""] if column.parts == "all" else heads
-
-
-def _has_bar(column: Column, medium: Medium) -> bool:
-    return bool(column.bar) and medium != "plain"
-
-
-def _pieces(cell: Cell, column: Column, medium: Medium, width: int, *, leads: bool) -> list[Piece]:
-    if isinstance(cell, Figure):
-        return list(_figure(cell, column, medium, leads=leads))
-    if cell is None or isinstance(cell, DiffFigure):  # differences have columns of their own
-        return [Piece(text="", role="words")] * width
-    return [_piece(cell, column, medium)]
-
-
-def _piece(
-    cell: Name | IdList | Status | Number | Description | Query | tuple[CaseLink, ...] | str,
-    column: Column,
-    medium: Medium,
-) -> Piece:
+def _piece(cell: Cell, column: Column, form: LineFormat) -> Piece:
     match cell:
+        case None | Figure() | DiffFigure():  # figures have columns of their own
+            return Piece(text="", role="words")
         case Name():
-            blame = f"{cell.blame}: " if cell.blame else ""
-            return Piece(text=cell.whole, role="name", strong=cell.strong, blame=blame)
+            return Piece(text=cell.whole, role="name", strong=cell.strong, cell=cell)
         case Status():
-            return Piece(text=cell.text, role="mark", good=cell.good)
+            return Piece(text=cell.text, role="mark", cell=cell)
         case IdList():
-            return Piece(text=cell.text(medium), role="ids")
+            return Piece(text=cell.text(30 if form == "comment" else 10), role="ids")
         case Number():
             return Piece(text=cell.text, role="number", strong=column.strong)
         case Description():
-            text = cell.short if medium in ("narrow", "wide") else cell.short.replace("\n", "; ")
+            text = cell.short if form == "terminal" else cell.short.replace("\n", "; ")
             return Piece(text=text, role="quoted" if cell.example else "remark")
         case Query():
-            cut = cell.text[:_QUERY_LENGTH] if medium == "comment" else one_line(cell.text, limit=_QUERY_LENGTH)
-            return Piece(text=cut if medium in ("comment", "plain") else cell.text, role="query")
+            cut = cell.text[:_QUERY_LENGTH] if form == "comment" else one_line(cell.text, limit=_QUERY_LENGTH)
+            return Piece(text=cell.text if form == "terminal" else cut, role="query")
         case str():
             return Piece(text=cell, role="number" if column.right else "words", strong=column.strong)
-    text = named_ids(cell, limit=column.ids_in_lines) if medium == "plain" else named_ids(cell)
-    return Piece(text=text, role="ids")
+    return Piece(text=named_ids(cell, limit=10 if form == "plain" else 5), role="ids")
 
 
-def _figure(figure: Figure, column: Column, medium: Medium, *, leads: bool) -> Iterable[Piece]:
-    if _has_bar(column, medium):
-        yield Piece(text="", role="bar", figure=figure, scale=column.bar == "range")
-    yield Piece(text=figure.text, role="value", strong=True, leads=leads)
-    yield Piece(text=figure.interval, role="aside")
-    if column.parts != "bounds":
-        yield Piece(text=figure.tally, role="words")
-    if column.parts == "all":
-        yield Piece(text=f"{figure.rate.unscored:,}" if medium == "comment" else unscored(figure.rate), role="aside")
+def _figures(column: Column, cells: Sequence[Cell], form: LineFormat, *, leading: Sequence[bool]) -> list[TextColumn]:
+    """The columns for figures: bar, value, interval, tally and what is unscored."""
+    comment = form == "comment"
+    named = comment and column.parts != "bounds"
 
-
-def _differences(
-    figures: Sequence[DiffFigure], medium: Medium, *, decisive: bool
-) -> Iterable[tuple[str, int, tuple[Piece, ...]]]:
-    """The columns for differences: titles, ranks and cells. On a terminal the difference itself always stays."""
-
-    def column(title: str, role: Role, text: Callable[[DiffFigure], str], rank: int = 0) -> _TextColumn:
-        return title, rank, tuple(Piece(text=text(one), role=role) for one in figures)
-
-    def with_figures(title: str, role: Role, text: Callable[[DiffFigure], str]) -> _TextColumn:
-        pieces = (
-            Piece(text=text(one), role=role, figure=one, leads=one.direction in ("better", "worse")) for one in figures
+    def made(title: str, role: Role, text: Callable[[Figure], str], *, rank: int = column.rank) -> TextColumn:
+        pieces = tuple(
+            Piece(text=text(cell), role=role, strong=role == "value", leads=leads, cell=cell)
+            if isinstance(cell, Figure)
+            else Piece(text="", role="words")
+            for cell, leads in zip(cells, leading, strict=True)
         )
-        return title, 0, tuple(pieces)
+        return TextColumn(title=title, pieces=pieces, rank=rank, least=column.least, ranged=column.bar == "range")
 
-    if medium in ("narrow", "wide"):
+    parts = [made("", "bar", lambda _: "")] if column.bar and form != "plain" else []
+    parts.append(made(column.title, "value", lambda one: one.text))
+    parts.append(made("interval" if named else "", "aside", lambda one: one.interval))
+    if column.parts != "bounds":
+        parts.append(made(column.counted, "words", lambda one: one.tally))
+    if column.parts == "all":
+        left = made(
+            "unscored" if comment else "",
+            "aside",
+            lambda one: f"{one.rate.unscored:,}" if comment else unscored(one.rate),
+            rank=column.rank if column.bar else 1,  # without a bar it is dropped before the columns that follow
+        )
+        parts.append(left)
+    return parts
+
+
+def _differences(figures: Sequence[DiffFigure], form: LineFormat, *, decisive: bool) -> Iterable[TextColumn]:
+    """The columns for differences. On a terminal the difference itself always stays."""
+
+    def column(title: str, role: Role, text: Callable[[DiffFigure], str], rank: int = 0) -> TextColumn:
+        pieces = (
+            Piece(text=text(one), role=role, cell=one, leads=one.direction in ("better", "worse")) for one in figures
+        )
+        return TextColumn(title=title, pieces=tuple(pieces), rank=rank)
+
+    if form == "terminal":
         values = [one.decisive_p_value if decisive else one.p_value for one in figures]
         adjusted = [one.adjusted_p_value for one in figures]
-        yield with_figures("points", "signed", lambda one: f"{one.sign} {one.difference}")
-        yield with_figures("", "bar", lambda _: "")
+        yield column("points", "signed", lambda one: f"{one.sign} {one.difference}")
+        yield column("", "bar", lambda _: "")
         yield column("", "aside", lambda one: one.interval, 2)
         yield column("from → to", "words", lambda one: f"{one.baseline} → {one.candidate}", 5)
         title = ADJUSTED if decisive and values == adjusted else "p"
@@ -189,12 +179,12 @@ def _differences(
         yield column("+/-", "words", lambda one: f"{one.diff.gained:,}/{one.diff.lost:,}", 7)
         yield column("cases", "aside", lambda one: one.tally, 8)
         return
-    comment = medium == "comment"
+    comment = form == "comment"
     role: Role = "words" if comment else "number"
     yield column("from", role, lambda one: one.baseline)
     yield column("to", role, lambda one: one.candidate)
     if comment:
-        yield with_figures("points", "value", lambda one: f"{one.sign} {one.difference}")
+        yield column("points", "value", lambda one: f"{one.sign} {one.difference}")
     else:
         yield column("points", role, lambda one: one.difference)
     aside: Role = "aside" if comment else "words"

@@ -14,34 +14,29 @@ from assay.model import (
     DecisionCount,
     Given,
     PenaltyScore,
-    Rate,
     ReliabilityTotals,
     RiskPoint,
 )
-from assay.reports.blocks.counts import count_table, meaning_column
+from assay.reports.blocks.counts import count_table, figure_row, figure_table
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
-    EVERYWHERE,
-    TEXT_AND_PAGE,
     Block,
     Cell,
     Column,
     Curve,
-    Description,
-    Figure,
     IdList,
-    Medium,
     Name,
     Number,
-    Paragraph,
     Row,
     Section,
     Table,
+    Text,
     columns,
     count,
+    figure,
     rows,
 )
-from assay.reports.text.plain import interval, one_line, percent, plural
+from assay.reports.text.plain import one_line, percent, plural
 
 _SHOWN: Final = 10
 """Points of the curve that a table of text shows."""
@@ -85,18 +80,12 @@ def said(totals: ReliabilityTotals, penalties: tuple[float, ...]) -> Iterable[st
 
 def sections(report: RunNumbers, totals: ReliabilityTotals) -> Iterable[Section]:
     """Answering and declining, and confidence if any is stated."""
-    figures = Table(
-        columns=columns("of answering", "value", meaning_column()),
-        rows=tuple(_lines(report, totals)),
-        look="figures",
-        headed=False,
-    )
+    figures = figure_table("of answering", _lines(report, totals))
     decisions = count_table(
         ("question and what the system did", "answers"),
         (_decision(report, one) for one in totals.decisions),
         meaning="counts as",
-        ids_in_lines=5,
-        most={},
+        most=None,
     )
     yield Section(key="reliability", title="Answering and declining", blocks=(figures, decisions), rank=1)
     if totals.confidence is not None:
@@ -114,25 +103,13 @@ def _lines(report: RunNumbers, totals: ReliabilityTotals) -> Iterable[Row]:
         meaning = "declined ones among the questions without an answer"
         rates.append(("unanswerable found", totals.found_unanswerable, meaning))
     for name, rate, meaning in rates:
-        cells = (Name(text=name), report.verdict_figure(rate), Description(meaning=meaning))
-        yield Row(cells=cells, style="percent")
+        yield figure_row(name, report.verdict_figure(rate), meaning)
     leading = totals.leading(report.run.settings.penalties)
     for score in totals.scores:
         cost = "as many points as there are questions" if score.of_n else f"{score.penalty:g}"
         meaning = f"reliability: what is right counts 1, what is held back 0, a wrong answer costs {cost}"
-        title = Name(text=score.name, strong=score is leading)
-        yield Row(
-            cells=(title, _score_figure(score.rate), Description(meaning=meaning)),
-            strong=score is leading,
-            style="number",
-        )
-
-
-def _score_figure(rate: Rate) -> Figure:
-    """A reliability score: a number, for it may go far below 0."""
-    tally = f"mean of {rate.n:,}" if rate.n else "no scored case"
-    text, bounds = percent(rate.value, share=False), interval(rate, share=False)
-    return Figure(rate=rate, text=text, interval=bounds, tally=tally, share=False)
+        shown = figure(score.rate, share=False, counted=False)
+        yield figure_row(score.name, shown, meaning, leads=score is leading, number=True)
 
 
 def _decision(report: RunNumbers, one: DecisionCount) -> Row:
@@ -155,6 +132,7 @@ def _confidence(scores: Iterable[PenaltyScore], found: ConfidenceTotals) -> Sect
             up="risk",
             points=tuple((point.coverage, point.risk) for point in reversed(found.curve)),
             stepped=True,
+            table=_curve_table(names, found.curve),
         ),
         Curve(
             title="Calibration",
@@ -162,11 +140,9 @@ def _confidence(scores: Iterable[PenaltyScore], found: ConfidenceTotals) -> Sect
             up="accuracy",
             points=tuple((one.mean_confidence or 0.0, one.right / one.n) for one in bins),
             diagonal=True,
+            table=_bins_table(bins),
         ),
-        _curve_table(names, found.curve, only=frozenset({"book"})),
-        _curve_table(names, _some(found.curve), only=TEXT_AND_PAGE),
-        _bins_table(bins),
-        Paragraph(lines=tuple(_confidence_said(found))),
+        Text(lines=tuple(_confidence_said(found))),
     )
     return Section(
         key="confidence", title="What the stated confidence is worth", blocks=blocks, tab="metrics", place="bottom"
@@ -184,7 +160,10 @@ def _confidence_said(found: ConfidenceTotals) -> Iterable[str]:
         )
 
 
-def _curve_table(score_names: tuple[str, ...], points: Iterable[RiskPoint], *, only: frozenset[Medium]) -> Table:
+def _curve_table(score_names: tuple[str, ...], points: tuple[RiskPoint, ...]) -> Table:
+    """Every point; where there is less room, points evenly spread over the curve, its ends among them."""
+    last = len(points) - 1
+    some = {round(number * last / (_SHOWN - 1)) for number in range(_SHOWN)}
     titles = columns(
         Column(title="threshold", long="answered from this confidence up", right=True),
         "answered",
@@ -194,9 +173,9 @@ def _curve_table(score_names: tuple[str, ...], points: Iterable[RiskPoint], *, o
         *(Column(title=name) for name in score_names),
     )
 
-    def line(point: RiskPoint) -> tuple[Cell, ...]:
+    def line(place: int, point: RiskPoint) -> Row:
         scores = (Number(value=score, text=f"{score:,.3f}", style="number") for score in point.scores)
-        return (
+        cells = (
             Number(value=point.threshold, text=f"{point.threshold:.4g}", style="number"),
             count(point.answered),
             count(point.wrong),
@@ -204,13 +183,16 @@ def _curve_table(score_names: tuple[str, ...], points: Iterable[RiskPoint], *, o
             _share(point.risk),
             *scores,
         )
+        return Row(cells=cells, weight=int(place in some))
 
     return Table(
         title="If the system declined what it is less sure of",
         columns=titles,
-        rows=rows(map(line, points)),
+        rows=tuple(line(place, point) for place, point in enumerate(points)),
         look="grid",
-        only=only,
+        more="more points",
+        most_in_lines=_SHOWN,
+        most=_SHOWN,
     )
 
 
@@ -230,14 +212,6 @@ def _bins_table(bins: Iterable[CalibrationBin]) -> Table:
     return Table(title="Confidence and accuracy", columns=titles, rows=rows(map(line, bins)), look="grid")
 
 
-def _some(points: tuple[RiskPoint, ...]) -> tuple[RiskPoint, ...]:
-    """Points evenly spread over the curve, its ends among them."""
-    if len(points) <= _SHOWN:
-        return points
-    places = sorted({round(number * (len(points) - 1) / (_SHOWN - 1)) for number in range(_SHOWN)})
-    return tuple(points[place] for place in places)
-
-
 def conversations(report: RunNumbers, totals: ConversationTotals) -> Section:
     """Whole conversations, and their turns by place."""
     first = dict(totals.first_wrong)
@@ -247,22 +221,18 @@ def conversations(report: RunNumbers, totals: ConversationTotals) -> Section:
         Row(cells=(Name(text=f"turn {turn}"), figure(rate), count(first.get(turn, 0)))) for turn, rate in totals.by_turn
     )
     table = Table(
-        columns=columns(
-            "conversations", Column(title="value", counted="of"), Column(title="first wrong here", only=EVERYWHERE)
-        ),
+        columns=columns("conversations", Column(title="value", counted="of"), "first wrong here"),
         rows=(whole, *turns),
         look="figures",
-        most={"plain": 8, "narrow": 8, "wide": 12, "comment": 25},
+        most_in_lines=8,
+        most=25,
     )
     failed = tuple(one_line(name, limit=40) for name in totals.failed)
     named = Table(
-        columns=columns("wrong in some turn"),
-        rows=rows([(IdList(names=failed),)]) if failed else (),
-        look="counts",
-        wraps=True,
-        only=TEXT_AND_PAGE if failed else frozenset(),
+        columns=columns("wrong in some turn"), rows=rows([(IdList(names=failed),)]), look="counts", wraps=True
     )
-    return Section(key="conversations", title="Conversations", blocks=(table, named), rank=1)
+    blocks = (table, named) if failed else (table,)
+    return Section(key="conversations", title="Conversations", blocks=blocks, rank=1)
 
 
 def _share(value: float) -> Number:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from assay.model import PassRate, RepeatTotals
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
-    EVERYWHERE,
     Column,
     Description,
     Name,
@@ -52,7 +51,7 @@ def section(report: RunNumbers, totals: RepeatTotals) -> Section:
             "k",
             Column(title="pass@k", long="pass@{}", parts="bounds"),
             Column(title="pass^k", long="pass^{}", parts="bounds"),
-            Column(title="questions", long="n", only=EVERYWHERE - {"page"}),
+            Column(title="questions", long="n"),
         ),
         rows=rows(
             (f"{one.k:,}", report.verdict_figure(one.any), report.verdict_figure(one.all), count(one.any.n))

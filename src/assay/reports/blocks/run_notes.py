@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from assay.model import ColumnUse, Group, Joining, Limits, Run, UsageTotals
+from assay.model import CaseSummary, Group, Joining, Limits, Run, UsageTotals
 from assay.reports.blocks import reliability, repeats, strengths
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.unscored import unscored_notes
 from assay.reports.text.plain import one_line, plural, seconds, visible
+
+_NEAR = 0.5
+"""From this share of its time limit on, a gold query is near it."""
+_NAMED = 5
 
 
 def notes(report: RunNumbers) -> Iterable[str]:
@@ -34,7 +38,7 @@ def notes(report: RunNumbers) -> Iterable[str]:
     yield from _flagged(report)
     without = "" if numbers.sound is None else _over_the_others(report, numbers.sound, bounded=True)
     yield from report.findings.notes(without)
-    yield from report.collected.slow_golds.notes()
+    yield from slow_golds(report.run.summaries, report.run.settings.limits)
     yield from _joining(report.run.provenance.joining)
     yield from _provenance(report)
 
@@ -117,6 +121,33 @@ def _selections(report: RunNumbers) -> Iterable[str]:
         )
 
 
+def slow_golds(cases: Iterable[CaseSummary], limits: Limits) -> Iterable[str]:
+    """Which golds ran out of their time limit, and which took half of it or more."""
+    limit_s = limits.of_gold.timeout_s
+    near: dict[str, float] = {}
+    out: dict[str, None] = {}
+    for case in cases:
+        for gold in case.golds:
+            if gold.status == "timeout":
+                out[case.case_id] = None
+            elif (took_s := gold.took_s) is not None and took_s >= _NEAR * limit_s:
+                near[case.case_id] = max(took_s, near.get(case.case_id, 0.0))
+
+    def named(ids: Iterable[str]) -> str:
+        shown = [one_line(name, limit=40) for name in ids]
+        return ", ".join([*shown[:_NAMED], *(["…"] if len(shown) > _NAMED else [])])
+
+    limit = seconds(limit_s)
+    if out:
+        advice = "--gold-timeout gives gold more time than predictions have"
+        yield f"Of {plural(len(out), 'case')} gold ran out of its {limit} ({named(out)}): {advice}."
+    if near:
+        yield (
+            f"Of {plural(len(near), 'case')} gold took half of its {limit} or more, at most "
+            f"{seconds(max(near.values()))} ({named(near)}): on a slower machine they may be in no rate."
+        )
+
+
 def _joining(joining: Joining | None) -> Iterable[str]:
     """Notes on the matching to read before trusting a number: each a sentence."""
     if joining is None:
@@ -164,9 +195,18 @@ def facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
 
 
 def joined(run: Run) -> str:
-    """How answers from a file were matched to their questions, and which column was used for which field."""
+    """How answers from a file were matched to their questions: the key, and the column of each field on either side."""
     joining = run.provenance.joining
-    return "" if joining is None else visible(_joined(joining))
+    if joining is None:
+        return ""
+    told = [_BY[joining.by] + (", as was said" if joining.stated else "")]
+    for side, uses in (("questions", joining.case_columns), ("predictions", joining.prediction_columns)):
+        named = ", ".join(
+            use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}"
+            for use in uses
+        )
+        told += [f"{side}: {named}"] if uses else []
+    return visible("; ".join(told))
 
 
 def _facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
@@ -238,20 +278,3 @@ _BY = {
     "position": "by position",
     "row": "in one row of one file",
 }
-
-
-def _joined(joining: Joining) -> str:
-    """One line: the matching key, and which column was used for which field on either side."""
-    said = _BY[joining.by]
-    if joining.stated:
-        said += ", as was said"
-    sides = [("questions", joining.case_columns), ("predictions", joining.prediction_columns)]
-    told = [f"{side}: {_columns(columns)}" for side, columns in sides if columns]
-    return "; ".join([said, *told])
-
-
-def _columns(uses: Sequence[ColumnUse]) -> str:
-    """Which column was used for which field; a column named as its field is written once."""
-    return ", ".join(
-        use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}" for use in uses
-    )

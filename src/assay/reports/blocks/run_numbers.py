@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model import Count, Disagreement, Evidence, Group, MetricInfo, Rate, Run
 from assay.reports.blocks.collector import Collector
 from assay.reports.blocks.unscored import with_reason
-from assay.reports.blocks.values import CaseLink, Description, Figure, Link, Name, Number, Row
+from assay.reports.blocks.values import CaseLink, Description, Figure, Link, Name, Number, Row, figure
 from assay.reports.blocks.values import count as counted
 from assay.reports.cases import selection
 from assay.reports.cases.gold_findings import GoldFindings
-from assay.reports.text.plain import interval, number, one_line, percent, plural, source_name
+from assay.reports.text.plain import one_line, percent, plural, source_name
 from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 
 
@@ -141,7 +142,7 @@ class RunNumbers:
     @property
     def caution(self) -> str:
         """A caution shown in the headline itself: without it the number would mislead."""
-        return "every answer is gold's text to the letter" if self.collected.copies.all else ""
+        return "every answer is gold's text to the letter" if self.collected.copies_gold else ""
 
     @property
     def tally(self) -> str:
@@ -175,17 +176,11 @@ class RunNumbers:
     def figure(self, group: Group, metric: str) -> Figure:
         """A metric over a group of cases."""
         rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
-        if rate.n == 0:
-            tally = "no scored case"
-        elif self.asked > 1 or metric in self.graded:
-            tally = f"mean of {rate.n:,}"
-        else:
-            tally = f"{number(rate.numerator)} of {rate.n:,}"
         share = metric in self.shares or metric not in self.infos
-        text, bounds = percent(rate.value, share=share), interval(rate, share=share)
+        made = figure(rate, share=share, counted=self.asked == 1 and metric not in self.graded)
         if self.collected.unscored.nothing:  # a rate over failures to ask would look like a system that is always wrong
-            text, bounds, tally = percent(None), "", "no scored case"
-        return Figure(rate=rate, text=text, interval=bounds, tally=tally, share=share)
+            return replace(made, text=percent(None), interval="", tally="no scored case")
+        return made
 
     def figures(self, group: Group) -> tuple[Figure, ...]:
         """Every metric over a group of cases."""
@@ -193,9 +188,7 @@ class RunNumbers:
 
     def verdict_figure(self, rate: Rate) -> Figure:
         """The figure of a rate over right and wrong answers."""
-        tally = f"mean of {rate.n:,}" if self.asked > 1 else f"{number(rate.numerator)} of {rate.n:,}"
-        tally = tally if rate.n else "no scored case"
-        return Figure(rate=rate, text=percent(rate.value), interval=interval(rate), tally=tally)
+        return figure(rate, counted=self.asked == 1)
 
     def group_name(self, group: Group) -> str:
         """A group's name in tables."""

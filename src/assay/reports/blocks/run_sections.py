@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from heapq import nsmallest
+from typing import Literal
 
-from assay.model import Disagreement, Group, SelectionTotals, TermCounts, UsageTotals
+from assay.model import Disagreement, Group, SelectionTotals, TermCounts, TimeSpread, UsageTotals
 from assay.reports.blocks import counts, reliability, repeats, run_notes, strengths
 from assay.reports.blocks.gates import gates_section
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
-    EVERYWHERE,
-    LINES,
-    TEXT,
-    TEXT_AND_PAGE,
     Block,
     Cell,
     Column,
     Description,
-    Facts,
-    Matrix,
-    Medium,
+    KeyValues,
     Name,
     Number,
-    Paragraph,
     Query,
     Row,
     Section,
     Tab,
     Table,
+    Text,
     Times,
     columns,
     count,
+    matrix,
     rows,
 )
 from assay.reports.cases.case import rows_and_time
 from assay.reports.text.plain import clipped, one_line, percent, plural, seconds
 
-GROUP_ROWS = {"database": 20, "tag": 12}
-"""How many groups of these kinds the page shows before it folds the others away."""
-_GROUPS_IN_LINES, _GROUPS_IN_COMMENT = 8, 25
-_NO_ROOM: Final[frozenset[Medium]] = frozenset({"plain", "narrow", "comment"})
+_SLOWEST = 5
 
 
 def sections(report: RunNumbers) -> Iterable[Section]:
@@ -71,47 +64,45 @@ def sections(report: RunNumbers) -> Iterable[Section]:
     if numbers.cause_groups:
         yield from counts.cause_sections(report)
     if numbers.disagreements:
-        yield _disagreements(report)
+        yield from _disagreements(report)
     if not report.of_selections:
         for kind, groups in report.groups:
             if (kind, groups) not in first:
                 yield _groups(report, kind, groups, rank=0 if kind == "database" else 4, tab="metrics")
     yield from _costs(report)
     if slowest := rows(_slowest(report)):
-        titles = columns(Column(title="time", strong=True), "side", Column(only=frozenset({"page"})), "case", "query")
+        result = Column(title="result", detail="full")
+        titles = columns(Column(title="time", strong=True), "side", result, "case", "query")
         blocks = (Table(columns=titles, rows=slowest, look="slow"),)
-        title = "Slowest queries"
-        yield Section(key="slowest", title=title, blocks=blocks, only=TEXT_AND_PAGE, tab="run", place="bottom")
-    made = (Facts(rows=tuple(run_notes.facts(report))),)
-    media = frozenset[Medium]({"comment", "page"})
-    yield Section(key="made", title="How this run was made", blocks=made, only=media, tab="run", place="top")
+        yield Section(key="slowest", title="Slowest queries", blocks=blocks, tab="run", place="bottom")
+    made = (KeyValues(rows=tuple(run_notes.facts(report)), detail="full"),)
+    yield Section(key="made", title="How this run was made", blocks=made, tab="run", place="top")
 
 
 def _dimensions(totals: SelectionTotals) -> Iterable[Section]:
     if not totals.by_dimension:
         return
     beyond = any(one.turns_beyond_target for one in totals.by_dimension)
-    far = EVERYWHERE - {"narrow"}
     titles = columns(
         "dimension",
-        Column(only=frozenset({"page"})),
         Column(title="turns", minor=True),
-        Column(title="beyond", minor=True, only=EVERYWHERE if beyond else frozenset()),
+        Column(title="beyond", minor=True),
         Column(title="recall", strong=True),
         Column(title="precision", strong=True),
         "F1",
         Column(title="TP", long="true positives"),
         Column(title="FP", long="false positives"),
         Column(title="FN", long="false negatives"),
-        Column(title="mean recall", only=far),
-        Column(title="mean precision", only=far),
+        Column(title="mean recall", rank=1),
+        Column(title="mean precision", rank=2),
     )
 
     def cells(name: str, turns: int, far: int, counts: TermCounts, *means: float | None) -> tuple[Cell, ...]:
-        where = (None if turns else Description(meaning="in no target"), count(turns), count(far) if far else None)
         rates = map(_rate, (counts.recall, counts.precision, counts.f1))
         sorted_terms = map(count, (counts.true_positives, counts.false_positives, counts.false_negatives))
-        return Name(text=name), *where, *rates, *sorted_terms, *(map(_rate, means) if means else (None, None))
+        beyond_target = count(far) if far else None
+        means_or_none = map(_rate, means) if means else (None, None)
+        return Name(text=name), count(turns), beyond_target, *rates, *sorted_terms, *means_or_none
 
     each = (
         cells(
@@ -126,9 +117,12 @@ def _dimensions(totals: SelectionTotals) -> Iterable[Section]:
     )
     pooled = Row(cells=cells("all dimensions", totals.turns, 0, totals.micro), strong=True)
     legend = "TP: terms in target and selection; FP: only selected; FN: only in the target"
+    if any(not one.turns for one in totals.by_dimension):
+        legend += "; 0 turns: a dimension that is in no target"
     if beyond:
         legend += "; beyond: turns that selected in a dimension that their target does not have"
-    table = Table(columns=titles, rows=(*rows(each), pooled), look="grid", foot=f"{legend}.", bars=(4, 5))
+    table = Table(columns=titles, rows=(*rows(each), pooled), look="grid", foot=f"{legend}.", bars=(3, 4))
+    table = table.only(lambda column, _: beyond or column.title != "beyond")
     yield Section(key="dimensions", title="Terms by dimension", blocks=(table,), place="bottom")
 
 
@@ -145,7 +139,7 @@ def _groups(report: RunNumbers, kind: str, groups: Sequence[Group], *, rank: int
     shares = {row.metric: row.share for row in report.metrics}
     titles = columns(
         kind,
-        Column(title=counted, only=frozenset({"book"})),
+        counted,
         Column(
             title="exact" if report.of_selections else "value",
             long=report.headline_metric,
@@ -154,31 +148,34 @@ def _groups(report: RunNumbers, kind: str, groups: Sequence[Group], *, rank: int
             style="percent" if shares.get(report.headline_metric, True) else "number",
         ),
         *(Column(title=name.removeprefix("macro "), long=name) for name, _ in beside),
-        *(Column(long=one_line(metric), only=frozenset({"book"})) for metric in others),
+        *(Column(long=one_line(metric)) for metric in others),
     )
 
     def mean(group: Group, metric: str) -> Number:
         figure = report.figure(group, metric)
         style: Literal["percent", "number"] = "percent" if shares[one_line(metric)] else "number"
-        return Number(value=figure.rate.value, text=figure.text, style=style)
+        return Number(value=figure.rate.value, text="" if metric in others else figure.text, style=style)
 
     def row(group: Group) -> Row:
         value = "" if group.name is None or of_turns else one_line(group.name, limit=60 if kind == "tag" else 80)
         name = Name(text=report.group_name(group), link=((kind, value),) if value else ())
         means = (mean(group, metric) for metric in (*dict(beside).values(), *others))
-        cells: tuple[Cell, ...] = (name, count(group.cases), report.figure(group, report.leading), *means)
+        cells: tuple[Cell, ...] = (
+            name,
+            Number(value=group.cases, text=""),
+            report.figure(group, report.leading),
+            *means,
+        )
         return Row(cells=cells, weight=group.cases)
 
-    most: dict[Medium, int] = {**dict.fromkeys(LINES, _GROUPS_IN_LINES), "comment": _GROUPS_IN_COMMENT}
-    if not report.of_selections and kind in GROUP_ROWS:
-        most["page"] = GROUP_ROWS[kind]
     made = Table(
         columns=titles,
         rows=tuple(map(row, groups)),
         look="grid" if report.of_selections else "figures",
         headed=report.of_selections,
         more="with fewer cases",
-        most=most,
+        most_in_lines=8,
+        most=25,
         ranked=not report.of_selections and kind not in ("difficulty", "turn"),
         bars=tuple(range(3, 3 + len(beside))),
     )
@@ -188,27 +185,31 @@ def _groups(report: RunNumbers, kind: str, groups: Sequence[Group], *, rank: int
 
 
 def _metrics(report: RunNumbers) -> Section:
-    lines = []
-    for one in report.metrics:
-        name = Name(text=one.metric, strong=one.headline, link=(("metric", one.metric), ("sort", "metric")))
-        style: Literal["percent", "number"] = "percent" if one.share else "number"
-        cells = (name, one.figure, Description(meaning=one.meaning))
-        lines.append(Row(cells=cells, strong=one.headline, style=style))
-    meaning = Column(title="meaning", only=frozenset({"wide", "page", "book"}))
-    table = Table(columns=columns("metric", "value", meaning), rows=tuple(lines), look="figures", headed=False)
+    lines = (
+        counts.figure_row(
+            one.metric,
+            one.figure,
+            one.meaning,
+            leads=one.headline,
+            number=not one.share,
+            link=(("metric", one.metric), ("sort", "metric")),
+        )
+        for one in report.metrics
+    )
+    table = counts.figure_table("metric", lines)
     blocks = (table, *explained({one.metric: one.meaning for one in report.metrics if one.info.label}))
     aside = f"over all cases, {report.confidence} intervals"
     return Section(key="metrics", title="Metrics", aside=aside, blocks=blocks, tab="metrics", rank=-1)
 
 
-def explained(meanings: Mapping[str, str], only: frozenset[Medium] = _NO_ROOM) -> Iterable[Block]:
-    """The meaning of metric names that only their own package explains, for media without a column for it."""
+def explained(meanings: Mapping[str, str]) -> Iterable[Block]:
+    """The meaning of metric names that only their own package explains, where a summary has no column for it."""
     if meanings:
-        yield Paragraph(lines=tuple(f"{name}: {meaning}" for name, meaning in meanings.items()), only=only)
+        yield Text(lines=tuple(f"{name}: {meaning}" for name, meaning in meanings.items()), detail="summary")
 
 
-def _disagreements(report: RunNumbers) -> Section:
-    """Cases that only one of two metrics accepts: the headline's pairs, or all if it has none."""
+def _disagreements(report: RunNumbers) -> Iterable[Section]:
+    """Cases that only one of two metrics accepts: the headline's pairs, or all without any. Then every pair in full."""
     pairs = report.disagreements
     alone = {(pair.first, pair.second): pair.only_first for pair in pairs}
     alone |= {(pair.second, pair.first): pair.only_second for pair in pairs}
@@ -218,10 +219,10 @@ def _disagreements(report: RunNumbers) -> Section:
         link = (("only", only_by(one_line(says), one_line(denies))),)
         return count(len(report.linked(alone.get((says, denies), ()))), link=link)
 
-    matrix = Matrix(
-        names=tuple(map(one_line, metrics)),
-        cells=tuple(tuple(None if one == other else number(one, other) for other in metrics) for one in metrics),
-        caption="yes by the row, no by the column",
+    grid = matrix(
+        [one_line(metric) for metric in metrics],
+        ((None if one == other else number(one, other) for other in metrics) for one in metrics),
+        "yes by the row, no by the column",
     )
     leading = [pair for pair in pairs if report.leads(pair)]
     sides = [side for pair in leading or pairs for side in ((pair.first, pair.second), (pair.second, pair.first))]
@@ -233,11 +234,20 @@ def _disagreements(report: RunNumbers) -> Section:
             if alone[one, two]
         ),
         look="pairs",
-        most={"comment": 12},
-        only=TEXT_AND_PAGE if leading else TEXT,
+        most=12,
     )
-    blocks = (matrix, table, _pairs(report))
-    return Section(key="cross", title="Cases on which two metrics disagree", blocks=blocks, tab="metrics")
+    yield Section(key="cross", title="Cases on which two metrics disagree", blocks=(grid, table), tab="metrics")
+
+    def line(pair: Disagreement) -> tuple[Cell, ...]:
+        # Of several answers to one question, each metric may accept a different one.
+        differing = len({*pair.only_first, *pair.only_second})
+        counts = (differing, len(pair.only_first), len(pair.only_second), pair.both, pair.neither)
+        return Name(text=one_line(pair.first)), Name(text=one_line(pair.second)), *map(count, counts)
+
+    titles = columns("one", "the other", "cases", "only one", "only other", "both", "neither")
+    every = Table(columns=titles, rows=rows(map(line, pairs)), look="grid", most=12)
+    title = "Every two metrics that disagree"
+    yield Section(key="pairs", title=title, blocks=(every,), tab="metrics", place="bottom", folded=True, detail="full")
 
 
 def only_by(says: str, denies: str) -> str:
@@ -245,31 +255,16 @@ def only_by(says: str, denies: str) -> str:
     return f"{says}, not {denies}"
 
 
-def _pairs(report: RunNumbers) -> Table:
-    """Every pair of metrics in full, for workbook sheets."""
-
-    def line(pair: Disagreement) -> tuple[Cell, ...]:
-        # Of several answers to one question, each metric may accept a different one.
-        differing = len({*pair.only_first, *pair.only_second})
-        counts = (differing, len(pair.only_first), len(pair.only_second), pair.both, pair.neither)
-        return Name(text=one_line(pair.first)), Name(text=one_line(pair.second)), None, *map(count, counts)
-
-    titles = columns("one", "the other", "", "cases", "only one", "only other", "both", "neither")
-    return Table(columns=titles, rows=rows(map(line, report.disagreements)), only=frozenset({"book"}))
-
-
 def _costs(report: RunNumbers) -> Iterable[Section]:
     times, usage = report.numbers.times, report.numbers.usage
-    blocks: list[Block] = [Times(rows=times)] if times else []
+    blocks: list[Block] = [Times(spreads=times, table=_times(times))] if times else []
     lines = [] if usage is None else [*_usage(usage, len(report.run.evidence))]
     if lines:
-        page = frozenset[Medium]({"page"})
         titles = columns(
             Column(long="What"),
             Column(title="in all", right=True, strong=True),
             Column(title="per answer", right=True),
-            Column(only=page),
-            Column(title="said by", only=EVERYWHERE - page),
+            "",
         )
         title = "Tokens and cost, as the answers say them"
         blocks.append(Table(title=title, columns=titles, rows=rows(lines), look="usage"))
@@ -277,12 +272,32 @@ def _costs(report: RunNumbers) -> Iterable[Section]:
         yield Section(key="latency", title="Latency and cost", blocks=tuple(blocks), tab="run", place="bottom")
 
 
+def _times(spreads: Sequence[TimeSpread]) -> Table:
+    """The times as rows."""
+
+    def line(spread: TimeSpread) -> tuple[Cell, ...]:
+        times = (spread.median_s, spread.p90_s, spread.max_s, spread.mean_s)
+        taken = (Number(value=time_s, text=seconds(time_s), style="fine_seconds") for time_s in times)
+        return spread.name, *taken, counted(spread), Number(value=spread.n, text="")
+
+    titles = columns("time", "median", "90 % within", "longest", "mean", "of", Column(long="n"))
+    return Table(title="What answers and queries took", columns=titles, rows=rows(map(line, spreads)))
+
+
+def counted(spread: TimeSpread) -> str:
+    """``1,034 answers``, ``564 different gold queries``: a query that several cases share is run, and counted, once."""
+    if not spread.name.endswith("y"):
+        return plural(spread.n, spread.name)
+    different = "different " if spread.n != 1 else ""
+    return plural(spread.n, f"{different}{spread.name}", f"{different}{spread.name[:-1]}ies")
+
+
 def _usage(usage: UsageTotals, answers: int) -> Iterable[tuple[Cell, ...]]:
     """Tokens and cost: in all, per answer that reports them, and how many do."""
 
     def line(name: str, total: str, each: str, saying: int) -> tuple[Cell, ...]:
         said = f"{saying:,} of {plural(answers, 'answer')}" if saying else ""
-        return name, total, each if saying else "", Description(meaning=f"said by {said}" if said else ""), said
+        return name, total, each if saying else "", Description(meaning=f"said by {said}" if said else "")
 
     counts = (
         ("tokens in", usage.input, usage.answers_with_input),
@@ -298,7 +313,21 @@ def _usage(usage: UsageTotals, answers: int) -> Iterable[tuple[Cell, ...]]:
 
 
 def _slowest(report: RunNumbers) -> Iterable[tuple[Cell, ...]]:
-    for case, side, execution in report.collected.slowest.found(report.run):
+    """The slowest distinct queries, the slowest first: a query that several cases share ran once."""
+    cases, evidence = report.run.summaries, report.run.evidence
+    slowest: dict[tuple[str | None, int], tuple[float, int, int]] = {}
+    for place, case in enumerate(cases):
+        for index, one in enumerate(case.executions):
+            key = (case.database, one.query_hash)
+            if one.wall_time_s is not None and (key not in slowest or -one.wall_time_s < slowest[key][0]):
+                slowest[key] = (-one.wall_time_s, place, index)
+    for _, place, index in nsmallest(_SLOWEST, slowest.values()):
+        case, item = cases[place], evidence[place]
+        predicted = index == len(case.golds)
+        execution, side = (
+            (item.predicted_execution, "predicted") if predicted else (item.gold_executions[index], "gold")
+        )
+        assert execution is not None  # the summary has its time
         time = Number(value=execution.wall_time_s, text=seconds(execution.wall_time_s), style="fine_seconds")
         status = Description(meaning=rows_and_time(execution, timed=False))
         link = report.collected.link_of(case.case_id, case.repeat)

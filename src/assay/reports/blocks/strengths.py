@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from assay.model import WitnessTotals
-from assay.reports.blocks.counts import count_table, meaning_column
+from assay.reports.blocks.counts import count_table, figure_row, figure_table
 from assay.reports.blocks.run_numbers import RunNumbers
-from assay.reports.blocks.values import Description, Row, Section, Table, columns
+from assay.reports.blocks.values import Section
 from assay.reports.text.meanings import STRENGTHS
 from assay.reports.text.plain import interval, percent, plural, words
 
@@ -41,18 +41,12 @@ def section(report: RunNumbers, totals: WitnessTotals) -> Section:
         ("after witnesses", totals.after, "without matches that a database like the real one refutes"),
         ("at worst", totals.at_worst, "without the conditional ones, too"),
     )
-    figures = Table(
-        columns=columns("accuracy", "value", meaning_column()),
-        rows=tuple(
-            Row(
-                cells=(name, report.verdict_figure(rate), Description(meaning=meaning)),
-                strong=rate is totals.after,
-                style="percent",
-            )
+    figures = figure_table(
+        "accuracy",
+        (
+            figure_row(name, report.verdict_figure(rate), meaning, leads=rate is totals.after)
             for name, rate, meaning in lines
         ),
-        look="figures",
-        headed=False,
     )
     counted = count_table(
         ("strength", "matches"),
@@ -62,6 +56,6 @@ def section(report: RunNumbers, totals: WitnessTotals) -> Section:
             for name in [words(one.name)]
         ),
         bars=True,
-        most={},
+        most=None,
     )
     return Section(key="strength", title="How sure the matches are", blocks=(figures, counted), rank=2)

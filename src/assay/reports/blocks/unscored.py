@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -53,59 +53,36 @@ def _told_apart(labels: Iterable[str]) -> dict[str, str]:
 
 
 class UnscoredCounts:
-    """Counts, answer by answer, what is in no rate, and why."""
+    """How many answers are in no rate, and why."""
 
-    def __init__(self) -> None:
-        self.unscored = self.lacking = self.broken = self.masked = 0
-        self.failures: Counter[Failure] = Counter()
+    def __init__(self, cases: Sequence[CaseSummary]) -> None:
+        failed = [(case, case.failure, case.outcome == "unscored") for case in cases if case.failure is not None]
+        passing = [(failure, unscored) for _, failure, unscored in failed if not is_final(failure)]
+        self.unscored = sum(case.outcome == "unscored" for case in cases)
+        self.masked = sum(unscored and failure.kind == "masked" for _, failure, unscored in failed)
+        self.failures = Counter(failure for failure, _ in passing)
         """The failures that are not the last word."""
-        self.undone = self.lost = 0
+        self.undone, self.lost = len(passing), sum(unscored for _, unscored in passing)
         """Answers with such a failure, and those of them that are unscored."""
-        self.rejected: Counter[Failure] = Counter()
+        rejected = (failure for _, failure, _ in failed if failure.kind == "rejected" and is_final(failure))
+        self.rejected = Counter(rejected)
         """The failures of questions that the system rejected. They are the last word of this run."""
-        self.moved = 0
+        self.moved = sum(case.query_source is not None for case in cases)
         """Answers whose query was in the text for a person."""
-        self.scored = False
-        """Whether any answer is scored, and finally so."""
-        self._ids: set[str] = set()
-        self._several: set[str] = set()
-
-    def add(self, case: CaseSummary) -> None:
-        """Count one answer."""
-        failure, unscored = case.failure, case.outcome == "unscored"
-        self.unscored += unscored
-        self.moved += case.query_source is not None
-        if failure is None:
-            self.scored = self.scored or not unscored
-        else:
-            self._add_failure(case.case_id, failure, unscored=unscored)
-        if any(map(_broken, case.golds)):
-            self._several.add(case.case_id)
-
-    def _add_failure(self, case_id: str, failure: Failure, *, unscored: bool) -> None:
-        if is_final(failure):
-            self.scored = self.scored or not (unscored or has_no_answer(failure))
-            if failure.kind == "rejected":
-                self.rejected[failure] += 1
-        else:
-            self.failures[failure] += 1
-            self.undone += 1
-            self.lost += unscored
-        self.masked += unscored and failure.kind == "masked"
-        if unscored and (failure.kind == "no_gold" or failure.blame == "gold"):
-            self._ids.add(case_id)
-            self.lacking += failure.kind == "no_gold"
-            self.broken += failure.kind != "no_gold"
-
-    @property
-    def nothing(self) -> bool:
+        scored = (case.failure for case in cases if case.outcome != "unscored")
+        final = any(failure is None or (is_final(failure) and not has_no_answer(failure)) for failure in scored)
+        self.nothing = bool(passing) and not final
         """Whether no case could be asked or scored, for reasons that may pass."""
-        return bool(self.failures) and not self.scored
-
-    @property
-    def several(self) -> int:
+        of_gold = [
+            (case.case_id, failure.kind == "no_gold")
+            for case, failure, unscored in failed
+            if unscored and (failure.kind == "no_gold" or failure.blame == "gold")
+        ]
+        self.lacking = sum(lacking for _, lacking in of_gold)
+        self.broken = len(of_gold) - self.lacking
+        broken = {case.case_id for case in cases for gold in case.golds if _is_broken(gold)}
+        self.several = len(broken - {case_id for case_id, _ in of_gold})
         """The scored cases of which one of several gold queries is broken."""
-        return len(self._several - self._ids)
 
 
 def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
@@ -153,7 +130,7 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
         yield f"In {plural(counts.several, 'scored case')} one of several gold queries is broken."
 
 
-def _broken(execution: ExecutionSummary) -> bool:
+def _is_broken(execution: ExecutionSummary) -> bool:
     return execution.failure is not None and execution.failure.blame == "gold"
 
 

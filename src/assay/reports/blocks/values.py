@@ -1,32 +1,27 @@
 """The parts of a report as values. A format knows the kinds of blocks and cells, but no section by name.
 
-A section is written once and appears in the terminal, in Markdown, on the page and in the workbook. Where formats
-must differ, the section says so as data: `Column.only`, `Table.most`, `Section.only`.
+A section is written once and appears in the terminal, in Markdown, on the page and in the workbook. Its blocks are
+tables, charts with the table that says the same, names with values, and text. A part that stands only in the summary or
+only in the full form of a report says so as `Detail`; a format draws one of the two forms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import ChangeKind, MetricDiff, Rate, TimeSpread
-from assay.reports.text.plain import plural, seconds
+from assay.reports.text.plain import interval, number, percent
 
-Medium: TypeAlias = Literal["plain", "narrow", "wide", "comment", "page", "book"]
-"""Plain lines, a terminal of less than 100 columns and a wider one, Markdown, an HTML page, a workbook."""
-
-EVERYWHERE: Final[frozenset[Medium]] = frozenset(("plain", "narrow", "wide", "comment", "page", "book"))
-LINES: Final[frozenset[Medium]] = frozenset(("plain", "narrow", "wide"))
-TEXT: Final[frozenset[Medium]] = frozenset(("plain", "narrow", "wide", "comment"))
-TEXT_AND_PAGE: Final[frozenset[Medium]] = frozenset((*TEXT, "page"))
+Detail: TypeAlias = Literal["both", "summary", "full"]
+"""In which form of a report a part stands. Lines for a terminal or a log are the summary; Markdown, a page and a
+workbook have room for all and are full."""
 
 Tab: TypeAlias = Literal["overview", "metrics", "causes", "run"]
 """The parts of a page, each under a tab of its own; the cases are one, too."""
-
-_NAMES: Final[Mapping[Medium, int]] = {"page": 40, "comment": 30}
 
 Link: TypeAlias = tuple[tuple[str, str], ...]
 """What the page's table of cases shows on a click, such as ``(("flag", "vacuous"),)``; empty: no link."""
@@ -43,6 +38,18 @@ class Figure(Struct, frozen=True, kw_only=True):
     """Whether it reads as a percentage: only then can a bar from 0 to 1 show it."""
 
 
+def figure(rate: Rate, *, share: bool = True, counted: bool = True) -> Figure:
+    """The figure of a rate. ``counted``: it says how many cases of how many; else it is a mean over so many."""
+    tally = f"{number(rate.numerator)} of {rate.n:,}" if counted else f"mean of {rate.n:,}"
+    return Figure(
+        rate=rate,
+        text=percent(rate.value, share=share),
+        interval=interval(rate, share=share),
+        tally=tally if rate.n else "no scored case",
+        share=share,
+    )
+
+
 class CaseLink(Struct, frozen=True, kw_only=True):
     """A case by its id; ``anchor`` is unique within the report: the id, with an addition where ids look the same."""
 
@@ -54,8 +61,7 @@ class CaseLink(Struct, frozen=True, kw_only=True):
 
 def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:
     """The first few ids, and how many more there are: ``7, 12, +107``."""
-    shown = ", ".join(case.id if len(case.id) <= 24 else case.id[:23] + "…" for case in cases[:limit])
-    return f"{shown}, +{len(cases) - limit:,}" if len(cases) > limit else shown
+    return first_names([case.id if len(case.id) <= 24 else case.id[:23] + "…" for case in cases], limit)
 
 
 Direction = Literal["better", "worse", "unclear", "unknown"]
@@ -171,9 +177,9 @@ class IdList(Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...]
 
-    def text(self, medium: Medium) -> str:
-        """The names that the medium has room for, and how many more there are."""
-        return first_names(self.names, _NAMES.get(medium, 10))
+    def text(self, limit: int = 10) -> str:
+        """The names that there is room for, and how many more there are."""
+        return first_names(self.names, limit)
 
 
 def count(number: int, *, link: Link = ()) -> Number:
@@ -193,7 +199,9 @@ class Column(Struct, frozen=True, kw_only=True):
     title: str = ""
     long: str = ""
     """The title where there is room for more: in a workbook and, folded, on the page."""
-    only: frozenset[Medium] = EVERYWHERE
+    detail: Detail = "both"
+    """A terminal has the columns of the full form, too, where all others fit beside them: but not beside differences,
+    whose bars take the room, nor where columns of the summary say the same."""
     bar: Literal["", "share", "range"] = ""
     """For figures: whether text formats draw a bar, as the page always does; ``range`` spans the column's intervals."""
     parts: Literal["all", "tally", "bounds"] = "all"
@@ -211,8 +219,6 @@ class Column(Struct, frozen=True, kw_only=True):
     """On a narrow terminal the columns of the highest rank are left out first, and named; 0: the column stays."""
     least: int = 0
     """The number of characters to cut the column to before it is left out; 0: it is not cut."""
-    ids_in_lines: int = 5
-    """For cases: how many are named in plain lines, which may be long."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -242,8 +248,10 @@ class Table(Struct, frozen=True, kw_only=True):
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    detail: Detail = "both"
     look: str = "plain"
-    """A class of the page's style sheet for the table's spacing; figures, counts and grids have rules of their own."""
+    """A class of the page's style sheet for the table's spacing; figures, counts and grids have rules of their own, and
+    a ``matrix`` has names against the same names: its columns may be numbered as its rows are."""
     title: str = ""
     """The title of one table among several in a section."""
     wraps: bool = False
@@ -253,18 +261,23 @@ class Table(Struct, frozen=True, kw_only=True):
     foot: str = ""
     more: str = "more"
     """The words after the number of rows left out: ``with fewer cases``."""
-    most: Mapping[Medium, int] = field(default_factory=dict)
-    """How many rows a medium shows; all rows in a medium that is not named."""
+    most_in_lines: int | None = None
+    """How many rows the summary form shows; None: all."""
+    most: int | None = None
+    """How many rows Markdown shows, and a page whose table is not folded; a workbook has all."""
     ranked: bool = False
     """Whether the page has the lowest figures first, where most can be gained."""
     bars: tuple[int, ...] = ()
     """The columns of numbers that a workbook also draws as bars."""
     bars_are: Literal["shares", "counts"] = "shares"
-    only: frozenset[Medium] = EVERYWHERE
 
-    def for_medium(self, medium: Medium) -> Table:
-        """The table without the columns that are not for the medium."""
-        kept = [place for place, column in enumerate(self.columns) if medium in column.only]
+    def only(self, wanted: Callable[[Column, Sequence[Cell]], bool]) -> Table:
+        """The table with the columns that are wanted, by the column and its cells."""
+        kept = [
+            place
+            for place, column in enumerate(self.columns)
+            if wanted(column, [row.cells[place] for row in self.rows])
+        ]
         if len(kept) == len(self.columns):
             return self
         return replace(
@@ -274,9 +287,8 @@ class Table(Struct, frozen=True, kw_only=True):
             rows=tuple(replace(row, cells=tuple(row.cells[place] for place in kept)) for row in self.rows),
         )
 
-    def shown(self, medium: Medium) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-        """The rows that the medium has room for, and the others, each in the table's order."""
-        limit = self.most.get(medium, len(self.rows))
+    def shown(self, limit: int | None) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+        """The rows to show if there is a limit, and the others, each in the table's order."""
         places = sorted(range(len(self.rows)), key=lambda place: -self.rows[place].weight)
         kept = set(places[:limit])
         return (
@@ -285,15 +297,11 @@ class Table(Struct, frozen=True, kw_only=True):
         )
 
 
-class Matrix(Struct, frozen=True, kw_only=True):
-    """A square table of names against the same names; the diagonal is None."""
+class Chart(Struct, frozen=True, kw_only=True):
+    """What a page draws as a chart; every other format draws its table."""
 
-    names: tuple[str, ...]
-    cells: tuple[tuple[Number | None, ...], ...]
-    caption: str
-    most: int = 10_000
-    """A comment leaves out a matrix with more names than this."""
-    only: frozenset[Medium] = TEXT_AND_PAGE
+    table: Table
+    detail: Detail = "both"
 
 
 class Bar(Struct, frozen=True, kw_only=True):
@@ -307,14 +315,13 @@ class Bar(Struct, frozen=True, kw_only=True):
     link: Link = ()
 
 
-class Bars(Struct, frozen=True, kw_only=True):
-    """Counts as horizontal bars, of which a part is set off: what the page shows in place of a table."""
+class Bars(Chart, frozen=True, kw_only=True):
+    """Counts as horizontal bars, of which a part is set off."""
 
     rows: tuple[Bar, ...]
     whole: str
     part: str
     """What the two are."""
-    only: frozenset[Medium] = frozenset({"page"})
 
     @property
     def most(self) -> int:
@@ -322,8 +329,8 @@ class Bars(Struct, frozen=True, kw_only=True):
         return max((1, *(row.count for row in self.rows)))
 
 
-class Curve(Struct, frozen=True, kw_only=True):
-    """Points of shares, joined by a line: the page's chart of what a table beside it says."""
+class Curve(Chart, frozen=True, kw_only=True):
+    """Points of shares, joined by a line; the page also draws the table."""
 
     title: str
     across: str
@@ -334,53 +341,30 @@ class Curve(Struct, frozen=True, kw_only=True):
     stepped: bool = False
     diagonal: bool = False
     """Whether a line shows where both numbers are equal."""
-    only: frozenset[Medium] = frozenset({"page"})
 
 
-class Times(Struct, frozen=True, kw_only=True):
-    """The times of answers and queries: histograms on the page, a table elsewhere."""
+class Times(Chart, frozen=True, kw_only=True):
+    """Histograms of the times of answers and queries."""
 
-    rows: tuple[TimeSpread, ...]
-    only: frozenset[Medium] = EVERYWHERE
-
-    @property
-    def table(self) -> Table:
-        """The times as rows."""
-
-        def line(spread: TimeSpread) -> tuple[Cell, ...]:
-            times = (spread.median_s, spread.p90_s, spread.max_s, spread.mean_s)
-            taken = (Number(value=time_s, text=seconds(time_s), style="fine_seconds") for time_s in times)
-            return spread.name, *taken, counted(spread), Number(value=spread.n, text=f"{spread.n:,}")
-
-        book = Column(title="n", long="n", only=frozenset({"book"}))
-        titles = columns("time", "median", "90 % within", "longest", "mean", Column(title="of", only=TEXT), book)
-        return Table(title="What answers and queries took", columns=titles, rows=rows(map(line, self.rows)))
+    spreads: tuple[TimeSpread, ...]
 
 
-def counted(spread: TimeSpread) -> str:
-    """``1,034 answers``, ``564 different gold queries``: a query that several cases share is run, and counted, once."""
-    if not spread.name.endswith("y"):
-        return plural(spread.n, spread.name)
-    different = "different " if spread.n != 1 else ""
-    return plural(spread.n, f"{different}{spread.name}", f"{different}{spread.name[:-1]}ies")
-
-
-class Facts(Struct, frozen=True, kw_only=True):
+class KeyValues(Struct, frozen=True, kw_only=True):
     """Names and values."""
 
     rows: tuple[tuple[str, str], ...]
+    detail: Detail = "both"
     title: str = ""
     said: str = ""
     """A sentence above them."""
-    only: frozenset[Medium] = EVERYWHERE
 
 
-class Paragraph(Struct, frozen=True, kw_only=True):
+class Text(Struct, frozen=True, kw_only=True):
     """Sentences of ours, one a line, which may quote a name."""
 
     lines: tuple[str, ...]
+    detail: Detail = "both"
     quiet: bool = True
-    only: frozenset[Medium] = EVERYWHERE
 
 
 class SideText(Struct, frozen=True, kw_only=True):
@@ -413,10 +397,10 @@ class Changes(Struct, frozen=True, kw_only=True):
     kind: ShownKind
     rows: tuple[ChangeRow, ...]
     more: tuple[str, ...]
-    only: frozenset[Medium] = TEXT
+    detail: Detail = "both"
 
 
-Block: TypeAlias = Table | Matrix | Bars | Curve | Times | Facts | Paragraph | Changes
+Block: TypeAlias = Table | Chart | KeyValues | Text | Changes
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -428,19 +412,19 @@ class Section(Struct, frozen=True, kw_only=True):
     aside: str = ""
     """A remark after the title, in a quieter style."""
     blocks: tuple[Block, ...]
-    only: frozenset[Medium] = EVERYWHERE
+    detail: Detail = "both"
     tab: Tab = "overview"
     """Under which of the page's tabs it stands."""
     place: Literal["top", "columns", "bottom"] = "columns"
     """Where there: over the whole width at the top or bottom, or as a card in one of two columns."""
     rank: int = 0
     """The order among the page's cards: the lowest rank first."""
-    folded: frozenset[Medium] = frozenset()
-    """Which of the page and Markdown show it folded, to be opened by a click."""
+    folded: bool = False
+    """Whether Markdown shows it folded, to be opened by a click."""
 
-    def blocks_for(self, medium: Medium) -> tuple[Block, ...]:
-        """The blocks that the medium draws."""
-        return tuple(block for block in self.blocks if medium in block.only)
+    def blocks_in(self, detail: Detail) -> tuple[Block, ...]:
+        """The blocks of that form of a report."""
+        return tuple(block for block in self.blocks if block.detail in ("both", detail))
 
     @property
     def heading(self) -> str:
@@ -450,6 +434,35 @@ class Section(Struct, frozen=True, kw_only=True):
         return f"{self.title} ({self.aside})" if ":" in self.title else f"{self.title}: {self.aside}"
 
 
-def sections_for(sections: Iterable[Section], medium: Medium) -> list[Section]:
-    """The sections of which the medium draws anything."""
-    return [one for one in sections if medium in one.only and one.blocks_for(medium)]
+def sections_in(sections: Iterable[Section], detail: Detail) -> list[Section]:
+    """The sections that have anything in that form of a report."""
+    return [one for one in sections if one.detail in ("both", detail) and one.blocks_in(detail)]
+
+
+def is_blank(cell: Cell) -> bool:
+    """Whether a reader sees nothing. A number without a text is for the workbook alone, which writes the value."""
+    match cell:
+        case IdList():
+            return not cell.names
+        case Description():
+            return not cell.short
+        case Name() | Number() | Query() | Status():
+            return not (cell.whole if isinstance(cell, Name) else cell.text)
+        case Figure() | DiffFigure():
+            return False
+    return not cell
+
+
+def matrix(names: Sequence[str], cells: Iterable[Iterable[Number | None]], foot: str) -> Table:
+    """A table of names against the same names; the diagonal is None."""
+    return Table(
+        columns=columns("", *(Column(title=name, long=name, right=True) for name in names)),
+        rows=rows((Name(text=name), *line) for name, line in zip(names, cells, strict=True)),
+        look="matrix",
+        foot=foot,
+    )
+
+
+def reading(row: Row) -> tuple[str, ...]:
+    """The texts of a row of names and numbers."""
+    return tuple(cell.text if isinstance(cell, Name | Number) else "" for cell in row.cells)

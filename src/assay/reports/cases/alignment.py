@@ -73,6 +73,14 @@ class Alignment(
             for name in [column.predicted if column.gold is None else column.gold]
         )
 
+    @property
+    def text(self) -> str:
+        """The rows with their signs, a line each, under the headings."""
+        shown = [("  ", self.headings)] if any(self.headings) else []
+        signed = [*shown, *((f"{sign} ", texts) for sign, texts in self.lines())]
+        left = [f"  … {plural(self.left, 'more row')}"] if self.left else []
+        return "\n".join([*(sign + " | ".join(texts) for sign, texts in signed), *left])
+
     def lines(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The rows as text, each with its sign: a row of gold only has ``-``, one of the prediction only ``+``."""
         for row in self.rows:

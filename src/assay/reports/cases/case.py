@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from assay.model import Case, Evidence, Execution, Failure, Outcome, Prediction, Score
+from assay.diagnosis import CAUSES, SELECTION
+from assay.model import Case, Cause, Diagnosis, Evidence, Execution, Failure, Outcome, Prediction, Score
 from assay.model.comparison import RowState
 from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.alignment import Alignment, alignment
-from assay.reports.cases.causes import repair, why
-from assay.reports.cases.turns import TurnView
 from assay.reports.cases.witness import WitnessView
+from assay.reports.text import meanings
 from assay.reports.text.meanings import FLAGS
 from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
 from assay.reports.text.results import given_text, golds_text
@@ -240,3 +240,136 @@ def _failures(item: Evidence) -> tuple[str, ...]:
 def flags(item: Evidence) -> tuple[Meant, ...]:
     """The flags of a case with their meanings."""
     return tuple((words(flag), FLAGS.get(flag, "")) for flag in sorted(item.verdict.flags))
+
+
+TermState = Literal["right", "extra", "missing"]
+"""In both (true positives), only selected (false positives), only in the target (false negatives)."""
+
+
+class TermView(Struct, frozen=True, kw_only=True):
+    """One judged term. ``name`` and ``dataset`` are empty where there is none or it is not needed."""
+
+    code: str
+    name: str = ""
+    dataset: str = ""
+    note: str = ""
+
+    @property
+    def line(self) -> str:
+        """The term on one line: ``LP: Population (invented code, of IMF:CPI)``."""
+        aside = ", ".join(filter(None, (self.note, self.dataset and f"in {self.dataset}")))
+        return (f"{self.code}: {self.name}" if self.name else self.code) + (f" ({aside})" if aside else "")
+
+
+class TermList(Struct, frozen=True, kw_only=True):
+    """The terms of one state: all are counted, the first ones shown."""
+
+    state: TermState
+    count: int
+    terms: tuple[TermView, ...]
+
+    @property
+    def left_out(self) -> int:
+        """How many terms are not shown."""
+        return self.count - len(self.terms)
+
+
+class DimensionView(Struct, frozen=True, kw_only=True):
+    """One dimension of one turn: its three lists, always in the order right, extra, missing."""
+
+    name: str
+    lists: tuple[TermList, TermList, TermList]
+    precision: str
+    recall: str
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither side has a term: an explicitly empty target that was met."""
+        return not any(terms.count for terms in self.lists)
+
+
+class TimeView(Struct, frozen=True, kw_only=True):
+    """The periods of one dataset, in words. ``good`` None: not judged."""
+
+    dataset: str
+    said: str
+    target: str
+    selected: str
+    good: bool | None
+
+
+class TurnView(Struct, frozen=True, kw_only=True):
+    """One question of a conversation, and how its answer compares with the target."""
+
+    label: str
+    """``Turn 2`` of a conversation, else empty."""
+    question: str
+    said: str
+    """Such as ``exact`` or ``not exact``."""
+    exact: bool | None
+    """None: not scored."""
+    figures: str
+    """Such as ``macro recall 0.500, macro precision 1.000``; empty where the turn is not scored."""
+    dimensions: tuple[DimensionView, ...]
+    beyond: tuple[DimensionView, ...]
+    """Dimensions that the target does not have."""
+    datasets: tuple[tuple[TermState, str], ...]
+    time: tuple[TimeView, ...]
+    remarks: tuple[str, ...]
+    """The target it was judged by, terms that match through a hierarchy, terms compared by code alone."""
+    failures: tuple[str, ...]
+    text: str | None
+    raw: str | None
+
+
+_LENGTH = 400
+
+
+def why(item: Evidence) -> tuple[str, ...]:
+    """Each cause with its evidence, the primary one first, then notes; nothing for an answer without causes."""
+    found = item.diagnosis
+    if found is None:
+        return ()
+    use = schema_use_line(found)
+    notes = (one_line(note, limit=_LENGTH) for note in found.notes)
+    return (*map(_told, found.causes), *([f"Schema use: {use}"] if use else ()), *notes)
+
+
+def schema_use_line(found: Diagnosis) -> str:
+    """The tables and columns that the prediction uses, in words; empty: that is not known."""
+    if found.schema_use is None:
+        return ""
+    return f"{meanings.label_of(found.schema_use)} ({meanings.SCHEMA_USE[found.schema_use]})"
+
+
+def repair(item: Evidence) -> tuple[str, ...]:
+    """The repair of an answer, a line for each clause; nothing where none is known."""
+    return () if item.diagnosis is None else repair_lines(item.diagnosis)
+
+
+def _told(cause: Cause) -> str:
+    return f"{CAUSES[cause.kind].title}: {one_line(cause.message, limit=_LENGTH)}"
+
+
+def repair_lines(found: Diagnosis) -> tuple[str, ...]:
+    """The repair, a line for each clause: what to write there."""
+    if found.repair is None:
+        return ()
+    lines = []
+    selection = CAUSES[found.causes[0].kind].category == SELECTION
+    for step in found.repair.steps:
+        before, after = (one_line(text, limit=_LENGTH) for text in (step.before, step.after))
+        if selection:  # the terms of one dimension stand beside its name
+            before, after = (f"{step.clause} {text}" if text else "" for text in (before, after))
+        if before and after:
+            lines.append(f"right with {after} in place of {before}")
+        else:
+            lines.append(f"right with {after}" if after else f"right without {before}")
+    if found.repair.elsewhere:
+        return (*lines, f"but not everywhere: {one_line(found.repair.elsewhere, limit=_LENGTH)}")
+    return tuple(lines) if len(lines) == 1 else tuple(f"{place}. {line}" for place, line in enumerate(lines, 1))
+
+
+def advice_of(title: str) -> str:
+    """What to do about a cause, by its title."""
+    return next((info.advice for info in CAUSES.values() if info.title == title), "")

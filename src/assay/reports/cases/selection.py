@@ -24,11 +24,23 @@ from assay.model import (
     TurnScore,
 )
 from assay.reports.blocks.values import CaseLink
-from assay.reports.cases.case import CaseView, flags, message, score_view, short_name
-from assay.reports.cases.causes import repair, why
-from assay.reports.cases.turns import DimensionView, TermList, TermState, TermView, TimeView, TurnView
+from assay.reports.cases.case import (
+    CaseView,
+    DimensionView,
+    TermList,
+    TermState,
+    TermView,
+    TimeView,
+    TurnView,
+    flags,
+    message,
+    repair,
+    score_view,
+    short_name,
+    why,
+)
 from assay.reports.text import meanings
-from assay.reports.text.plain import clipped, one_line, percent, words
+from assay.reports.text.plain import clipped, hundredths, one_line, percent, words
 
 _TERM_LIMITS = ((40, 40), (40, 10), (20, 5), (10, 3), (5, 1))
 """How many terms a list of wrong and a list of right terms show at most, the most generous pair first."""
@@ -196,12 +208,18 @@ def _turn(
     dimensions = _dimensions(score, room) if score else ()
     raw = answer.raw if answer else None
     text = answer.text if answer else None
+    figures: list[str] = []
+    said = "not scored" if targets else "asked, and not scored: it has no target"
+    if score is not None:
+        said = "exact" if score.exact else "not exact"
+        pairs = (("macro recall", score.macro_recall), ("macro precision", score.macro_precision))
+        figures = [f"{name} {'n/a' if value is None else f'{value:.3f}'}" for name, value in pairs]
     return TurnView(
         label=f"Turn {number:,}" if several else "",
         question=clipped(turn.question, limit=_TEXT_LENGTH) if turn and several else "",
-        said=_said(score, targets),
+        said=said,
         exact=score.exact if score else None,
-        figures=_figures(score) if score else "",
+        figures=", ".join(figures),
         dimensions=tuple(view for in_target, view in dimensions if in_target),
         beyond=tuple(view for in_target, view in dimensions if not in_target),
         datasets=_datasets(score) if score else (),
@@ -211,17 +229,6 @@ def _turn(
         text=clipped(text, limit=room.text) if text else None,
         raw=clipped(raw, limit=room.text) if raw and raw != text else None,
     )
-
-
-def _said(score: SelectionScore | None, targets: int) -> str:
-    if score is not None:
-        return "exact" if score.exact else "not exact"
-    return "not scored" if targets else "asked, and not scored: it has no target"
-
-
-def _figures(score: SelectionScore) -> str:
-    pairs = (("macro recall", score.macro_recall), ("macro precision", score.macro_precision))
-    return ", ".join(f"{name} {'n/a' if value is None else f'{value:.3f}'}" for name, value in pairs)
 
 
 def _dimensions(score: SelectionScore, room: Room) -> tuple[tuple[bool, DimensionView], ...]:
@@ -243,13 +250,9 @@ def _dimension(score: DimensionScore, room: Room, *, several: bool) -> Dimension
             terms("extra", score.false_positives),
             terms("missing", score.false_negatives),
         ),
-        precision=_rate(score.precision),
-        recall=_rate(score.recall),
+        precision=hundredths(score.precision),
+        recall=hundredths(score.recall),
     )
-
-
-def _rate(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.2f}"
 
 
 def _term(term: ScoredTerm, labels: Mapping[str, str], *, dataset: bool) -> TermView:
@@ -305,14 +308,15 @@ def _remarks(score: SelectionScore, targets: int) -> Iterable[str]:
     if targets > 1:
         yield f"Judged by target {score.target_index + 1:,} of {targets:,}, the closest one."
     shown = score.equivalences[:_EQUIVALENCES]
-    yield from map(_equivalence, shown)
+    yield from map(equivalence, shown)
     if len(score.equivalences) > len(shown):
         yield f"{len(score.equivalences) - len(shown):,} more codes stand for their children, or they for them."
     if not score.names_compared:
         yield "Some terms were compared by their codes alone: one side or both had no name for them."
 
 
-def _equivalence(found: HierarchyEquivalence) -> str:
+def equivalence(found: HierarchyEquivalence) -> str:
+    """A code that stands for its children, or they for it, in a sentence."""
     children = ", ".join(one_line(child.id, limit=40) for child in found.children[:_CHILDREN])
     if len(found.children) > _CHILDREN:
         children += f" and {len(found.children) - _CHILDREN:,} more"

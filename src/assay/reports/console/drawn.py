@@ -6,30 +6,31 @@ or signs say too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
-from assay.reports.blocks.lines import ADJUSTED, Grid, Piece, grid
+from assay.reports.blocks.lines import ADJUSTED, FULL_RANK, Piece, TextColumn, text_columns
 from assay.reports.blocks.values import (
     Block,
     ChangeRow,
     Changes,
+    Chart,
     DiffFigure,
-    Facts,
-    Matrix,
-    Medium,
+    Figure,
+    KeyValues,
+    Name,
     Number,
-    Paragraph,
     Section,
     ShownKind,
     SideText,
     Status,
     Table,
-    Times,
     first_names,
-    sections_for,
+    reading,
+    sections_in,
+)
+from assay.reports.blocks.values import (
+    Text as Sentences,
 )
 from assay.reports.console.bars import COLOURS, GOOD_BAR, LEAST_BAR, WIDEST_BAR, Bars
 from assay.reports.console.plain import MORE_IDS
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 MARGIN = 2
 WIDEST = 100
-"""The greatest width of a panel; from this width on, tables also show their less important columns."""
+"""The greatest width of a panel."""
 _GAP = 2
 _NAME_WIDTH = 28
 _LEAST_WIDTH = 10
@@ -68,28 +69,27 @@ def drawn_sections(sections: Iterable[Section], width: int) -> Iterable[Renderab
     """Every section under its title, for lines of ``width`` columns."""
     from rich.text import Text
 
-    medium: Medium = "wide" if width >= WIDEST else "narrow"
-    for section in sections_for(sections, medium):
+    for section in sections_in(sections, "summary"):
         yield title(section.title, section.aside) if section.title else Text()
-        for place, block in enumerate(section.blocks_for(medium)):
-            if place and not isinstance(block, Paragraph):
+        for place, block in enumerate(section.blocks_in("summary")):
+            if place and not isinstance(block, Sentences):
                 yield Text()
-            yield from _block(block, medium, width)
+            yield from _block(block, width)
 
 
-def _block(block: Block, medium: Medium, width: int) -> Iterable[RenderableType]:
+def _block(block: Block, width: int) -> Iterable[RenderableType]:
     from rich.text import Text
 
     match block:
-        case Table():
-            yield from _table(block, medium, width)
-        case Times():
-            yield from _table(block.table, medium, width)
-        case Matrix():
+        case Chart():
+            yield from _block(block.table, width)
+        case Table(look="matrix"):
             yield from _matrix(block, width)
-        case Facts():
+        case Table():
+            yield from _table(block, width)
+        case KeyValues():
             yield lines((Text(name, style="dim"), Text(value)) for name, value in block.rows)
-        case Paragraph():
+        case Sentences():
             yield from (Text(line, style="dim" if block.quiet else "") for line in block.lines)
         case Changes():
             yield from _changes(block)
@@ -146,91 +146,89 @@ def page(parts: Iterable[RenderableType]) -> list[RenderableType]:
     return [Padding(part, (0, MARGIN)) for part in (Text(), *parts, Text())]
 
 
-def _table(table: Table, medium: Medium, width: int) -> Iterable[RenderableType]:
+def _table(table: Table, width: int) -> Iterable[RenderableType]:
     from rich.text import Text
 
-    found, left_out = grid(table, medium), list[str]()
-    if found.rows and table.wraps:
-        yield _rows(found, {place for place, piece in enumerate(found.rows[0]) if piece.role in _LONG}, wraps=True)
-    elif found.rows:
-        fitted, left_out = _fitting(found, width, headed=table.headed)
-        if ADJUSTED in left_out:
+    (columns, foot), left_out = text_columns(table, "terminal"), list[TextColumn]()
+    if columns and columns[0].pieces and table.wraps:
+        long = {place for place, column in enumerate(columns) if column.role in _LONG}
+        yield _rows(columns, long, headed=False, wraps=True)
+    elif columns and columns[0].pieces:
+        fitted, left_out = _fitting(columns, width, headed=table.headed)
+        if any(column.title == ADJUSTED for column in left_out):
             # Only one column of p-values is left, and it must agree with the signs.
-            fitted, left_out = _fitting(grid(table, medium, decisive=True), width, headed=table.headed)[0], []
+            columns, _ = text_columns(table, "terminal", decisive=True)
+            fitted, left_out = _fitting(columns, width, headed=table.headed)[0], []
         yield _rows(fitted, _yielding(fitted, width, headed=table.headed), headed=table.headed)
-    named = [title for title in left_out if any(column.rank and column.title == title for column in table.columns)]
-    if named:
+    ranked = {column.title for column in table.columns if column.rank}
+    if named := [column.title for column in left_out if column.rank < FULL_RANK and column.title in ranked]:
         yield Text(f"\nNot enough room for: {', '.join(named)}. A wider terminal or --json has all.", style="dim")
-    yield from (Text(line, style="dim") for line in found.foot)
+    yield from (Text(line, style="dim") for line in foot)
 
 
-def _widths(found: Grid, *, headed: bool, bar: int) -> list[tuple[int, int]]:
+def _widths(columns: Sequence[TextColumn], *, headed: bool, bar: int) -> list[tuple[int, int]]:
     """The least and the full width of each column. Long texts may be cut, so they never push another column out."""
     from rich.cells import cell_len
 
     widths = []
-    for place, (head, piece) in enumerate(zip(found.heads, found.rows[0], strict=True)):
-        full = max(cell_len(text) for text in (head if headed else "", *(row[place].text for row in found.rows)))
-        least = found.least[place] or (_LEAST_WIDTH if piece.role in _LONG else full)
-        if piece.role == "bar":
+    for column in columns:
+        full = max(cell_len(text) for text in (column.title if headed else "", *(one.text for one in column.pieces)))
+        least = column.least or (_LEAST_WIDTH if column.role in _LONG else full)
+        if column.role == "bar":
             least, full = bar, WIDEST_BAR
-        elif piece.role == "words" and place == len(found.heads) - 1 and full > _NAME_WIDTH:
+        elif column.role == "words" and column is columns[-1] and full > _NAME_WIDTH:
             least = _LEAST_WIDTH
-        elif piece.role == "name" and not found.least[place]:
+        elif column.role == "name" and not column.least:
             least = full = min(full, _NAME_WIDTH)
         widths.append((min(least, full), full))
     return widths
 
 
-def _fitting(found: Grid, width: int, *, headed: bool) -> tuple[Grid, list[str]]:
-    """The table without the columns that do not fit, and their names.
+def _fitting(given: Sequence[TextColumn], width: int, *, headed: bool) -> tuple[list[TextColumn], list[TextColumn]]:
+    """The columns that fit, and those that do not.
 
     Those of the highest rank go first, then the bar, then the last of several long texts, then whatever is last.
     """
-    kept, left_out = list(range(len(found.heads))), list[str]()
-    roles = [piece.role for piece in found.rows[0]]
+    kept, left_out = list(given), list[TextColumn]()
 
-    def fits(bar: int = LEAST_BAR, *, whole: Collection[int] = (), name: int = _NAME_WIDTH) -> bool:
-        widths = _widths(found, headed=headed, bar=bar)
-        needed = (min(widths[place][place in whole], name if roles[place] == "name" else width) for place in kept)
+    def fits(bar: int = LEAST_BAR, *, whole: Sequence[TextColumn] = (), name: int = _NAME_WIDTH) -> bool:
+        # A column has the width that it has among all of them.
+        widths = dict(zip(map(id, given), _widths(given, headed=headed, bar=bar), strict=True))
+        needed = (min(widths[id(column)][column in whole], name if column.role == "name" else width) for column in kept)
         return sum(needed) + _GAP * (len(kept) - 1) <= width
 
-    while rank := max(found.ranks[place] for place in kept):
+    while rank := max(column.rank for column in kept):
         if fits(GOOD_BAR if rank >= _SOFT else LEAST_BAR):
             break
-        worst = max(kept, key=lambda place: found.ranks[place])
+        worst = max(kept, key=lambda column: column.rank)
         kept.remove(worst)
-        left_out.insert(0, found.heads[worst])
-    if "bar" in roles and not fits():
-        kept.remove(roles.index("bar"))
-    long = [place for place in kept if roles[place] in _LONG]
+        left_out.insert(0, worst)
+    bars = [column for column in kept if column.role == "bar"]
+    if bars and not fits():
+        kept.remove(bars[0])
+    long = [column for column in kept if column.role in _LONG]
     while long and not fits(whole=long[:-1]):
         kept.remove(long.pop())
     while len(kept) > 1 and not fits(name=_LEAST_WIDTH):
         kept.pop()
-    chosen = replace(
-        found,
-        heads=tuple(found.heads[place] for place in kept),
-        ranks=tuple(found.ranks[place] for place in kept),
-        least=tuple(found.least[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in found.rows),
-        right=frozenset(new for new, place in enumerate(kept) if place in found.right),
-    )
-    return chosen, left_out
+    return kept, left_out
 
 
-def _yielding(found: Grid, width: int, *, headed: bool) -> set[int]:
+def _yielding(columns: Sequence[TextColumn], width: int, *, headed: bool) -> set[int]:
     """The columns that are narrower than they could be, as many as it takes: the last long text, the bar, columns that
     have a least width, the last one if it is wide, the names, any last one."""
-    roles, widths = [piece.role for piece in found.rows[0]], _widths(found, headed=headed, bar=LEAST_BAR)
-    places, last = range(len(roles)), len(roles) - 1
+    widths, last = _widths(columns, headed=headed, bar=LEAST_BAR), len(columns) - 1
+
+    def places(wanted: Callable[[TextColumn], bool]) -> list[int]:
+        return [place for place, column in enumerate(columns) if wanted(column)]
+
     spare = width + _GAP - sum(full + _GAP for _, full in widths)
     orders = (
-        [place for place in places if roles[place] in _LONG][-1:],
-        [place for place in places if roles[place] == "bar"],
-        [place for place in places if found.least[place] and roles[place] != "name"],
-        [last] if roles[last] == "words" and widths[last][1] > _NAME_WIDTH else [],
-        [place for place in places if roles[place] == "name"],
+        places(lambda column: column.role in _LONG)[-1:],
+        places(lambda column: column.role == "bar"),
+        places(lambda column: bool(column.least) and column.role != "name"),
+        [last] if columns[last].role == "words" and widths[last][1] > _NAME_WIDTH else [],
+        places(lambda column: column.role == "name"),
         [last],
     )
     yielding: set[int] = set()
@@ -242,36 +240,38 @@ def _yielding(found: Grid, width: int, *, headed: bool) -> set[int]:
     return yielding
 
 
-def _rows(found: Grid, yielding: Collection[int], *, headed: bool = False, wraps: bool = False) -> RenderableType:
+def _rows(
+    columns: Sequence[TextColumn], yielding: Collection[int], *, headed: bool, wraps: bool = False
+) -> RenderableType:
     """The rows as a rich table; ``wraps``: texts in the columns that yield go on below instead of being cut."""
     from rich.text import Text
 
     made = _grid_table()
     made.show_header = headed
-    for place, (head, piece) in enumerate(zip(found.heads, found.rows[0], strict=True)):
+    cells: list[list[RenderableType]] = []
+    for place, column in enumerate(columns):
+        is_name = column.role == "name"
+        header: RenderableType = Text(column.title, style="dim", no_wrap=True, overflow="ellipsis")
+        figures = [one.cell if isinstance(one.cell, Figure | DiffFigure) else None for one in column.pieces]
+        if column.role == "bar":
+            bars = Bars([figure for figure in figures if figure is not None], ranged=column.ranged)
+            header = bars.head()
+            cells.append([Text() if figure is None else bars.drawn(figure) for figure in figures])
+        else:
+            texts = [_drawn(piece) for piece in column.pieces]
+            for text in texts if not wraps else ():
+                text.no_wrap, text.overflow = True, "ellipsis"
+            cells.append([*texts])
         made.add_column(
-            Text(head, style="dim", no_wrap=True, overflow="ellipsis"),
+            header,
             no_wrap=place not in yielding,
             overflow="fold" if wraps else "ellipsis",
-            justify="right" if place in found.right else "left",
-            min_width=found.least[place] or (_LEAST_WIDTH if piece.role == "name" and place in yielding else None),
-            max_width=_NAME_WIDTH if piece.role == "name" and not found.least[place] and not wraps else None,
+            justify="right" if column.is_right else "left",
+            min_width=column.least or (_LEAST_WIDTH if is_name and place in yielding else None),
+            max_width=_NAME_WIDTH if is_name and not column.least and not wraps else None,
         )
-    cells: list[list[RenderableType]] = []
-    for row in found.rows:
-        texts = [_drawn(piece) for piece in row]
-        for text in texts if not wraps else ():
-            text.no_wrap, text.overflow = True, "ellipsis"
-        cells.append([*texts])
-    for place, piece in enumerate(found.rows[0]):
-        if piece.role == "bar":
-            figures = [row[place].figure for row in found.rows]
-            bars = Bars([figure for figure in figures if figure is not None], ranged=piece.scale)
-            made.columns[place].header = bars.head()
-            for drawn, figure in zip(cells, figures, strict=True):
-                drawn[place] = Text() if figure is None else bars.drawn(figure)
-    for drawn in cells:
-        made.add_row(*drawn)
+    for row in zip(*cells, strict=True):
+        made.add_row(*row)
     return made
 
 
@@ -284,15 +284,14 @@ def _grid_table() -> Rows:
 def _drawn(piece: Piece) -> Text:
     from rich.text import Text
 
-    if piece.role == "mark":
-        sign = Status(text=piece.text, good=piece.good).sign
-        return Text(f"{sign} {piece.text}", style={True: "bold green", False: "bold red", None: "yellow"}[piece.good])
-    if piece.role == "signed" and isinstance(piece.figure, DiffFigure):
-        return Text(piece.text, style=f"bold {COLOURS[piece.figure.direction]}")
-    if piece.blame:
-        owner = piece.blame.removesuffix(": ")
-        style = "bold" if owner == "system" else "bold red"
-        return Text.assemble((owner, style), ": ", piece.text.removeprefix(piece.blame))
+    match piece.cell:
+        case Status(text=text, good=good) as state:
+            style = {True: "bold green", False: "bold red", None: "yellow"}[good]
+            return Text(f"{state.sign} {text}", style=style)
+        case DiffFigure(direction=direction) if piece.role == "signed":
+            return Text(piece.text, style=f"bold {COLOURS[direction]}")
+        case Name(blame=owner, text=text) if owner:
+            return Text.assemble((owner, "bold" if owner == "system" else "bold red"), ": ", text)
     return Text(piece.text, style="bold" if piece.strong else _STYLES.get(piece.role, ""))
 
 
@@ -307,26 +306,23 @@ def lines(rows: Iterable[Sequence[Text]]) -> RenderableType:
     return made
 
 
-def _matrix(matrix: Matrix, width: int) -> Iterable[RenderableType]:
+def _matrix(table: Table, width: int) -> Iterable[RenderableType]:
     """The matrix as lines. Columns are numbered as the lines are, so that many fit; those that do not are left out."""
     from rich.text import Text
 
-    def cell(found: Number | None) -> Text:
-        if found is None:
+    def cell(found: object) -> Text:
+        if not isinstance(found, Number):
             return Text("·", style="dim")
         signed = {"+": "green", "-": "red"}.get(found.text[:1], "")
         return Text(found.text, style=signed if found.value else "dim")
 
-    numbers = [Text(str(place), style="dim") for place in range(1, len(matrix.names) + 1)]
-    names = [Text.assemble((f"{place} ", "dim"), name) for place, name in enumerate(matrix.names, 1)]
-    columns = [
-        [number, *map(cell, cells)] for number, cells in zip(numbers, zip(*matrix.cells, strict=True), strict=True)
-    ]
+    names = [Text.assemble((f"{place} ", "dim"), reading(row)[0]) for place, row in enumerate(table.rows, 1)]
     made = _grid_table()
     made.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH)
     room = width - min(_NAME_WIDTH, max((name.cell_len for name in names), default=0))
     shown: list[list[Text]] = []
-    for column in columns:
+    for place in range(1, len(table.columns)):
+        column = [Text(str(place), style="dim"), *(cell(row.cells[place]) for row in table.rows)]
         room -= _GAP + max(text.cell_len for text in column)
         if room < 0:
             break
@@ -335,7 +331,7 @@ def _matrix(matrix: Matrix, width: int) -> Iterable[RenderableType]:
     for row in zip([Text(), *names], *shown, strict=True):
         made.add_row(*row)
     yield made
-    yield Text(matrix.caption, style="dim")
+    yield Text(table.foot, style="dim")
 
 
 def _changes(table: Changes) -> Iterable[RenderableType]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.blocks.lines import grid
+from assay.reports.blocks.lines import text_columns
 from assay.reports.blocks.values import (
     Block,
     Changes,
-    Facts,
-    Matrix,
-    Paragraph,
+    Chart,
+    Detail,
+    KeyValues,
     Section,
     Table,
-    Times,
+    Text,
     first_names,
-    sections_for,
+    reading,
+    sections_in,
 )
 from assay.reports.text.plain import aligned
 
@@ -28,14 +29,14 @@ def plain_text(lines: Iterable[str]) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def plain_sections(sections: Iterable[Section]) -> Iterable[str]:
+def plain_sections(sections: Iterable[Section], detail: Detail = "summary") -> Iterable[str]:
     """Every section with a blank line and its heading above."""
-    for section in sections_for(sections, "plain"):
+    for section in sections_in(sections, detail):
         yield ""
         if section.title:
             yield section.heading
-        for place, block in enumerate(section.blocks_for("plain")):
-            beneath = place and isinstance(block, Paragraph)
+        for place, block in enumerate(section.blocks_in(detail)):
+            beneath = place and isinstance(block, Text)
             if place and not beneath:
                 yield ""
             yield from (f"  {line}" if beneath else line for line in _block(block))
@@ -43,35 +44,38 @@ def plain_sections(sections: Iterable[Section]) -> Iterable[str]:
 
 def _block(block: Block) -> Iterable[str]:
     match block:
+        case Chart():
+            yield from _block(block.table)
+        case Table(look="matrix"):
+            yield from _matrix(block)
         case Table():
             yield from _table(block)
-        case Times():
-            yield from _table(block.table)
-        case Matrix():
-            yield from _matrix(block)
-        case Facts():
+        case KeyValues():
             yield from aligned(block.rows)
-        case Paragraph():
+        case Text():
             yield from block.lines
         case Changes():
             yield from _changes(block)
 
 
 def _table(table: Table) -> Iterable[str]:
-    found = grid(table, "plain")
-    rows = [tuple(piece.text for piece in row) for row in found.rows]
+    columns, foot = text_columns(table, "plain")
+    rows = list(zip(*([piece.text for piece in column.pieces] for column in columns), strict=True))
     if rows:
-        yield from aligned([found.heads, *rows] if table.headed else rows, right=sorted(found.right))
-    yield from (f"  {line}" for line in found.foot)
+        right = [place for place, column in enumerate(columns) if column.is_right]
+        heads = [tuple(column.title for column in columns)] if table.headed else []
+        yield from aligned([*heads, *rows], right=right)
+    yield from (f"  {line}" for line in foot)
 
 
-def _matrix(matrix: Matrix) -> Iterable[str]:
+def _matrix(table: Table) -> Iterable[str]:
     """The matrix as lines. Columns are numbered as the lines are."""
-    rows = [("", *(str(place + 1) for place in range(len(matrix.names))))]
-    for place, (name, cells) in enumerate(zip(matrix.names, matrix.cells, strict=True), start=1):
-        rows.append((f"{place} {name}", *("·" if cell is None else cell.text for cell in cells)))
-    yield from aligned(rows, right=range(1, len(matrix.names) + 1))
-    yield f"  {matrix.caption}"
+    rows = [("", *(str(place) for place in range(1, len(table.columns))))]
+    for place, row in enumerate(table.rows, start=1):
+        name, *cells = reading(row)
+        rows.append((f"{place} {name}", *(cell or "·" for cell in cells)))
+    yield from aligned(rows, right=range(1, len(table.columns)))
+    yield f"  {table.foot}"
 
 
 def _changes(table: Changes) -> Iterable[str]:

@@ -1,11 +1,18 @@
-"""Print the drawn form to a terminal, plain lines to anything else."""
+"""Print what is drawn to a terminal, plain lines to anything else: gates, a folder's runs, a leaderboard."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
+
+from assay.model import GateResult, HistoryPoint, Leaderboard
+from assay.reports.blocks.gates import gates_section
+from assay.reports.blocks.history import HistoryReport, history_report
+from assay.reports.blocks.leaderboard import LeaderboardReport
+from assay.reports.console.drawn import MARGIN, drawn_sections, page, panel
+from assay.reports.console.plain import plain_sections, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -44,3 +51,60 @@ def is_surely_plain() -> bool:
 def _write_plain(file: IO[str], encoding: str, plain: Callable[[], str]) -> None:
     # A terminal or pipe that is not UTF-8 gets question marks rather than a traceback.
     file.write(plain().encode(encoding, "replace").decode(encoding))
+
+
+def print_table(results: Sequence[GateResult], *, console: Console | None = None) -> None:
+    """Print the table alone: drawn on a terminal, plain lines elsewhere."""
+    section = gates_section(results)
+    print_either(
+        lambda width: page(drawn_sections([section], max(20, width - 2 * MARGIN)))[1:-1],
+        lambda: plain_text(plain_sections([section])),
+        console,
+    )
+
+
+def print_runs(points: Sequence[HistoryPoint], *, folder: str, console: Console | None = None) -> None:
+    """Print the runs: drawn to the console's width on a terminal, as `plain_runs` elsewhere."""
+    report = history_report(points, folder=folder)
+    print_either(lambda width: drawn_runs(report, width), lambda: plain_runs(report), console)
+
+
+def plain_runs(report: HistoryReport) -> str:
+    """One line per run with nothing cut, then the notes on these runs."""
+    told = [f"damaged: {folder}: {trouble}" for folder, trouble in report.troubles]
+    told += [f"note: {note}" for note in report.notes]
+    return plain_text((report.heading, *plain_sections(report.sections), *told))
+
+
+def drawn_runs(report: HistoryReport, width: int) -> list[RenderableType]:
+    """The lines for a terminal of ``width`` columns; columns that do not fit are left out, and named."""
+    from rich.text import Text
+
+    told = [Text.assemble(("✗ ", "red"), f"{folder}: {trouble}") for folder, trouble in report.troubles]
+    told += [Text.assemble(("! ", "bold yellow"), note) for note in report.notes]
+    table = drawn_sections(report.sections, width)
+    return [Text(), Text(report.heading, style="bold"), *table, *([Text(), *told] if told else [])]
+
+
+def print_leaderboard(board: Leaderboard, *, console: Console | None = None) -> None:
+    """Print a leaderboard: drawn to the console's width on a terminal, the text of `plain_leaderboard` elsewhere."""
+    report = LeaderboardReport(board)
+    print_either(lambda width: drawn_leaderboard(report, width), lambda: plain_leaderboard(board), console)
+
+
+def plain_leaderboard(board: Leaderboard) -> str:
+    """A leaderboard as plain lines."""
+    report = LeaderboardReport(board)
+    notes = (f"note: {note}" for note in report.notes)
+    return plain_text((report.title, report.lead, report.cases, *notes, *plain_sections(report.sections, "full")))
+
+
+def drawn_leaderboard(report: LeaderboardReport, width: int) -> list[RenderableType]:
+    """The parts of the leaderboard, top to bottom, for a terminal of ``width`` columns."""
+    from rich.text import Text
+
+    inner = max(20, width - 2 * MARGIN)
+    lead = [Text(report.lead, style="bold"), Text(report.cases)]
+    foot = f"{report.metric}, {report.confidence} interval"
+    head = panel(lead, report.notes, head=report.title, foot=foot, width=inner)
+    return page((head, *drawn_sections(report.sections, inner)))

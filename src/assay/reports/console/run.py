@@ -19,7 +19,6 @@ _LONGEST_ID = 60
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.text import Text
 
 
 def print_summary(
@@ -123,14 +122,11 @@ def _headline(report: RunReport, width: int) -> RenderableType:
     parts: list[RenderableType] = [line, bar(figure, max(10, min(width, WIDEST) - 6))]
     parts += [Text(report.outcomes_beside)] if report.outcomes_beside else []
     if report.beside:
-        parts.append(lines(_beside(name, figure) for name, figure in report.figures_beside))
+        beside = (
+            (Text(name), Text(one.text, style="bold"), Text(one.interval, style="dim"), Text(one.tally))
+            for name, one in report.figures_beside
+        )
+        parts.append(lines(beside))
     parts += [Text(f"joined {report.joined}", style="dim")] if report.joined else []
     foot = f"{report.headline_metric}, {report.confidence} interval"
     return panel(parts, report.notes, head=report.title, foot=foot, width=width)
-
-
-def _beside(name: str, figure: Figure) -> tuple[Text, ...]:
-    """A metric shown next to the headline, in a line of its own."""
-    from rich.text import Text
-
-    return Text(name), Text(figure.text, style="bold"), Text(figure.interval, style="dim"), Text(figure.tally)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.model import Evidence, Run
-from assay.reports.cases.case import failures, near_misses
-from assay.reports.cases.causes import repair, why
+from assay.reports.cases.case import failures, near_misses, repair, why
 from assay.reports.cases.gold_findings import GoldFindings
 from assay.reports.cases.witness import sentence, strength_name, witness_text
 from assay.reports.excel.case_sheet import (

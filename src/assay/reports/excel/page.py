@@ -163,11 +163,18 @@ class Page:
 
     def colour_yes_no(self, first_row: int, last_row: int, column: int) -> None:
         """Give 1 the colour of correct and 0 that of incorrect; a blank cell keeps its own."""
-        top = f"{_letters(column)}{first_row + 1}"
         for value, verdict in ((1, "correct"), (0, "incorrect")):
-            look = self.workbook.add_format({"font_color": VERDICT_COLOURS[verdict][1], "bold": True})
-            rule = {"type": "formula", "criteria": f"=AND(ISNUMBER({top}),{top}={value})", "format": look}
-            self.sheet.conditional_format(first_row, column, last_row, column, rule)
+            look = {"font_color": VERDICT_COLOURS[verdict][1], "bold": True}
+            self._mark_numbers(first_row, last_row, column, f"{{0}}={value}", look)
+
+    def _mark_numbers(self, first_row: int, last_row: int, column: int, where: str, look: dict[str, Any]) -> None:
+        """Give a look to the numbers of a column for which a formula holds; ``{0}`` in it is the cell."""
+        from xlsxwriter.utility import xl_col_to_name
+
+        top = f"{xl_col_to_name(column)}{first_row + 1}"
+        criteria = f"=AND(ISNUMBER({top}),{where.format(top)})"
+        rule = {"type": "formula", "criteria": criteria, "format": self.workbook.add_format(look)}
+        self.sheet.conditional_format(first_row, column, last_row, column, rule)
 
     def shade_shares(self, first_row: int, last_row: int, column: int) -> None:
         """Shade each share of a column, redder towards 0: in tall rows bars would be huge blocks."""
@@ -184,12 +191,8 @@ class Page:
 
     def share_bands(self, first_row: int, last_row: int, column: int) -> None:
         """Colour each share of a column by its band: below 50 %, 70 % and 90 %, and from there up."""
-        top = f"{_letters(column)}{first_row + 1}"
         for low, high, colour in SHARE_BANDS:
-            look = self.workbook.add_format({"bg_color": colour})
-            criteria = f"=AND(ISNUMBER({top}),{top}>={low},{top}<{high})"
-            rule = {"type": "formula", "criteria": criteria, "format": look}
-            self.sheet.conditional_format(first_row, column, last_row, column, rule)
+            self._mark_numbers(first_row, last_row, column, f"{{0}}>={low},{{0}}<{high}", {"bg_color": colour})
 
 
 def cell_text(text: str) -> str:
@@ -212,13 +215,6 @@ def lines_of(text: str | None, width: float) -> int:
     if len(text) <= width and "\n" not in text:
         return 1
     return sum(max(1, math.ceil(len(line) / width)) for line in text[:2000].split("\n"))
-
-
-def _letters(column: int) -> str:
-    from xlsxwriter.utility import xl_col_to_name
-
-    name: str = xl_col_to_name(column)
-    return name
 
 
 def word_width(name: str) -> float:

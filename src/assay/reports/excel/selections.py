@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from assay.model import Evidence, Run, TurnAnswer
+from assay.model import Evidence, Run
 from assay.reports.blocks.run import RunReport
-from assay.reports.cases.case import failures
-from assay.reports.cases.causes import repair, why
+from assay.reports.cases.case import failures, repair, why
 from assay.reports.excel.case_sheet import (
     CaseColumn,
     FilledColumns,
@@ -60,34 +59,24 @@ def write_selection_workbook(workbook: Workbook, run: Run, report: RunReport, se
     overview = Page(workbook, "Overview")
     statistics = Page(workbook, "Statistics", centred=True)
     settings = Page(workbook, "Settings", centred=True)
-    _write_overview(overview, run, seen)
-    _write_statistics(statistics, report)
-    write_settings(settings, run, report)
-
-
-def _write_overview(page: Page, run: Run, seen: OverviewSeen) -> None:
-    """Every case in the question set's order."""
+    # Every case in the question set's order.
     columns = _columns(run, seen)
-    write_cases(page, run.evidence, columns, kept=2, lines=_LINES)
+    write_cases(overview, run.evidence, columns, kept=2, lines=_LINES)
     last = max(1, len(run.evidence))
     for place, column in enumerate(columns):
         if column.title == "outcome":
-            page.colour_verdicts(1, last, place)
+            overview.colour_verdicts(1, last, place)
         elif column.style == "percent":
-            page.shade_shares(1, last, place)
-
-
-def _write_statistics(page: Page, report: RunReport) -> None:
-    """Write the method's metrics over all test cases, then every other section."""
+            overview.shade_shares(1, last, place)
+    # The method's metrics over all test cases, then every other section.
     sections = [one for one in report.sections if one.key != "metrics"]
     metrics = [replace(one, title="Data Query Metrics", aside="") for one in report.sections if one.key == "metrics"]
-    page.prepare(names=names_in((*metrics, *sections)))
-    page.sheet.set_column(1, _COLUMNS, _WIDTH)
-    row = write_sections(page, -1, metrics)
-    row = write_notes(
-        page, row + 1, report, f"Means are over test cases; Low and High bound them at {report.confidence}."
-    )
-    write_sections(page, row, sections)
+    statistics.prepare(names=names_in((*metrics, *sections)))
+    statistics.sheet.set_column(1, _COLUMNS, _WIDTH)
+    row = write_sections(statistics, -1, metrics)
+    note = f"Means are over test cases; Low and High bound them at {report.confidence}."
+    write_sections(statistics, write_notes(statistics, row + 1, report, note), sections)
+    write_settings(settings, run, report)
 
 
 def _columns(run: Run, seen: OverviewSeen) -> list[CaseColumn]:
@@ -158,13 +147,12 @@ def _answer(item: Evidence) -> str:
     blocks = [
         f"Turn {number}\n{said}" if len(answers) > 1 else said
         for number, answer in enumerate(answers, start=1)
-        if (said := _said(answer))
+        if (said := _cut(answer.raw or answer.text or ""))
     ]
     return "\n\n".join(blocks)
 
 
-def _said(answer: TurnAnswer) -> str:
-    said = answer.raw or answer.text or ""
+def _cut(said: str) -> str:
     missing = len(said) - _LONGEST_ANSWER
     return said if missing <= 0 else f"{said[:_LONGEST_ANSWER]}\n… {missing:,} more characters"
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import (
-    Block,
     Cell,
+    Chart,
     Column,
     Description,
     DiffFigure,
@@ -17,13 +17,12 @@ from assay.reports.blocks.values import (
     Name,
     Number,
     Query,
-    Row,
     Section,
     Status,
     Table,
-    Times,
+    Text,
     named_ids,
-    sections_for,
+    sections_in,
 )
 from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
 from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
@@ -34,11 +33,20 @@ _WIDTH: Final = 11
 
 def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
     """Write every section with a blank row above. Returns the row after."""
-    for section in sections_for(sections, "book"):
+    for section in sections_in(sections, "full"):
+        parts = _parts(section)
+        if not parts:
+            continue
         page.text(row + 1, 0, section.heading, "section")
         row += 2
-        for place, block in enumerate(section.blocks_for("book")):
-            row = _write_block(page, row + 1 if place else row, block)
+        for place, part in enumerate(parts):
+            row += bool(place)
+            if isinstance(part, Table):
+                row = _write_table(page, row, part)
+                continue
+            for line in part.lines:
+                page.text(row, 0, line, "note")
+                row += 1
     return row
 
 
@@ -56,32 +64,37 @@ def write_notes(page: Page, row: int, report: RunReport, *notes: str) -> int:
 
 def names_in(sections: Iterable[Section]) -> list[str]:
     """The texts of the first column, which decide its width."""
-    found = []
-    for section in sections_for(sections, "book"):
-        for block in section.blocks_for("book"):
-            if isinstance(block, Table):
-                found += [cell.whole for row in block.shown("book")[0] if isinstance(cell := row.cells[0], Name)]
-    return found
+    parts = (part for section in sections_in(sections, "full") for part in _parts(section))
+    tables = (part for part in parts if isinstance(part, Table))
+    return [cell.whole for table in tables for row in table.rows if isinstance(cell := row.cells[0], Name)]
 
 
-def _write_block(page: Page, row: int, block: Block) -> int:
-    if isinstance(block, Times | Table):
-        return _write_table(page, row, block.table if isinstance(block, Times) else block)
-    return row
+def _parts(section: Section) -> list[Table | Text]:
+    """What a workbook has of a section: its sentences, its tables and those of its charts."""
+    blocks = (block.table if isinstance(block, Chart) else block for block in section.blocks_in("full"))
+    return [block for block in blocks if isinstance(block, Table | Text)]
 
 
 def _write_table(page: Page, row: int, given: Table) -> int:
-    table = given.for_medium("book")
-    shown, hidden = table.shown("book")
+    """Write all rows. Returns the row after."""
+    # Sentences that wrap elsewhere run over the cells to their right, so that they stand in one column at the end.
+    unwanted = "full" if given.wraps else "summary"
+    table = given.only(lambda column, _: column.detail != unwanted)
     if table.title:
         page.text(row, 0, table.title, "section")
         row += 1
-    heads = [head for place, column in enumerate(table.columns) for head in _heads(column, _first(shown, place))]
-    ends = isinstance(_first(shown, len(table.columns) - 1), Description)
-    titles = [*heads, *[""] * (_WIDTH - len(heads))] if ends else heads
-    page.head(row, titles, numbers=_numbers(table, shown))
+    likes = [_first([one.cells[place] for one in table.rows]) for place in range(len(table.columns))]
+    parts = [_heads(column, like) for column, like in zip(table.columns, likes, strict=True)]
+    heads = [head for one in parts for head in one]
+    numbers = {
+        place
+        for place, like in enumerate(like for like, one in zip(likes, parts, strict=True) for _ in one)
+        if isinstance(like, Number | Figure)
+    }
+    ends = isinstance(likes[-1], Description)
+    page.head(row, [*heads, *[""] * (_WIDTH - len(heads))] if ends else heads, numbers=numbers)
     row += 1
-    for one in shown:
+    for one in table.rows:
         at = 0
         for column, cell in zip(table.columns, one.cells, strict=True):
             if isinstance(cell, Figure):
@@ -90,25 +103,24 @@ def _write_table(page: Page, row: int, given: Table) -> int:
                 _write_cell(page, row, at, cell)
                 at += 1
         row += 1
-    row = _write_chart(page, row, table)
-    for note in filter(None, (f"and {len(hidden):,} {table.more}" if hidden else "", table.foot)):
-        page.text(row, 0, note, "note")
+    row = _write_chart(page, row, table, [len(one) for one in parts])
+    if table.foot:
+        page.text(row, 0, table.foot, "note")
         row += 1
     return row
 
 
-def _write_chart(page: Page, row: int, table: Table) -> int:
-    """Write bars of the table's own cells below it. Returns the row after."""
+def _write_chart(page: Page, row: int, table: Table, widths: Sequence[int]) -> int:
+    """Write bars of the table's own cells below it; ``widths`` are those of its columns. Returns the row after."""
     rows = [one for one in table.rows if not one.strong][:CHART_GROUPS]
     first = row - len(table.rows)
-    heads = [len(_heads(column, _first(table.rows, place))) for place, column in enumerate(table.columns)]
     series, titles = [], []
     for place, colour in zip(table.bars, (LIGHT_BAR, DARK_BAR), strict=False):
         values = [cell.value if isinstance(cell := one.cells[place], Number) else None for one in rows]
         names = [cell.whole for one in rows if isinstance(cell := one.cells[0], Name)]
         if any(value is not None for value in values):
             titles.append(table.columns[place].long or table.columns[place].title)
-            at = (first, sum(heads[:place]))
+            at = (first, sum(widths[:place]))
             made = bars(page, names, values, at=at, colour=colour)
             if table.bars_are == "counts":
                 made["data_labels"] = {**made["data_labels"], "num_format": "#,##0"}
@@ -126,9 +138,9 @@ def _write_chart(page: Page, row: int, table: Table) -> int:
     return row + CHART_ROWS + 1
 
 
-def _first(rows: Sequence[Row], place: int) -> Cell:
+def _first(cells: Sequence[Cell]) -> Cell:
     """The first cell of a column that is not blank, which stands for its kind."""
-    return next((row.cells[place] for row in rows if row.cells[place] is not None), None)
+    return next((cell for cell in cells if cell is not None), None)
 
 
 def _heads(column: Column, like: Cell) -> list[str]:
@@ -140,18 +152,6 @@ def _heads(column: Column, like: Cell) -> list[str]:
     if isinstance(like, Number) and like.style == "fine_seconds":
         return [f"{title} (s)"]
     return [f"  {title}" if isinstance(like, Description) else title]
-
-
-def _numbers(table: Table, rows: Sequence[Row]) -> set[int]:
-    """The places of the sheet's columns that hold numbers."""
-    found, place = set(), 0
-    for index, column in enumerate(table.columns):
-        like = _first(rows, index)
-        width = len(_heads(column, like))
-        if isinstance(like, Number | Figure):
-            found |= set(range(place, place + width))
-        place += width
-    return found
 
 
 def _write_figure(page: Page, row: int, at: int, figure: Figure, *, parts: str, style: str) -> int:
@@ -173,19 +173,15 @@ def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
         case Description():
             example = f"such as: {cell.example}" if cell.example else ""
             page.text(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
-        case Name():
-            page.text(row, at, cell.whole, "text" if at else "name")
-        case Status():
-            page.text(row, at, cell.text, "text")
-        case str():
-            page.text(row, at, cell, "text" if at else "name")
-        case Query():
-            page.text(row, at, cell.text, "text")
+        case Name() | str():
+            page.text(row, at, cell.whole if isinstance(cell, Name) else cell, "text" if at else "name")
+        case Status() | Query():
+            page.text(row, at, cell.text)
         case IdList():
-            page.text(row, at, cell.text("book"), "text")
+            page.text(row, at, cell.text())
         case DiffFigure():
             page.number(row, at, cell.diff.difference, "percent")
         case tuple():
-            page.text(row, at, named_ids(cell), "text")
+            page.text(row, at, named_ids(cell))
         case _:
-            page.text(row, at, "", "text")
+            page.text(row, at, "")

@@ -13,7 +13,7 @@ import json
 from array import array
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -33,11 +33,11 @@ from assay.runs.aggregate.totals import failures_of
 
 CHUNK = 200
 """How many cases have their details unpacked together."""
-QUESTION, REASON = 240, 200
+_QUESTION, _REASON = 240, 200
 _EXPLANATION = 4000
 _MOST_RATIOS = 20
 _NUMBERS = 1000
-_OUTCOMES = ("correct", "incorrect", "unscored")
+OUTCOMES = ("correct", "incorrect", "unscored")
 
 
 class Packed:
@@ -81,43 +81,50 @@ def _json(value: object) -> bytes:
         return text.encode("utf-8", "backslashreplace")
 
 
-class RunIndex:
-    """What the table of cases needs, gathered case by case in the run's order."""
+class CaseIndex:
+    """What the table of cases of a page needs, gathered case by case in the page's order."""
 
-    def __init__(self, report: RunReport) -> None:
-        self._report = report
+    def __init__(
+        self,
+        headline: str,
+        states: Sequence[State],
+        metrics: Sequence[tuple[str, bool]],
+        facets: Sequence[FacetColumn],
+    ) -> None:
+        """``metrics``: the name of each, and whether its values read as shares."""
+        self._headline, self._states, self._metrics, self._facets = headline, states, metrics, facets
         self._state = array("B")
         self._id: list[str] = []
         self._link: list[str] = []
         self._answer: list[str] = []
         self._question: list[str] = []
         self._reason: list[str] = []
-        self._values: dict[str, list[float | None]] = {row.metric: [] for row in report.metrics}
+        self._values: list[list[float | None]] = [[] for _ in metrics]
         self._time: list[float | None] = []
         self._numbers: dict[float, float] = {}
-        self._facets = [*case_facets(), *_run_facets(report)]
-        self._outcomes: dict[str, set[str]] = {}
-        self._asked: list[str] = []
 
-    def add(self, summary: CaseSummary, case: CaseView) -> None:
-        """The next case."""
-        self._state.append(_OUTCOMES.index(case.outcome))
+    def add(
+        self,
+        summary: CaseSummary,
+        case: CaseView,
+        *,
+        state: int,
+        values: Iterable[float | None],
+        time_s: float | None = None,
+    ) -> None:
+        """The next case, with its value of each metric."""
+        self._state.append(state)
         self._id.append(case.id)
         self._link.append(case.anchor)
-        self._question.append(one_line(case.question, limit=QUESTION))
+        self._answer.append(case.answer)
+        self._question.append(one_line(case.question, limit=_QUESTION))
         # The table leaves out why an answer is right; the opened case says it.
-        self._reason.append("" if case.outcome == "correct" else one_line(case.reason, limit=REASON))
-        self._time.append(None if summary.total_time_s is None else round(summary.total_time_s, 3))
-        found = {score.metric: score.value for score in case.scores}
-        for metric, column in self._values.items():
-            value = found.get(metric)
+        self._reason.append("" if case.outcome == "correct" else one_line(case.reason, limit=_REASON))
+        self._time.append(None if time_s is None else round(time_s, 3))
+        for column, value in zip(self._values, values, strict=True):
             column.append(None if value is None else self._rounded(value))
         for facet in self._facets:
             facet.add(summary, case)
-        if self._report.asked > 1:
-            self._answer.append(case.answer)
-            self._asked.append(summary.case_id)
-            self._outcomes.setdefault(summary.case_id, set()).add(summary.outcome)
 
     def _rounded(self, value: float) -> float:
         """One object for each value that many cases have, such as 1."""
@@ -126,44 +133,39 @@ class RunIndex:
 
     def index(self) -> Index:
         """All of it, once every case was added."""
-        report = self._report
         return Index(
-            headline=report.headline_metric,
-            states=tuple(
-                State(name=name, label=name.capitalize(), mark=mark, tone=name)
-                for name, mark in zip(_OUTCOMES, ("✓", "✗", "–"), strict=True)
-            ),
+            headline=self._headline,
+            states=tuple(self._states),
             state=tuple(self._state),
             id=tuple(self._id),
             link=tuple(self._link),
-            answer=tuple(self._answer),
+            answer=tuple(self._answer) if any(self._answer) else (),
             question=tuple(self._question),
             reason=tuple(self._reason),
-            facets=tuple(self._made_facets()),
+            facets=tuple(made for facet in self._facets if (made := facet.made()).values),
             metrics=tuple(
-                Metric(name=row.metric, share=row.share, value=tuple(self._values[row.metric]))
-                for row in report.metrics
+                Metric(name=name, share=share, value=tuple(values))
+                for (name, share), values in zip(self._metrics, self._values, strict=True)
             ),
             time=tuple(self._time),
             chunk=CHUNK,
         )
 
-    def _made_facets(self) -> Iterable[Facet]:
-        made = [facet.made() for facet in self._facets]
-        if self._report.asked > 1:
-            steady = FacetColumn("steady", "Steadiness")
-            for case_id in self._asked:
-                steady.add_names([_steadiness(self._outcomes[case_id])])
-            made.insert(-1, steady.made())
-        return [one for one in made if one.values]
+
+def run_index(report: RunReport) -> CaseIndex:
+    """The index of a run's page, still without a case. A case's state is the place of its outcome in `OUTCOMES`."""
+    states = [
+        State(name=name, label=name.capitalize(), mark=mark, tone=name)
+        for name, mark in zip(OUTCOMES, ("✓", "✗", "–"), strict=True)
+    ]
+    metrics = [(row.metric, row.share) for row in report.metrics]
+    return CaseIndex(report.headline_metric, states, metrics, [*case_facets(), *_run_facets(report)])
 
 
 class FacetColumn:
     """One filter, gathered case by case; ``names`` gives a case's values."""
 
-    def __init__(
-        self, name: str, label: str, names: Callable[[CaseSummary, CaseView], Iterable[str]] | None = None
-    ) -> None:
+    def __init__(self, name: str, label: str, names: Callable[[CaseSummary, CaseView], Iterable[str]]) -> None:
         self._name, self._label, self._names = name, label, names
         self._groups: dict[tuple[str, ...], int] = {}
         """A number for all cases that have the same values."""
@@ -171,11 +173,7 @@ class FacetColumn:
 
     def add(self, summary: CaseSummary, case: CaseView) -> None:
         """The next case."""
-        self.add_names(self._names(summary, case) if self._names else ())
-
-    def add_names(self, names: Iterable[str]) -> None:
-        """The values of the next case."""
-        self._of.append(self._groups.setdefault(tuple(names), len(self._groups)))
+        self._of.append(self._groups.setdefault(tuple(self._names(summary, case)), len(self._groups)))
 
     def made(self) -> Facet:
         """The filter: its values, the most frequent first, and per case the places of its values."""
@@ -197,7 +195,11 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
         FacetColumn("database", "Database", lambda _, case: _one(case.database)),
         FacetColumn("difficulty", "Difficulty", lambda _, case: _one(case.difficulty)),
         FacetColumn("cause", f"Cause{now}", lambda _, case: _one(case.cause)),
-        FacetColumn("use", f"Schema use{now}", lambda summary, _: _used(summary)),
+        FacetColumn(
+            "use",
+            f"Schema use{now}",
+            lambda summary, _: () if summary.schema_use is None else (label_of(summary.schema_use),),
+        ),
         FacetColumn("failure", f"Failure{now}", _failure_names),
         FacetColumn("near", f"Near miss{now}", lambda _, case: (miss.partition(":")[0] for miss in case.near_misses)),
         FacetColumn("flag", f"Flag{now}", lambda _, case: (name for name, _ in case.flags)),
@@ -207,10 +209,6 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
 
 def _one(name: str | None) -> tuple[str, ...]:
     return (name,) if name else ()
-
-
-def _used(summary: CaseSummary) -> tuple[str, ...]:
-    return () if summary.schema_use is None else (label_of(summary.schema_use),)
 
 
 def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
@@ -236,6 +234,11 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     for kind, label in kinds:
         named = [(one_line(group.name, limit=80), group) for group in groups.get(kind, ())]
         yield _of_cases(report, kind, label, named)
+    if report.asked > 1:
+        outcomes: dict[str, set[str]] = {}
+        for asked in report.run.summaries:
+            outcomes.setdefault(asked.case_id, set()).add(asked.outcome)
+        yield FacetColumn("steady", "Steadiness", lambda summary, _: [_steadiness(outcomes[summary.case_id])])
     pairs = [(one_line(pair.first), one_line(pair.second)) for pair in report.disagreements]
     yield FacetColumn("only", "Accepted only by", lambda _, case: _only(case, pairs))
 

@@ -7,17 +7,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.model import CaseChange, CaseSummary, Evidence, Run, RunDiff
+from assay.model import CaseSummary, Evidence, Run, RunDiff
 from assay.reports.blocks.diff import KINDS, DiffReport, kind_of
 from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.values import ShownKind, sections_for
+from assay.reports.blocks.values import Changes, ShownKind, sections_in
 from assay.reports.cases.case import CaseContent, CaseView
-from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_facets, for_page
+from assay.reports.html.data import CaseIndex, Packed, case_facets, for_page
 from assay.reports.html.page import page
-from assay.reports.html.payload import Index, Metric, PairDetail, State
+from assay.reports.html.payload import PairDetail, State
 from assay.reports.html.tables import parts, scales
-from assay.reports.text.plain import distinct, one_line
 
 _SCRIPTS = ("page.js", "tabs.js", "columns.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
 _STATES: Mapping[ShownKind, tuple[str, str]] = {
@@ -36,40 +35,36 @@ _STATES: Mapping[ShownKind, tuple[str, str]] = {
 
 def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
     """The whole page, UTF-8. The two runs are those that were compared: the cases are drawn from them."""
-    return b"".join(_pieces(diff, baseline, candidate))
-
-
-def _pieces(diff: RunDiff, baseline: Run, candidate: Run) -> Iterator[bytes]:
     report = DiffReport(diff)
-    sections = sections_for(report.sections, "page")
+    # The page has every changed case in its table.
+    sections = [one for one in sections_in(report.sections, "full") if not isinstance(one.blocks[0], Changes)]
     kinds = list(_STATES)
     changes = sorted(diff.changes, key=lambda change: kinds.index(kind_of(change)))
-    index, packed = _PairIndex(report, changes), Packed()
-    for change, pair in zip(changes, _pairs(changes, baseline, candidate), strict=True):
-        index.add(change, *pair)
-        packed.add(_detail(report, *pair))
-    yield from page(
-        "diff.html",
-        {
-            "view": report,
-            "parts": parts(sections, run="Runs", metrics="Groups"),
-            "scales": scales(sections),
-            "states": _STATES,
-        },
-        data=packed.pieces(index.index()),
-        scripts=_SCRIPTS,
-    )
+    present = [kind for kind in _STATES if kind in report.changes]
+    told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
+    states = [
+        State(name=kind, label=told[kind][0], meaning=told[kind][1], mark=_STATES[kind][0], tone=_STATES[kind][1])
+        for kind in present
+    ]
+    metrics = [(f"Δ {metric_name(metric)}", False) for metric in report.figures]
+    index, packed = CaseIndex(report.headline_metric, states, metrics, case_facets(now=" now")), Packed()
+    # Of repeated answers, the first that is not right: the comparison quotes it.
+    befores = _drawn(baseline, [change.baseline.case_id for change in changes])
+    afters = _drawn(candidate, [change.candidate.case_id for change in changes])
+    for change, before, after in zip(changes, befores, afters, strict=True):
+        values = (_difference(metric, before[0], after[0]) for metric in report.figures)
+        index.add(after[0], after[2], state=present.index(kind_of(change)), values=values)
+        packed.add(_detail(report, before, after))
+    context = {
+        "view": report,
+        "parts": parts(sections, run="Runs", metrics="Groups"),
+        "scales": scales(sections),
+        "states": _STATES,
+    }
+    return b"".join(page("diff.html", context, data=packed.pieces(index.index()), scripts=_SCRIPTS))
 
 
 _Shown = tuple[CaseSummary, Evidence, CaseView]
-_Pair = tuple[_Shown, _Shown]
-
-
-def _pairs(changes: Sequence[CaseChange], baseline: Run, candidate: Run) -> Iterator[_Pair]:
-    """Per change both runs' answers; of repeated ones the first that is not right, as the comparison quotes it."""
-    befores = _drawn(baseline, [change.baseline.case_id for change in changes])
-    afters = _drawn(candidate, [change.candidate.case_id for change in changes])
-    return zip(befores, afters, strict=True)
 
 
 def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[_Shown]:
@@ -88,65 +83,12 @@ def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[_Shown]:
     )
 
 
-class _PairIndex:
-    """What the table of cases needs, gathered case by case."""
-
-    def __init__(self, report: DiffReport, changes: Sequence[CaseChange]) -> None:
-        kinds = list(map(kind_of, changes))
-        self._report = report
-        self._present = [kind for kind in _STATES if kind in kinds]
-        self._state = tuple(map(self._present.index, kinds))
-        self._id: list[str] = []
-        self._question: list[str] = []
-        self._reason: list[str] = []
-        self._facets = case_facets(now=" now")
-        self._differences: list[list[float | None]] = [[] for _ in report.figures]
-
-    def add(self, change: CaseChange, before: _Shown, after: _Shown) -> None:
-        """The next case."""
-        was, (summary, _, now) = before[0], after
-        self._id.append(one_line(change.candidate.case_id, limit=80))
-        self._question.append(one_line(change.question, limit=QUESTION))
-        right = now.outcome == "correct"
-        self._reason.append("" if right else one_line(change.candidate.reason, limit=REASON))
-        for facet in self._facets:
-            facet.add(summary, now)
-        for metric, column in zip(self._report.figures, self._differences, strict=True):
-            column.append(_difference(metric, was, summary))
-
-    def index(self) -> Index:
-        """All of it, once every case was added."""
-        report = self._report
-        told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
-        return Index(
-            headline=report.headline_metric,
-            states=tuple(
-                State(name=kind, label=told[kind][0], meaning=told[kind][1], mark=mark, tone=tone)
-                for kind, (mark, tone) in _STATES.items()
-                if kind in self._present
-            ),
-            state=self._state,
-            id=tuple(self._id),
-            link=tuple(distinct(self._id)),
-            answer=(),
-            question=tuple(self._question),
-            reason=tuple(self._reason),
-            facets=tuple(made for one in self._facets if (made := one.made()).values),
-            metrics=tuple(
-                Metric(name=f"Δ {metric_name(metric)}", share=False, value=tuple(column))
-                for metric, column in zip(report.figures, self._differences, strict=True)
-            ),
-            time=(None,) * len(self._id),
-            chunk=CHUNK,
-        )
-
-
 def _difference(metric: str, before: CaseSummary, after: CaseSummary) -> float | None:
     """The candidate's value minus the baseline's, for the answers that are shown."""
     was, now = before.score(metric), after.score(metric)
     if was is None or now is None or was.value is None or now.value is None:
         return None
-    return round(now.value - was.value, 4)
+    return now.value - was.value
 
 
 def _detail(report: DiffReport, before: _Shown, after: _Shown) -> PairDetail:

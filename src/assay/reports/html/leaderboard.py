@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from assay.model import BoardCase, BoardDetail, Leaderboard
 from assay.reports.blocks.leaderboard import LeaderboardReport
-from assay.reports.blocks.values import sections_for
+from assay.reports.blocks.values import sections_in
 from assay.reports.html.data import pack
 from assay.reports.html.page import STYLES, page
 from assay.reports.text.plain import clipped, one_line
@@ -32,7 +32,7 @@ def leaderboard_page(board: Leaderboard, *, keys: tuple[str, ...] = (), home: st
     packed = b'{"board": "%s"}' % pack(_data(report, detail, keys)) if detail is not None else b"{}"
     context = {
         "view": report,
-        "sections": sections_for(report.sections, "page"),
+        "sections": sections_in(report.sections, "full"),
         "scales": {},
         "disputed": _disputed(detail),
         "labels": report.labels,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from assay.model import Run
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.values import sections_for
+from assay.reports.blocks.values import sections_in
 from assay.reports.cases.selection import Room
 from assay.reports.html.page import STYLES, page
 from assay.reports.html.tables import parts
@@ -45,16 +45,19 @@ class HtmlReporter:
     def counted_pieces(self, run: Run, drawn: Callable[[int], None]) -> Iterator[bytes]:
         """As `pieces`; ``drawn`` is called with how many cases are drawn, each time a chunk of them is."""
         # The packed data needs msgspec, which is loaded only when a page is asked for.
-        from assay.reports.html.data import CHUNK, Packed, RunIndex, for_page
+        from assay.reports.html.data import CHUNK, OUTCOMES, Packed, for_page, run_index
 
         report = RunReport(run)
         room = report.room()
-        index, packed = RunIndex(report), Packed()
+        index, packed = run_index(report), Packed()
+        metrics = [row.metric for row in report.metrics]
         for number, (summary, item) in enumerate(zip(run.summaries, run.evidence, strict=True)):
             if number % CHUNK == 0:
                 drawn(number)
             case = report.case(item, room, page=True)
-            index.add(summary, case)
+            scores = {score.metric: score.value for score in case.scores}
+            state, time_s = OUTCOMES.index(case.outcome), summary.total_time_s
+            index.add(summary, case, state=state, values=map(scores.get, metrics), time_s=time_s)
             packed.add(for_page(item, case))
         trend = None
         styles = STYLES
@@ -68,7 +71,7 @@ class HtmlReporter:
                 "view": report,
                 "over_time": trend,
                 "tiles": tuple(tiles(report)),
-                "parts": parts(sections_for(report.sections, "page")),
+                "parts": parts(sections_in(report.sections, "full")),
                 "cases_note": _terms_note(room) if room.cut else "",
             },
             data=packed.pieces(index.index()),
@@ -90,11 +93,13 @@ def tiles(report: RunReport) -> Iterable[Tile]:
         ("incorrect", "✗", numbers.incorrect),
         ("unscored", "–", numbers.unscored),
     ):
-        yield Tile(count=count, label=name, mark=mark, tone=name if count else "", link=_link(count, "show", name))
+        yield Tile(
+            count=count, label=name, mark=mark, tone=name if count else "", link=(("show", name) if count else None)
+        )
     failures = [(*report.failure(one), one.case_ids) for one in numbers.failures]
     silent = [("failure", f"{blame}: {name}") for blame, name, _ in failures if name == "unanswered"]
-    link = silent[0] if numbers.unanswered and silent else None
-    yield Tile(count=numbers.unanswered, label="unanswered", mark="∅", tone="", link=link)
+    found = silent[0] if numbers.unanswered and silent else None
+    yield Tile(count=numbers.unanswered, label="unanswered", mark="∅", tone="", link=found)
     broken = [one for one in failures if one[0] in ("gold", "target") and one[1] not in ("no gold", "no target")]
     if broken:
         blame, name, _ = broken[0]
@@ -102,7 +107,3 @@ def tiles(report: RunReport) -> Iterable[Tile]:
         # No single filter shows several kinds of failure: the link leads to their table.
         link = ("failure", f"{blame}: {name}") if len(broken) == 1 else ("failures", "")
         yield Tile(count=len(cases), label=f"broken {blame}", mark="!", tone="unscored", link=link)
-
-
-def _link(count: int, facet: str, value: str) -> tuple[str, str] | None:
-    return (facet, value) if count else None

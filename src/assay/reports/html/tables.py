@@ -1,12 +1,21 @@
-"""How a page reads sections: the parts under its tabs, and the filters of its templates for blocks and cells."""
+"""How a page reads sections: the parts under its tabs, and the filters of its templates for blocks and cells.
+
+Histograms of times are on a scale of 1, 2, 5; ``charts.html`` draws them as inline SVG. The median is a solid line and
+the 90 % mark a dashed one, each with its label, so that nothing depends on colour.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.model import TimeSpread
+from assay.reports.blocks.run_sections import counted
 from assay.reports.blocks.values import (
     Block,
     Cell,
@@ -14,17 +23,19 @@ from assay.reports.blocks.values import (
     Description,
     DiffFigure,
     Figure,
-    Matrix,
     Name,
     Row,
     Section,
     Status,
     Tab,
     Table,
-    counted,
+    is_blank,
 )
-from assay.reports.html.charts import histograms
 from assay.reports.text.plain import seconds
+from assay.runs.aggregate.spread import EDGES
+
+FOLDED = {"figures": 20, "counts": 12, "grouped": 8}
+"""How many rows of tables of these looks a page shows before it folds the others away."""
 
 _Line = list[tuple[Column, Cell, str]]
 
@@ -65,14 +76,18 @@ def kind(value: object) -> str:
     return type(value).__name__
 
 
+def for_page(table: Table) -> Table:
+    """The table without the columns of the summary, and without those that say nothing."""
+    return table.only(lambda column, cells: column.detail != "summary" and not (cells and all(map(is_blank, cells))))
+
+
 def columns(table: Table) -> list[tuple[Column, str]]:
     """Each column with the kind of its first cell that is not blank."""
-    kinds = ([kind(row.cells[place]) for row in table.rows if row.cells[place] is not None] for place in _places(table))
+    kinds = (
+        [kind(row.cells[place]) for row in table.rows if row.cells[place] is not None]
+        for place in range(len(table.columns))
+    )
     return [(column, (found or ["str"])[0]) for column, found in zip(table.columns, kinds, strict=True)]
-
-
-def _places(table: Table) -> range:
-    return range(len(table.columns))
 
 
 def has_figures(table: Table) -> bool:
@@ -103,19 +118,19 @@ def remark(line: _Line) -> Description | None:
 
 
 def page_rows(table: Table) -> tuple[Sequence[Row], Sequence[Row]]:
-    """The rows to show and those to fold away; a ranked table has the lowest first, where most can be gained."""
-    shown, hidden = table.shown("page")
+    """The rows to show and the others; a ranked table has the lowest first, where most can be gained."""
+    shown, hidden = table.shown(FOLDED.get(table.look, table.most))
     return (sorted(shown, key=_lowest), sorted(hidden, key=_lowest)) if table.ranked else (shown, hidden)
+
+
+def folds(table: Table) -> bool:
+    """Whether the other rows are on the page, folded away."""
+    return table.look in FOLDED
 
 
 def _lowest(row: Row) -> tuple[bool, float, int]:
     value = next((cell.rate.value for cell in row.cells if isinstance(cell, Figure)), None)
     return value is None, 0.0 if value is None else value, -row.weight
-
-
-def lines(matrix: Matrix) -> Iterable[tuple[str, Sequence[Cell]]]:
-    """Each name with its line."""
-    return zip(matrix.names, matrix.cells, strict=True)
 
 
 def missed_marks(blocks: Sequence[Block]) -> bool | None:
@@ -127,11 +142,11 @@ def missed_marks(blocks: Sequence[Block]) -> bool | None:
 
 def page_aside(section: Section) -> str:
     """The remark after the title: the section's own, a matrix's caption, or how a table is cut and ordered."""
-    for block in () if section.aside else section.blocks_for("page"):
-        if isinstance(block, Matrix):
-            return block.caption
+    for block in () if section.aside else section.blocks_in("full"):
+        if isinstance(block, Table) and block.look == "matrix":
+            return block.foot
         if isinstance(block, Table) and block.ranked:
-            shown, hidden = block.shown("page")
+            shown, hidden = page_rows(block)
             return f"the {len(shown):,} with most cases, lowest first" if hidden else "lowest first"
     return section.aside
 
@@ -154,6 +169,111 @@ def tight(text: str) -> str:
     return text.replace(" %", "\u00a0%")
 
 
+_WIDTH, _HEIGHT = 360.0, 168.0
+_LEFT, _RIGHT, _TOP, _BASE = 20.0, 340.0, 54.0, 142.0
+_CHARACTER = 6.96
+"""The width of a character, on the wide side, so that what is computed to fit does fit."""
+_FEWEST_BINS = 6
+_GAP = 3.0
+
+
+def histograms(rows: Sequence[TimeSpread]) -> list[tuple[TimeSpread, dict[str, object]]]:
+    """Each row with what its chart is drawn of.
+
+    Gold's and the system's queries share a scale, so that they compare at a glance.
+    """
+    queries = [row for row in rows if row.name != "answer"]
+    return [(row, histogram(row, queries if row in queries else [row])) for row in rows]
+
+
+def histogram(row: TimeSpread, beside: Sequence[TimeSpread]) -> dict[str, object]:
+    """What the macro ``histogram`` draws of one row, on a scale that covers all rows of ``beside``, this one included.
+
+    Empty without bins.
+    """
+    if not row.bins:
+        return {}
+    edges = _edges(beside)
+    counts = {one.low_s: one.count for one in row.bins}
+    most = max(counts.values())
+    step = (_RIGHT - _LEFT) / (len(edges) - 1)
+    columns = [
+        {
+            "x": _LEFT + place * step + _GAP / 2,
+            "width": step - _GAP,
+            "height": max(1.5, counts[low] / most * (_BASE - _TOP)),
+            "between": f"{_edge(low)} to {_edge(high)}",
+            "count": f"{counts[low]:,}",
+            "labelled": len(f"{counts[low]:,}") * _CHARACTER <= step + _GAP,
+        }
+        for place, (low, high) in enumerate(pairwise(edges))
+        if counts.get(low)
+    ]
+    times = (("median", "median", row.median_s), ("tail", "90 %", row.p90_s))
+    marks = [
+        (kind, x, _inside(x, text), text)
+        for kind, name, time_s in times
+        for x, text in [(_x(time_s, edges, step), f"{name} {seconds(time_s)}")]
+    ]
+    return {
+        "words": (
+            f"Histogram of the time of {counted(row)}: median {seconds(row.median_s)}, 90 % within "
+            f"{seconds(row.p90_s)}, longest {seconds(row.max_s)}, mean {seconds(row.mean_s)}."
+        ),
+        "columns": columns,
+        "ticks": list(_ticks(edges, step)),
+        "marks": marks,
+        "left": _LEFT,
+        "right": _RIGHT,
+        "base": _BASE,
+        "width": _WIDTH,
+        "height": _HEIGHT,
+    }
+
+
+def _edges(spreads: Sequence[TimeSpread]) -> list[float]:
+    """The edges of the bins of all spreads; a narrow range is widened, so that few bins are not huge blocks."""
+    bins = [one for spread in spreads for one in spread.bins]
+    low, last = min(one.low_s for one in bins), max(one.high_s for one in bins)
+    scale = (0.0, *EDGES)
+    first, end = bisect_left(scale, low), bisect_left(scale, last)
+    while end - first < _FEWEST_BINS:
+        end += 1
+        first -= first > 1 and end - first < _FEWEST_BINS
+    edges = [*scale[first : end + 1]]
+    return edges if edges[-1] >= last else [*edges, last]
+
+
+def _x(time_s: float, edges: Sequence[float], step: float) -> float:
+    """The horizontal place of a time: by its logarithm within its bin, or mid-bin where the bin begins at 0."""
+    place = min(max(bisect_right(edges, time_s) - 1, 0), len(edges) - 2)
+    low, high = edges[place], edges[place + 1]
+    within = 0.5
+    if low > 0.0:
+        within = min(1.0, max(0.0, math.log(max(time_s, low) / low) / math.log(high / low)))
+    return _LEFT + (place + within) * step
+
+
+def _ticks(edges: Sequence[float], step: float) -> Iterator[tuple[float, float, str]]:
+    """Every edge, or powers of ten only if there is no room for all: where it is, the middle of its text, the text."""
+    widest = max(len(_edge(edge)) for edge in edges) * _CHARACTER + 6
+    for place, edge in enumerate(edges):
+        if widest <= step or edge == 0.0 or f"{edge:.0e}".startswith("1e"):
+            x = _LEFT + place * step
+            yield x, _inside(x, _edge(edge)), _edge(edge)
+
+
+def _inside(x: float, text: str) -> float:
+    """The middle of a text to be put at ``x``, moved so that the text lies within the drawing."""
+    half = len(text) * _CHARACTER / 2
+    return min(max(x, half), _WIDTH - half)
+
+
+def _edge(edge: float) -> str:
+    """``0.2 ms``, ``50 ms``, ``2 s``, ``1,000 s``."""
+    return "0" if edge == 0.0 else f"{edge * 1000:g} ms" if edge < 1.0 else f"{edge:,.0f} s"
+
+
 FILTERS: Mapping[str, Callable[..., object]] = {
     "kind": kind,
     "columns": columns,
@@ -162,7 +282,8 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "stacked": stacked,
     "remark": remark,
     "page_rows": page_rows,
-    "lines": lines,
+    "for_page": for_page,
+    "folds": folds,
     "missed_marks": missed_marks,
     "page_aside": page_aside,
     "counted": counted,

@@ -1,4 +1,4 @@
-"""A comparison of two runs, or a leaderboard, as one complete JSON document for programs.
+"""A comparison of two runs, a leaderboard, or a folder's runs, as one complete JSON document for programs.
 
 Top level of a comparison: ``format`` (``assay-diff``), ``version``, ``title``, ``answer`` (``direction``: ``better``,
 ``worse``, ``unclear`` or ``unknown``; ``sentence``), ``counts`` (of paired cases by kind), then the fields of
@@ -14,12 +14,17 @@ Numbers are shares, not percent; an absent value is null. A lone surrogate is wr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import asdict
 
-from assay.model import Leaderboard, RunDiff
+from assay.model import HistoryPoint, Leaderboard, RunDiff
 from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.history import history_report
 from assay.reports.blocks.leaderboard import LeaderboardReport, is_apart
 from assay.reports.json.run import document
+from assay.runs.history import QuestionSet, question_set, run_name
+from assay.runs.store.codec import encode_value
 
 FORMAT_VERSION = 1
 
@@ -54,3 +59,25 @@ def leaderboard_json(board: Leaderboard) -> bytes:
             "pairs": [{**asdict(pair), "apart": is_apart(pair, board)} for pair in board.pairs],
         }
     )
+
+
+def runs_json(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
+    """The whole document, ending in a line break. A run's ``question_set`` is a place in ``question_sets``."""
+    asked = {point.folder: question_set(point) for point in points if point.status == "finished"}
+    sets: list[QuestionSet] = list(dict.fromkeys(one for one in asked.values() if one is not None))
+    document = {
+        "format": "assay-runs",
+        "version": FORMAT_VERSION,
+        "folder": folder,
+        "notes": history_report(points, folder=folder).notes,
+        "question_sets": sets,
+        "runs": [
+            {
+                "name": run_name(point),
+                "question_set": sets.index(one) if (one := asked.get(point.folder)) is not None else None,
+                "point": point,
+            }
+            for point in points
+        ],
+    }
+    return encode_value(document) + b"\n"

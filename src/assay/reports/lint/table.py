@@ -1,9 +1,10 @@
-"""A lint as plain text: the counts, then every finding with its place, its evidence and its remedy."""
+"""A lint as plain text and as a page: the counts, then every finding with its place, its evidence and its remedy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay.linting import rule_named
 from assay.model.lint import SEVERITIES, LintFinding, LintReport
 from assay.reports.text.plain import aligned, one_line, plural, visible
 
@@ -105,3 +106,30 @@ def _finding(finding: LintFinding) -> Iterator[str]:
         yield f"  question: {one_line(finding.question, limit=_QUESTION)}"
     yield f"  gold:     {one_line(finding.query, limit=_QUERY)}"
     yield f"  remedy:   {one_line(finding.remedy, limit=300)}"
+
+
+def lint_html(report: LintReport) -> bytes:
+    """The whole page, UTF-8: the counts, then the findings of each rule."""
+    from markupsafe import Markup
+
+    from assay.reports.html.page import asset, content_security_policy, template
+
+    css = asset("report.css") + asset("lint.css")
+    groups = []
+    for name, count in report.counts().items():
+        own = [finding for finding in report.findings if finding.rule == name]
+        worst = next(one for one in SEVERITIES if any(finding.severity == one for finding in own))
+        groups.append({"about": rule_named(name), "count": count, "worst": worst, "findings": own})
+    groups.sort(key=lambda group: SEVERITIES.index(str(group["worst"])))
+    text = template("lint.html").render(
+        report=report,
+        groups=groups,
+        roots=report.root_causes(),
+        conclusion=conclusion(report),
+        accuracies=list(accuracy_lines(report)),
+        doubtful=len(report.doubtful()),
+        visible=visible,
+        css=Markup(css),
+        policy=content_security_policy(css, ""),
+    )
+    return text.encode("utf-8", "backslashreplace")

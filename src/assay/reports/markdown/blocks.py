@@ -1,9 +1,23 @@
-"""The blocks of Markdown reports: in them no text from outside acts as Markdown or HTML."""
+"""Sections and blocks as Markdown: in them no text from outside acts as Markdown or HTML."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+from assay.reports.blocks.lines import Piece, text_columns
+from assay.reports.blocks.values import (
+    Block,
+    Changes,
+    Chart,
+    Figure,
+    KeyValues,
+    Section,
+    Status,
+    Table,
+    Text,
+    reading,
+)
 
 LENGTH = 60_000
 """Characters: GitHub refuses comments of more than 65,536, and step summaries of more than 1 MiB."""
@@ -84,3 +98,92 @@ def html(text: str) -> str:
     """Text within an HTML tag. An @ is kept from being a mention by a word joiner after it."""
     escaped = re.sub(r"([\\`*_\[\]<>|~#&\"':])", lambda found: f"&#{ord(found.group())};", text)
     return escaped.replace("@", "@\u2060")
+
+
+_BAR_CELLS = 20
+_LARGEST_MATRIX = 12
+_PLAIN_HEAD = re.compile(r"[A-Za-z0-9 %()^-]*( / [a-z]+)?")
+
+DrawChanges = Callable[[Changes], Iterable[str]]
+
+
+def section_lines(one: Section, changes: DrawChanges) -> Iterable[str]:
+    """The lines of a section; ``changes`` draws cases one by one in the room that is left."""
+    if one.folded:
+        rest = one.heading.removeprefix(one.title)
+        yield from ("", f"<details><summary><b>{sentence(one.title)}</b>{sentence(rest)}</summary>", "")
+        yield from _blocks(one, changes)
+        yield from ("", "</details>")
+    else:
+        yield from section(sentence(one.heading))
+        yield from _blocks(one, changes)
+
+
+def _blocks(one: Section, changes: DrawChanges) -> Iterable[str]:
+    for place, block in enumerate(one.blocks_in("full")):
+        if place:
+            yield ""
+        yield from _block(block, changes)
+
+
+def _block(block: Block, changes: DrawChanges) -> Iterable[str]:
+    match block:
+        case Chart():
+            yield from _block(block.table, changes)
+        case Table(look="matrix"):
+            yield from _matrix(block)
+        case Table():
+            columns, foot = text_columns(block, "comment")
+            cells = zip(*(map(_cell, column.pieces) for column in columns), strict=True)
+            yield from grid((_heading(column.title) for column in columns), cells)
+            for line in foot:
+                yield from ("", sentence(line))
+        case KeyValues():
+            if block.title:
+                yield from (f"{sentence(block.title)}: {sentence(block.said)}", "")
+            yield from (f"- {_heading(name)}: {code(value)}" for name, value in block.rows)
+        case Text():
+            bullet = "- " if len(block.lines) > 1 else ""
+            yield from (f"{bullet}{sentence(line)}" for line in block.lines)
+        case Changes():
+            yield from changes(block)
+
+
+def _heading(text: str) -> str:
+    """A column's title: in code where it could act as Markdown or as a mention."""
+    return text if _PLAIN_HEAD.fullmatch(text) else cell_code(text)
+
+
+def _cell(piece: Piece) -> str:
+    match piece.role:
+        case "bar":
+            return f"`{_bar(piece.cell)}`"
+        case "name" | "ids" | "query" | "quoted":
+            found = cell_code(piece.text) if piece.text else ""
+            return f"**{found}**" if piece.strong else found
+        case "value":
+            return f"**{piece.text}**" if piece.leads else piece.text
+        case "mark":
+            good = piece.cell.good if isinstance(piece.cell, Status) else None
+            return {True: "✅ {}", False: "❌ **{}**", None: "{}"}[good].format(piece.text)
+        case "aside" | "number":
+            return piece.text.replace("<", "&lt;")
+        case _:
+            return sentence(piece.text)
+    return ""
+
+
+def _bar(figure: object) -> str:
+    value = figure.rate.value if isinstance(figure, Figure) and figure.share else None
+    filled = 0 if value is None else round(min(1.0, max(0.0, value)) * _BAR_CELLS)
+    return "█" * filled + "░" * (_BAR_CELLS - filled)
+
+
+def _matrix(table: Table) -> Iterable[str]:
+    if len(table.rows) > _LARGEST_MATRIX:
+        yield f"More than {_LARGEST_MATRIX:,} are no longer read as a table: the JSON report has every pair."
+        return
+    heads = [cell_code(column.title) if column.title else "" for column in table.columns]
+    rows = ((cell_code(name), *(cell or "·" for cell in cells)) for name, *cells in map(reading, table.rows))
+    yield from grid(heads, rows)
+    yield from ("", sentence(table.foot))

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from assay.model import Leaderboard, RunDiff
 from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.leaderboard import LeaderboardReport
-from assay.reports.blocks.values import ChangeRow, Changes, Direction, Section, SideText, first_names, sections_for
-from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, sentence, within
-from assay.reports.markdown.sections import section_lines
+from assay.reports.blocks.values import ChangeRow, Changes, Direction, Section, SideText, first_names, sections_in
+from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, section_lines, sentence, within
 
 _CASES = 20
 _MORE_IDS = 40
@@ -24,9 +23,9 @@ def diff_markdown(diff: RunDiff, cases: int | None = None) -> bytes:
     """The comparison, short enough for one comment; ``cases`` is how many of each kind are shown in full."""
     report = DiffReport(diff, cases=_CASES if cases is None else cases)
     answer = "\n".join(_answer(report))
-    sections = sections_for(report.sections, "comment")
-    changes = [one for one in sections if _is_of_changes(one)]
-    others = [_part(one, 0) for one in sections if not _is_of_changes(one)]
+    sections = sections_in(report.sections, "full")
+    changes = [one for one in sections if isinstance(one.blocks[0], Changes)]
+    others = [_part(one, 0) for one in sections if one not in changes]
     room = LENGTH - 1000 - len(answer)
     kept = within(others, room)
     # Each kind of change gets an equal share of the room that is still free.
@@ -37,10 +36,6 @@ def diff_markdown(diff: RunDiff, cases: int | None = None) -> bytes:
         room -= len(told[-1]) + 1
     gates = [part for part in kept if part is others[0]] if diff.gates else []
     return ("\n".join([answer, *gates, *told, *kept[len(gates) :]]) + "\n").encode()
-
-
-def _is_of_changes(one: Section) -> bool:
-    return any(isinstance(block, Changes) for block in one.blocks)
 
 
 def _part(one: Section, room: int) -> str:
@@ -96,7 +91,7 @@ def leaderboard_markdown(board: Leaderboard) -> bytes:
     """The leaderboard, short enough for one comment."""
     report = LeaderboardReport(board)
     answer = "\n".join(_board_answer(report))
-    sections = sections_for(report.sections, "comment")
+    sections = sections_in(report.sections, "full")
     parts = ["\n".join(section_lines(one, lambda _: ())) for one in sections]
     return ("\n".join([answer, *within(parts, LENGTH - 1000 - len(answer))]) + "\n").encode()
 

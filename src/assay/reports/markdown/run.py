@@ -11,14 +11,11 @@ from collections.abc import Iterable
 
 from assay.model import Evidence, Outcome, Run
 from assay.reports.blocks.run import RunReport
-from assay.reports.blocks.values import sections_for
-from assay.reports.cases.alignment import Alignment
-from assay.reports.cases.case import CaseView, QueryView
+from assay.reports.blocks.values import sections_in
+from assay.reports.cases.case import CaseView, DimensionView, QueryView, TermList, TurnView
 from assay.reports.cases.witness import sentence, witness_text
-from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain
-from assay.reports.markdown.sections import section_lines
-from assay.reports.markdown.selections import selection_turn
-from assay.reports.text.plain import clipped, one_line, plural
+from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain, section_lines
+from assay.reports.text.plain import clipped, one_line
 from assay.reports.text.results import given_text, golds_text
 
 _CASES = 20
@@ -134,14 +131,15 @@ def _numbers(report: RunReport) -> Iterable[str]:
         yield f"> {plain(note)}"
         yield ">"
     yield f"> {code(report.headline_metric)}, with its {report.confidence} interval in brackets. {report.outcomes}."
-    for section in sections_for(report.sections, "comment"):
+    for section in sections_in(report.sections, "full"):
         yield from section_lines(section, lambda _: ())
 
 
 def _case(case: CaseView) -> Iterable[str]:
     yield ""
     # An HTML tag turns Markdown off for its line: text in the summary is escaped as HTML.
-    yield f"<details><summary>{_named(case)} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
+    name = html(f"{case.id}, {case.answer}" if case.answer else case.id)
+    yield f"<details><summary>{name} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
     yield ""
     if not any(turn.question for turn in case.turns):
         yield from fenced("text", case.question)
@@ -162,12 +160,10 @@ def _case(case: CaseView) -> Iterable[str]:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""
     if case.difference and case.difference.rows:
-        yield from _difference(case.difference)
+        yield f"{case.difference.summary}; `-` only gold has, `+` only the prediction:"
+        yield ""
+        yield from fenced("diff", case.difference.text)
     yield "</details>"
-
-
-def _named(case: CaseView) -> str:
-    return html(f"{case.id}, {case.answer}" if case.answer else case.id)
 
 
 def _query(query: QueryView) -> Iterable[str]:
@@ -177,18 +173,55 @@ def _query(query: QueryView) -> Iterable[str]:
         yield from fenced("sql", query.query)
 
 
-def _difference(difference: Alignment) -> Iterable[str]:
-    lines = [
-        "  " + " | ".join(difference.headings),
-        *(f"{sign} {' | '.join(texts)}" for sign, texts in difference.lines()),
-    ]
-    if difference.left:
-        lines.append(f"  … {plural(difference.left, 'more row')}")
-    yield f"{difference.summary}; `-` only gold has, `+` only the prediction:"
-    yield ""
-    yield from fenced("diff", "\n".join(lines))
-
-
 def _first_line(text: str) -> str:
     line = text.partition("\n")[0]
     return line if len(line) <= 160 else line[:159] + "…"
+
+
+_RAW_LENGTH = 1000
+_SIGNS = {"right": " ", "extra": "+", "missing": "-"}
+
+
+def selection_turn(turn: TurnView) -> Iterable[str]:
+    """One turn: its terms as a diff block, everything else as a list."""
+    heading = ", ".join(filter(None, (turn.said, turn.figures)))
+    yield f"**{turn.label}**: {heading}" if turn.label else heading[:1].upper() + heading[1:]
+    yield ""
+    if turn.question:
+        yield from fenced("text", turn.question)
+    dimensions = [line for one in turn.dimensions for line in _dimension(one)]
+    dimensions += [line for one in turn.beyond for line in _dimension(one, aside="not in target, ")]
+    if dimensions:
+        yield "`-` only the target has, `+` only the selection:"
+        yield ""
+        yield from fenced("diff", "\n".join(dimensions))
+    points = [f"Dataset {code(name)}: {state}" for state, name in turn.datasets if state != "right"]
+    points += [
+        f"Time of {code(time.dataset)}: {time.said}; target {code(time.target)}, selected {code(time.selected)}"
+        for time in turn.time
+        if time.good is False
+    ]
+    points += [code(text) for text in (*turn.failures, *turn.remarks)]
+    if points:
+        yield from (f"- {point}" for point in points)
+        yield ""
+    if turn.raw and turn.exact is not True:
+        yield "The answer as it came:"
+        yield ""
+        short = turn.raw if len(turn.raw) <= _RAW_LENGTH else turn.raw[:_RAW_LENGTH] + "…"
+        yield from fenced("text", short)
+
+
+def _dimension(found: DimensionView, *, aside: str = "") -> Iterable[str]:
+    yield f"@@ {found.name} @@ {aside}recall {found.recall}, precision {found.precision}"
+    if found.is_empty:
+        yield "  nothing to select, and nothing selected"
+    for terms in found.lists:
+        yield from _terms(terms)
+
+
+def _terms(found: TermList) -> Iterable[str]:
+    sign = _SIGNS[found.state]
+    yield from (f"{sign} {term.line}" for term in found.terms)
+    if found.left_out:
+        yield f"{sign} and {found.left_out:,} more"

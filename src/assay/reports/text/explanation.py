@@ -1,4 +1,4 @@
-"""Why one answer is wrong, as plain text for a terminal."""
+"""Why one answer is wrong, and all that was found out about one pair, as plain text for a terminal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from textwrap import indent
 
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
-from assay.reports.cases.causes import schema_use_line
+from assay.ports import Executions
+from assay.reports.cases.case import schema_use_line
+from assay.reports.text.pair import pair_parts
 from assay.reports.text.parts import MARGIN, QueryText, TextPart, gold_text, plain_text, predicted_text
-from assay.reports.text.plain import clipped, one_line
+from assay.reports.text.plain import clipped, one_line, visible, words
 from assay.reports.text.refutation import refutation_parts
 from assay.reports.text.results import given_text, golds_text
 
@@ -114,3 +116,25 @@ def _repair(repair: Repair, *, selection: bool) -> Iterator[TextPart]:
         yield f"{MARGIN}but not everywhere: {one_line(repair.elsewhere, limit=_LENGTH)}"
     yield "gives:"
     yield indent(repair.query.strip(), MARGIN) if selection else QueryText(text=repair.query)
+
+
+def examined_text(item: Evidence, executions: Executions) -> str:
+    """The verdict, the reason, both queries and results, causes with the repair, and what parts the two elsewhere.
+
+    Nothing in it steers a terminal.
+    """
+    return visible(plain_text(examined_parts(item, executions))).rstrip("\n") + "\n"
+
+
+def examined_parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
+    """The same in parts."""
+    reason, *parts = pair_parts(item, executions)
+    yield f"{item.outcome.upper()}: {reason}"
+    yield from parts
+    if item.diagnosis is not None:
+        yield from diagnosis_parts(item.diagnosis)
+    if item.refutation is None:
+        return
+    if item.outcome == "correct":
+        yield f"\nhow sure: {words(item.verdict.strength)}"
+    yield from refutation_parts(item.refutation)

@@ -11,7 +11,7 @@ from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.alignment import Alignment
 from assay.reports.cases.case import QueryView, case_view, rows_and_time
 from assay.reports.text.parts import MARGIN, TextPart, gold_text, plain_text, predicted_text
-from assay.reports.text.plain import cell_text, grid_lines, one_line, plural
+from assay.reports.text.plain import cell_text, grid_lines, left_out, one_line
 
 HEAD_ROWS = 5
 """Rows of each result that the text shows."""
@@ -59,7 +59,7 @@ def _parts(item: Evidence, executions: Executions) -> Iterator[TextPart]:
     gold = _gold_met(item, executions)
     for side, execution in (("gold", gold), ("the prediction", executions.predicted)):
         if execution is not None and execution.result is not None:
-            yield f"{side} returns {_counted(execution)}:\n{indent(_head(execution), MARGIN)}"
+            yield f"{side} returns {rows_and_time(execution, timed=False)}:\n{indent(_head(execution), MARGIN)}"
     if view.difference is not None and view.difference.rows:
         yield _difference(view.difference)
 
@@ -77,10 +77,6 @@ def _gold_met(item: Evidence, executions: Executions) -> Execution | None:
     return next((gold for gold in executions.golds if gold.result is not None), None)
 
 
-def _counted(execution: Execution) -> str:
-    return rows_and_time(execution, timed=False)
-
-
 def _head(execution: Execution) -> str:
     result = execution.result
     if result is None:
@@ -89,18 +85,13 @@ def _head(execution: Execution) -> str:
     rows = [[cell_text(cell, limit=_CELL_WIDTH).whole for cell in row[:width]] for row in result.rows[:HEAD_ROWS]]
     names = [one_line(name, limit=_CELL_WIDTH) for name in result.columns[:width]]
     lines = [*grid_lines([names, *rows]), *([] if rows else ["(no rows)"])]
-    lines += _left_out((execution.row_count or 0) - len(rows), result.column_count - width)
+    lines += left_out((execution.row_count or 0) - len(rows), result.column_count - width)
     return "\n".join(lines)
 
 
 def _difference(view: Alignment) -> str:
     signs, rows = zip((" ", view.headings), *view.lines(), strict=True)
     signed = (f"{sign} {row}".rstrip() for sign, row in zip(signs, grid_lines(rows), strict=True))
-    lines = [*signed, *_left_out(view.left, view.left_columns)]
+    lines = [*signed, *left_out(view.left, view.left_columns)]
     title = f"difference (- only gold, + only the prediction): {view.summary}"
     return f"{title}\n{indent(chr(10).join(lines), MARGIN)}"
-
-
-def _left_out(rows: int, columns: int) -> list[str]:
-    told = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
-    return [f"… and {' and '.join(told)}"] if told else []

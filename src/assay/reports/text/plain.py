@@ -32,7 +32,7 @@ _SHORT_MARKS = {"\n": "⏎", "\t": "⇥"}
 _LOOKS_LIKE_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _CELL_LENGTH = 80
-_TENTH = Decimal("0.1")
+_TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
 _NAMED = frozenset({"null", "none", "true", "false"})
 
 
@@ -124,6 +124,17 @@ def percent(value: float | None, *, share: bool = True) -> str:
     return "n/a" if value is None else f"{_percent_digits(value)} %" if share else number(value)
 
 
+def hundredths(value: float | None) -> str:
+    """``0.75``. Only a full 1 reads 1.00 and only a 0 reads 0.00. None reads ``n/a``."""
+    if value is None:
+        return "n/a"
+    # Halves go up, on the decimal that a reader sees, as in all reports.
+    shown = str(Decimal(f"{value:.12g}").quantize(_HUNDREDTH, ROUND_HALF_UP))
+    if shown == "1.00" and value < 1.0:
+        return "0.99"
+    return "0.01" if shown == "0.00" and value > 0.0 else shown
+
+
 def interval(rate: Rate, *, share: bool = True) -> str:
     """``[68.4, 73.9]`` in percent, or nothing where the rate has no interval."""
     if rate.low is None or rate.high is None:
@@ -155,6 +166,12 @@ def seconds(value: float | None) -> str:
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """``1 case``, ``2 cases``."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def left_out(rows: int, columns: int) -> list[str]:
+    """The line below a cut table: ``… and 3 more rows and 1 more column``; none if nothing is left out."""
+    parts = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
+    return [f"… and {' and '.join(parts)}"] if parts else []
 
 
 def unscored(rate: Rate) -> str:
@@ -252,3 +269,58 @@ def _cut(kind: CellKind, text: str, limit: int) -> CellText:
 def _mark(found: re.Match[str]) -> str:
     character = found.group()
     return _SHORT_MARKS.get(character) or f"⟨U+{ord(character):04X}⟩"
+
+
+_DIGITS = range(2, 7)
+
+
+def points(value: float | None, *, signed: bool = True, share: bool = True) -> str:
+    """A difference of shares in percentage points: ``+2.3``, ``-0.04`` where a tenth would hide it, ``0.0``.
+
+    None reads ``n/a``. Without ``signed`` only the size; without ``share`` the difference itself.
+    """
+    if value is None:
+        return "n/a"
+    exact = Decimal(f"{value * (100 if share else 1):.12g}")
+    shown = exact.quantize(_TENTH, ROUND_HALF_UP)
+    if exact and not shown:
+        shown = exact.quantize(_HUNDREDTH, ROUND_HALF_UP)
+    size = f"{abs(shown):,}"
+    if not signed:
+        return size
+    return f"+{size}" if exact > 0 else f"-{size}" if exact < 0 else size
+
+
+def points_interval(low: float | None, high: float | None, *, share: bool = True) -> str:
+    """``[-9.8, +0.7]``, or nothing without an interval: signed like the difference, candidate minus baseline."""
+    return "" if low is None or high is None else f"[{points(low, share=share)}, {points(high, share=share)}]"
+
+
+def p_text(value: float | None, *, alpha: float) -> str:
+    """``0.003``, ``0.27``, ``< 0.001``, never rounded across ``alpha``; nothing for None."""
+    if value is None:
+        return ""
+    if value < 0.001 and alpha > 0.001:
+        return "< 0.001"
+    for digits in _DIGITS:
+        shown = f"{value:.{digits}f}"
+        if (digits > 2 or value >= 0.1) and _side(float(shown), alpha) == _side(value, alpha):
+            return shown
+    return f"{value:.1g}"
+
+
+def _side(value: float, alpha: float) -> int:
+    """-1, 0 or 1: below, at or above ``alpha``."""
+    return (value > alpha) - (value < alpha)
+
+
+def p_said(value: float | None, *, alpha: float) -> str:
+    """``p = 0.003``, ``p < 0.001``; nothing for None."""
+    shown = p_text(value, alpha=alpha)
+    return shown and (f"p {shown}" if shown.startswith("<") else f"p = {shown}")
+
+
+def some(count: int) -> str:
+    """An estimated count of cases, rounded up to two digits: 873 reads ``880``, 12,345 reads ``13,000``."""
+    step = 10 ** max(0, len(str(count)) - 2)
+    return f"{-(-count // step) * step:,}"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from assay.model import Case, Execution, GivenResult
-from assay.reports.text.plain import cell_text, grid_lines, one_line, plural
+from assay.reports.text.plain import cell_text, grid_lines, left_out, one_line, plural
 
 _ROWS = 20
 _COLUMNS = 12
@@ -62,14 +60,7 @@ def head_table(execution: Execution) -> str | None:
         if all(cell.kind in ("number", "null") for cell in column)
     ]
     lines = grid_lines([names, *texts], right=right, rule="-+-")
-    return "\n".join((*lines, *_left_out(execution, width - shown)))
-
-
-def _left_out(execution: Execution, columns: int) -> Iterable[str]:
-    rows = (execution.row_count or 0) - len(execution.head)
-    parts = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
-    if parts:
-        yield f"… {' and '.join(parts)}"
+    return "\n".join((*lines, *left_out((execution.row_count or 0) - len(execution.head), width - shown)))
 
 
 def _narrow(text: str) -> str:

@@ -18,46 +18,25 @@ Wrong parts come before right ones, because a cell shows a limited number of lin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from assay.model import (
     Case,
     DimensionScore,
-    HierarchyEquivalence,
     ScoredTerm,
     SelectionScore,
-    TermNote,
-    TimeRange,
     TimeScore,
     TurnScore,
 )
-from assay.reports.text.plain import one_line, percent
+from assay.reports.cases.selection import equivalence, periods
+from assay.reports.text.meanings import TARGET_LABELS, TERM_LABELS
+from assay.reports.text.plain import hundredths, one_line, percent
 
 NOT_IN_TARGET: Final = "dimensions not in target"
 _LONGEST_NAME = 500
 _LONGEST_NOTICE = 80
-_CHILDREN = 12
 _MANY_RIGHT = 12
 """A dimension with more right terms than this lists them below its wrong ones."""
-_HUNDREDTH = Decimal("0.01")
-_NOTES: Final[Mapping[TermNote, str]] = {
-    "unknown_code": "invented: no such code",
-    "unknown_dimension": "invented: no such dimension",
-    "unknown_dataset": "invented: no such dataset",
-    "unavailable": "the dataset has no data for it",
-    "name_differs": "name differs",
-    "other_dataset": "right code, wrong dataset",
-    "through_hierarchy": "through the hierarchy",
-    "rest_of_the_list": "the rest of the list, by a wildcard",
-}
-_TARGET_NOTES: Final[Mapping[TermNote, str]] = {
-    **_NOTES,
-    # The system invented nothing here: the case is out of date, or the structures are.
-    "unknown_code": "the code list has no such code",
-    "unknown_dimension": "the dataset has no such dimension",
-    "rest_of_the_list": "the rest of the list, which a wildcard wants",
-}
 
 
 def details(turns: Sequence[TurnScore], *, case: Case | None = None, limit: int | None = None) -> str:
@@ -126,28 +105,32 @@ def _blocks(score: SelectionScore) -> list[list[str]]:
     if judged:
         (right if all(one.state == "exact" for one in judged) else wrong).append(["time", *map(_time, judged)])
     if score.equivalences:
-        right.append(["equivalent through the hierarchy", *map(_equivalence, score.equivalences)])
+        right.append(["equivalent through the hierarchy", *(f"  * {equivalence(one)}" for one in score.equivalences)])
     # These have a heading of their own, so they come last.
     return [*wrong, *right, *beyond]
 
 
 def _dimension(score: DimensionScore, several: bool) -> list[str]:  # noqa: FBT001 - private
     right, extra, missing = score.counts  # a wildcard is one line, but counts every code that it stands for
-    found = [f"True Positives [{right}]", *_terms(score.true_positives, (), several, _NOTES)]
+    found = [f"True Positives [{right}]", *_terms(score.true_positives, (), several, TERM_LABELS)]
     lacking = [f"False Negatives [{missing}]"]
-    lacking += _terms(score.false_negatives, score.false_positives, several, _TARGET_NOTES)
+    lacking += _terms(score.false_negatives, score.false_positives, several, TARGET_LABELS)
     wrong = [*lacking, f"False Positives [{extra}]"]
-    wrong += _terms(score.false_positives, score.false_negatives, several, _NOTES)
+    wrong += _terms(score.false_positives, score.false_negatives, several, TERM_LABELS)
     below = len(score.true_positives) > _MANY_RIGHT and (extra or missing)
     lists = [*wrong, *found] if below else [*found, *wrong]
-    return [_safe(score.dimension), f"[recall: {rate(score.recall)}, precision: {rate(score.precision)}]", *lists]
+    return [
+        _safe(score.dimension),
+        f"[recall: {hundredths(score.recall)}, precision: {hundredths(score.precision)}]",
+        *lists,
+    ]
 
 
 def _terms(
     terms: Sequence[ScoredTerm],
     others: Sequence[ScoredTerm],
     several: bool,  # noqa: FBT001 - private
-    words: Mapping[TermNote, str],
+    words: Mapping[str, str],
 ) -> Iterable[str]:
     """One line per term. ``others`` is the opposite list, which also has a right code with another name."""
     # Ten thousand cases have millions of terms, nearly all plain: check them all at once.
@@ -170,49 +153,12 @@ def _terms(
     return lines
 
 
-def rate(value: float | None) -> str:
-    """``0.75``. Only a full 1 reads 1.00 and only a 0 reads 0.00. None reads ``n/a``."""
-    if value is None:
-        return "n/a"
-    # Halves go up, on the decimal that a reader sees, as in all reports.
-    shown = str(Decimal(f"{value:.12g}").quantize(_HUNDREDTH, ROUND_HALF_UP))
-    if shown == "1.00" and value < 1.0:
-        return "0.99"
-    return "0.01" if shown == "0.00" and value > 0.0 else shown
-
-
 def _time(score: TimeScore) -> str:
     share = f", {percent(score.share)} in common" if score.state == "overlap" and score.share is not None else ""
     line = f"  * {_safe(score.dataset)}: {score.state}{share}"
     if score.state == "exact":
         return f"{line} ({periods(score.target)})"
     return f"{line} (target: {periods(score.target)}; selected: {periods(score.selected)})"
-
-
-def periods(ranges: tuple[TimeRange, ...] | None) -> str:
-    """``2015 to 2020``, ``from 2015``, ``to 2020``; ``all`` for an empty tuple; ``not said`` for None."""
-    if ranges is None:
-        return "not said"
-    return ", ".join(map(_period, ranges)) or "all"
-
-
-def _period(one: TimeRange) -> str:
-    start, end = (None if bound is None else _safe(bound) for bound in (one.start, one.end))
-    if start is None:
-        return "all" if end is None else f"to {end}"
-    if end is None:
-        return f"from {start}"
-    return start if start == end else f"{start} to {end}"
-
-
-def _equivalence(found: HierarchyEquivalence) -> str:
-    children = ", ".join(_safe(child.id) for child in found.children[:_CHILDREN])
-    if len(found.children) > _CHILDREN:
-        children += f", +{len(found.children) - _CHILDREN:,}"
-    counted = "counted as right" if found.counted else "not counted"
-    parent = _safe(found.parent.id)
-    sides = f"{parent} for {children}" if found.selected == "parent" else f"{children} for {parent}"
-    return f"  * {_safe(found.dimension)}: selected {sides} ({counted})"
 
 
 def _safe(text: str) -> str:

@@ -11,7 +11,7 @@ from statistics import fmean
 from assay.model import CacheUse, TimeBin, TimeSpread
 from assay.model.summary import CaseSummary, ExecutionSummary
 
-_EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor in (1, 2, 5))
+EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor in (1, 2, 5))
 """In seconds: three to a decade, from 10 µs to about six days."""
 
 
@@ -53,7 +53,7 @@ def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:
     if not times:
         return None
     # From the first bin that holds a time to the last, with the empty ones between.
-    edges = (0.0, *_EDGES, max(10 * _EDGES[-1], math.nextafter(times[-1], math.inf)))
+    edges = (0.0, *EDGES, max(10 * EDGES[-1], math.nextafter(times[-1], math.inf)))
     starts = [bisect_left(times, edge) for edge in edges]
     counts = [after - before for before, after in pairwise(starts)]
     filled = [index for index, count in enumerate(counts) if count]
