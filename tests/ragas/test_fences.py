@@ -9,7 +9,7 @@ import pytest
 from tests.ragas import corpus
 
 from assay.ragas import DataCompyScore, compare_tables
-from assay.ragas.tables.fences import unfenced
+from assay.ragas.csv_text import unfenced
 
 GOOD = "id,v\n1,a\n2,b\n"
 

@@ -1,17 +1,17 @@
-"""Read the cells of CSV as pandas does when nothing is told of them, for metrics whose scripts read files by it.
+"""Read the cells of CSV as pandas 2 does when it is told no types.
 
-Blank lines are no rows, a number of words are NaN (here None), and a column is of whole numbers, floats, truth values
-or text, the first of which fits all its cells (pandas' `read_csv`). Whole numbers beyond 64 bits, which its versions
-read differently, are numbers here.
+For metrics whose own scripts read files by it, without pandas: releases of pandas differ on what is too large.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, time
-from math import isnan
-from typing import TypeAlias
+from functools import lru_cache
+from itertools import takewhile
+from math import isfinite, isnan
 
 from msgspec.structs import replace
 
@@ -24,16 +24,93 @@ _ABSENT = frozenset(
         *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN"),
     )
 )
-_WHOLE = re.compile(r"\s*[-+]?\d+\s*", re.ASCII)
-_FLOAT = re.compile(
-    r"\s*[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|inf(?:inity)?)\s*",
-    re.ASCII | re.IGNORECASE,
-)
 _TRUTH = {word: word.lower() == "true" for word in ("True", "TRUE", "true", "False", "FALSE", "false")}
-_LONGEST = 400
+_SIGNS = re.compile(r"[\s\d.+\-einfty]*", re.ASCII | re.IGNORECASE)
+"""What numbers are written with. Python also reads ``1_000`` and digits of other scripts."""
+_INTEGER = re.compile(r"\s*[-+]?\d+\s*", re.ASCII)
+_INFINITY = re.compile(r"[-+]?inf(?:inity)?", re.IGNORECASE)
+_FLOAT = re.compile(r"\s*([-+]?)(\d*)(?:\.(\d*))?(?:e([-+]?\d{1,17}))?\s*", re.ASCII | re.IGNORECASE)
+_UNUSUAL = re.compile(r"[ei]", re.IGNORECASE)
+_EXACT_LENGTH = 16
+"""A shorter number without an exponent is the float that Python reads."""
+_DIGITS = 17
+_EXACT_DIGITS = 15
+"""So many digits fit into a float exactly."""
+_LARGEST_EXPONENT = 308
 _MIDNIGHT = time()
 
-_Column: TypeAlias = list[Cell]
+
+def read_column(texts: Sequence[str]) -> list[Cell]:
+    """One column's cells: integers, floats, booleans or texts, the first that fits all of them; None where absent.
+
+    A number of words such as NULL and NaN are absent. Integers beside an absent cell are floats. As in pandas, a float
+    has at most 17 digits, and a number that is too large for its type makes the column text.
+    """
+    gaps = not _ABSENT.isdisjoint(texts)
+    present = [text for text in texts if text not in _ABSENT] if gaps else texts
+    read: Sequence[Cell] | None = _numbers(present, gaps=gaps)
+    if read is None and all(map(_TRUTH.__contains__, present)):
+        read = [_TRUTH[text] for text in present]
+    if read is None and all(map(_INTEGER.fullmatch, present)) and 2**63 <= max(map(int, present)) < 2**64:
+        # pandas has no type for such an integer beside a negative one or an absent cell, which then keeps its text.
+        return list(texts)
+    following = iter(present if read is None else read)
+    return [None if text in _ABSENT else next(following) for text in texts] if gaps else list(following)
+
+
+def _numbers(present: Sequence[str], *, gaps: bool) -> Sequence[float | None] | None:
+    """The numbers in a column, or None if it is not a column of numbers."""
+    with suppress(ValueError):
+        integers = list(map(int, present))
+        low, high = min(integers, default=0), max(integers, default=0)
+        if low < -(2**63) or high >= (2**63 if gaps or low < 0 else 2**64) or not _SIGNS.fullmatch("\n".join(present)):
+            return None
+        # Beside absent cells, pandas takes the smallest integer for one more absent cell.
+        return [None if integer == -(2**63) else float(integer) for integer in integers] if gaps else integers
+    with suppress(ValueError):
+        floats = list(map(float, present))
+        joined = "\n".join(present)
+        # An integer beyond 64 bits makes the column text if pandas meets it while it still expects integers.
+        before = max(map(int, takewhile(_INTEGER.fullmatch, present)), default=0)
+        if not _SIGNS.fullmatch(joined) or before >= 2**64:
+            return None
+        if max(map(len, present)) > _EXACT_LENGTH or _UNUSUAL.search(joined):
+            return list(map(_unusual_float, present))
+        return floats
+    return None
+
+
+def _unusual_float(word: str) -> float:
+    """The float that pandas makes of the first 17 digits by one multiplication or division, leading zeros counted.
+
+    ``0.30000000000000004`` is 0.3. Raises ValueError if the word is not a number or too large for a float.
+    """
+    match = _FLOAT.fullmatch(word)
+    if match is None:
+        if _INFINITY.fullmatch(word):
+            return float(word)
+        raise ValueError(word)
+    sign, whole, fraction, power = match.groups("")
+    fraction = fraction[: max(_DIGITS - len(whole), 0)]
+    digits = (whole + fraction)[:_DIGITS]
+    number = float(digits[:_EXACT_DIGITS])
+    for digit in digits[_EXACT_DIGITS:]:
+        number = number * 10.0 + int(digit)
+    exponent = max(len(whole) - _DIGITS, 0) - len(fraction) + int(power or 0)
+    if exponent >= 0:
+        number *= _power_of_ten(exponent)
+    elif exponent >= -_LARGEST_EXPONENT:
+        number /= _power_of_ten(-exponent)
+    else:
+        number = number / _power_of_ten(-_LARGEST_EXPONENT - exponent) / _power_of_ten(_LARGEST_EXPONENT)
+    if not isfinite(number):
+        raise ValueError(word)
+    return -number if sign == "-" else number
+
+
+@lru_cache(maxsize=_LARGEST_EXPONENT)
+def _power_of_ten(exponent: int) -> float:
+    return float(f"1e{exponent}")
 
 
 def read_by_pandas(case: Case, prediction: Prediction, executions: Executions) -> Executions:
@@ -82,7 +159,9 @@ def _written(cell: Cell) -> str:
 def pandas_result(result: Result) -> Result:
     """A result of texts as pandas reads it; a cell that is None is a blank line."""
     rows = [row for row in result.rows if len(row) != 1 or not _is_blank_line(row[0])]
-    columns = [_column([_present(cell) for cell in column]) for column in zip(*rows, strict=True)]
+    columns = [
+        read_column(["" if cell is None else str(cell) for cell in column]) for column in zip(*rows, strict=True)
+    ]
     kinds = [set(map(type, column)) for column in columns]
     floats = [each <= {float, type(None)} for each in kinds]
     if any(floats) and all(is_float or each == {int} for is_float, each in zip(floats, kinds, strict=True)):
@@ -93,22 +172,3 @@ def pandas_result(result: Result) -> Result:
 
 def _is_blank_line(cell: Cell) -> bool:
     return cell is None or (isinstance(cell, str) and cell != "" and not cell.strip(" \t"))
-
-
-def _present(cell: Cell) -> str | None:
-    return None if cell is None or cell in _ABSENT else str(cell)
-
-
-def _column(cells: Sequence[str | None]) -> _Column:
-    texts = [cell for cell in cells if cell is not None]
-    if all(len(text) <= _LONGEST and _FLOAT.fullmatch(text) for text in texts):
-        if len(texts) < len(cells) or not all(map(_WHOLE.fullmatch, texts)):
-            return _each(cells, float)
-        return _each(cells, int)
-    if all(text in _TRUTH for text in texts):
-        return _each(cells, _TRUTH.__getitem__)
-    return list(cells)
-
-
-def _each(cells: Sequence[str | None], read: Callable[[str], Cell]) -> _Column:
-    return [None if cell is None else read(cell) for cell in cells]

@@ -17,12 +17,12 @@ from typing import Any
 
 from assay.errors import InputError, MissingDependency
 from assay.llm_judge import JudgeSettings
+from assay.ragas.comparison import Tolerance
 from assay.ragas.datacompy import DataCompyScore as _Tables
 from assay.ragas.datacompy import TableScore
 from assay.ragas.equivalence import EquivalenceScore
 from assay.ragas.equivalence import LLMSQLEquivalence as _Queries
-from assay.ragas.result import MetricResult
-from assay.ragas.tables.table import Tolerance
+from assay.ragas.surface import MetricResult
 
 try:
     from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
