@@ -91,12 +91,11 @@ def _unusual_float(word: str) -> float:
             return float(word)
         raise ValueError(word)
     sign, whole, fraction, power = match.groups("")
-    fraction = fraction[: max(_DIGITS - len(whole), 0)]
     digits = (whole + fraction)[:_DIGITS]
     number = float(digits[:_EXACT_DIGITS])
     for digit in digits[_EXACT_DIGITS:]:
         number = number * 10.0 + int(digit)
-    exponent = max(len(whole) - _DIGITS, 0) - len(fraction) + int(power or 0)
+    exponent = len(whole) - len(digits) + int(power or 0)
     if exponent >= 0:
         number *= _power_of_ten(exponent)
     elif exponent >= -_LARGEST_EXPONENT:

@@ -18,9 +18,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import chain, count, islice
+from itertools import compress, count, islice
 from math import isfinite, isnan
 from numbers import Real
+from operator import ne
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -286,15 +287,15 @@ def _unequal(left: TableColumn, right: TableColumn, tolerance: Sequence[float], 
     numeric = kinds <= _NUMERIC
     if kinds == {"text", "instant"}:
         sides = [_changed(cells, _instant) for cells in sides]
-    elif "text" in kinds and kinds <= _WRITTEN and (len(kinds) > 1 or None in chain(*sides)):
+    elif "text" in kinds and kinds <= _WRITTEN and (len(kinds) > 1 or None in sides[0] or None in sides[1]):
         try:
             sides = [list(map(_number, cells)) for cells in sides]
             numeric = True
         except ValueError:
             if len(kinds) > 1:
                 sides = [["nan" if cell is None else str(cell) for cell in cells] for cells in sides]
-    unequal = [index for index, (cell, other) in enumerate(zip(*sides, strict=True)) if cell != other]
-    return [i for i in unequal if not _close(sides[0][i], sides[1][i], *tolerance)] if numeric else unequal
+    unequal = compress(count(), map(ne, *sides))
+    return [index for index in unequal if not (numeric and _close(*(side[index] for side in sides), *tolerance))]
 
 
 def _instant(text: str) -> Any:

@@ -134,7 +134,9 @@ class DataCompyScore(ComparisonOptions, eq=False):
         """The scores of many inputs, in their order: mappings with ``reference`` and ``response``, or samples."""
         return await asyncio.to_thread(self.batch_score, inputs)
 
-    batch_ascore = abatch_score
+    async def batch_ascore(self, samples: Iterable[Any]) -> list[MetricResult]:
+        """Another name of `abatch_score`."""
+        return await self.abatch_score(samples)
 
     def batch_score(self, inputs: Iterable[Any]) -> list[MetricResult]:
         """As `abatch_score`, for callers that do not await. Each is a number; NaN where there is none."""

@@ -91,7 +91,9 @@ class LLMSQLEquivalence(Struct, eq=False):
         """
         return await self._ascores([_pair_or_reason(sample) for sample in inputs])
 
-    batch_ascore = abatch_score
+    async def batch_ascore(self, samples: Sequence[Any]) -> list[EquivalenceScore]:
+        """Another name of `abatch_score`."""
+        return await self.abatch_score(samples)
 
     def batch_score(self, inputs: Sequence[Any]) -> list[EquivalenceScore]:
         """As `abatch_score`, for callers that do not await."""
