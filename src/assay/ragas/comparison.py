@@ -130,15 +130,14 @@ class TableComparison(Struct, frozen=True, kw_only=True):
 
     def score(self, mode: Mode, measure: Measure) -> float:
         """Precision, recall or F1 of the matching rows or columns, from 0 to 1; 0.0 where the denominator is 0."""
-        if mode == "rows":
-            right, given, wanted = self.matching_rows, self.response_row_count, self.reference_row_count
-        else:
-            right = sum(column.unequal == 0 for column in self.columns)
-            given, wanted = len(self.response_columns), len(self.reference_columns)
-        precision = right / given if given else 0.0
-        recall = right / wanted if wanted else 0.0
-        f1 = 2 * (precision * recall) / (precision + recall) if precision + recall else 0.0
-        return {"precision": precision, "recall": recall, "f1": f1}[measure]
+        matching, totals = self.matching_rows, (self.response_row_count, self.reference_row_count)
+        if mode == "columns":
+            matching = sum(column.unequal == 0 for column in self.columns)
+            totals = len(self.response_columns), len(self.reference_columns)
+        precision, recall = (matching / total if total else 0.0 for total in totals)
+        if measure == "f1":
+            return 2 * (precision * recall) / (precision + recall) if precision + recall else 0.0
+        return precision if measure == "precision" else recall
 
     def cautions(self) -> list[str]:
         """Reasons why the scores say less than they seem to."""
@@ -170,8 +169,7 @@ def compare(reference: Table, response: Table, options: TableOptions) -> TableCo
     _check_join_columns(join_columns, wanted, given)
 
     if join_columns:
-        keys = (_keys(columns, join_columns, options) for columns in (wanted, given))
-        rows, response_rows = _paired(*keys)
+        rows, response_rows = _paired(*(_keys(columns, join_columns, options) for columns in (wanted, given)))
     else:
         rows = response_rows = range(min(reference.row_count, response.row_count))
     reference_only = sorted(set(range(reference.row_count)).difference(rows))
@@ -227,9 +225,7 @@ def _by_column(title: str, tolerance: Tolerance, names: set[str]) -> dict[str, f
     return {name.lower(): value for name, value in by_column.items()}
 
 
-def _check_join_columns(
-    names: Iterable[str], wanted: Mapping[str, TableColumn], given: Mapping[str, TableColumn]
-) -> None:
+def _check_join_columns(names: Iterable[str], wanted: _Columns, given: _Columns) -> None:
     for name in names:
         for whose, columns in (("reference", wanted), ("response", given)):
             if name not in columns:
@@ -281,7 +277,7 @@ def _unequal(left: TableColumn, right: TableColumn, tolerance: Sequence[float], 
     kinds = {left.kind, right.kind}
     sides = [left.cells, right.cells]
     for asked, change in ((options.ignore_spaces, str.strip), (options.ignore_case, str.upper)):
-        sides = [_changed(cells, change) for cells in sides] if asked and "text" in kinds else sides
+        sides = [_changed(cells, change) for cells in sides] if asked else sides
     if sides[0] == sides[1]:
         return []
     numeric = kinds <= _NUMERIC
@@ -292,7 +288,7 @@ def _unequal(left: TableColumn, right: TableColumn, tolerance: Sequence[float], 
             sides = [list(map(_number, cells)) for cells in sides]
             numeric = True
         except ValueError:
-            if len(kinds) > 1:
+            if kinds & _NUMERIC:
                 sides = [["nan" if cell is None else str(cell) for cell in cells] for cells in sides]
     unequal = compress(count(), map(ne, *sides))
     return [index for index in unequal if not (numeric and _close(*(side[index] for side in sides), *tolerance))]
