@@ -209,6 +209,7 @@ def test_dates_compare_by_instant_and_with_texts_that_say_them() -> None:
     assert compare_tables(days, [{"day": datetime(2024, 1, 1)}, {"day": None}]).matches  # noqa: DTZ001
     assert compare_tables(days, "day,x\n2024-01-01,\n,\n").columns[0].unequal == 0
     assert compare_tables(days, [{"day": "soon"}, {"day": None}]).columns[0].unequal == 1
+    assert compare_tables(days, [{"day": 5}, {"day": None}]).columns[0].unequal == 1
 
 
 def test_importing_it_loads_nothing_heavy() -> None:

@@ -6,17 +6,15 @@ import csv
 import re
 from collections.abc import Sequence
 from io import StringIO
+from itertools import count
 from threading import Lock
 
 from assay.errors import InputError
 
-# Fences count only outside quotes: one inside a quoted cell is part of that cell.
-_FENCED = re.compile(
-    r'(?>(?P<before>(?:[^"]|"[^"]*")*?)(?:\A|(?<=[\r\n]))(?P<indent> {0,3})(?P<marks>`{3,}|~{3,})(?P<info>[^`\r\n]*)'
-    r"(?:\r\n?|\n|\Z))"
-    r'(?P<table>(?:[^"]|"[^"]*")*?)'
-    r"(?:(?<=[\r\n]) {0,3}(?P=marks)[`~]*[ \t]*(?:(?=[\r\n])(?P<after>.*))?\Z|(?P<open>\Z))",
-    re.DOTALL,
+_LINE = r'(?:[^"\r\n]*+(?:"[^"]*+"[^"\r\n]*+)*+(?:\r\n?|\n))'
+"""A line with its end. Quotes may hold line ends: a fence inside a quoted cell is part of that cell."""
+_FENCE = re.compile(
+    rf"(?P<before>{_LINE}*?)(?P<indent> {{0,3}})(?P<marks>`{{3,}}|~{{3,}})(?P<info>[^`\r\n]*)(?:\r\n?|\n|\Z)"
 )
 _TABLE_WORDS = frozenset({"", "csv", "text", "txt", "plain", "plaintext"})
 _SHOWN = 60
@@ -57,12 +55,11 @@ def read_csv(text: str) -> tuple[list[str], list[Sequence[str]]]:
 def _unique(header: Sequence[str]) -> list[str]:
     """The names, made unique as in pandas: ``a, a`` becomes ``a, a.1``, and an empty name ``Unnamed: 2``."""
     names = [name or f"Unnamed: {index}" for index, name in enumerate(header)]
-    taken, repeats = set(names), dict.fromkeys(names, 0)
+    taken = set(names)
     for index, name in enumerate(names):
-        while name in names[:index] and names[index] in taken:
-            repeats[name] += 1
-            names[index] = f"{name}.{repeats[name]}"
-        taken.add(names[index])
+        if name in names[:index]:
+            names[index] = next(unique for number in count(1) if (unique := f"{name}.{number}") not in taken)
+            taken.add(names[index])
     return names
 
 
@@ -91,22 +88,28 @@ def unfenced(text: str) -> str:
     text = text.removeprefix("\ufeff")
     if "```" not in text and not text.lstrip().startswith("~~~"):
         return text
-    block = _FENCED.match(text)
-    if block is None:
+    fence = _FENCE.match(text)
+    if fence is None:
         return text
-    if block["open"] is not None:
+    marks = fence["marks"]
+    end = rf"(?P<table>{_LINE}*?) {{0,3}}{marks}{marks[0]}*[ \t]*(?P<after>[\r\n].*)?\Z"
+    block = re.compile(end, re.DOTALL).match(text, fence.end())
+    if block is None:
         raise InputError(
-            f"the text is no CSV: a code fence ({block['marks']}) without its other end stands in it, so that a part "
+            f"the text is no CSV: a code fence ({marks}) without its other end stands in it, so that a part "
             "of the table may be missing"
         )
-    for where in ("before", "after"):
-        if words := " ".join((block[where] or "").split()):
+    for where, beside in (("before", fence["before"]), ("after", block["after"] or "")):
+        if words := " ".join(beside.split()):
             shown = words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
             raise InputError(
                 f"the text is no CSV: words stand {where} the fenced block, {shown!r}; give the table alone"
             )
-    language = block["info"].strip().lower()
+    language = fence["info"].strip().lower()
     if language not in _TABLE_WORDS:
         raise InputError(f"the text is no CSV: the fenced block says that it holds {language!r}")
-    indent = re.compile(rf'("[^"]*")|(?:\A|(?<=[\r\n])) {{0,{len(block["indent"])}}}')
-    return indent.sub(lambda match: match[1] or "", block["table"])
+    table: str = block["table"]
+    if not fence["indent"]:
+        return table
+    indent = re.compile(rf'("[^"]*")|(?:\A|(?<=[\r\n])) {{0,{len(fence["indent"])}}}')
+    return indent.sub(lambda match: match[1] or "", table)
