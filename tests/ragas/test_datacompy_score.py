@@ -150,6 +150,14 @@ def test_an_absent_response_or_reference_is_a_failure_of_its_owner() -> None:
         assert failure.kind == kind
 
 
+@pytest.mark.parametrize("form", ["{}", "-{}", "0.{}", "{}.5", "1e{}"])
+@pytest.mark.parametrize("beside", ["1", "", "-1", "1.5", "x"])
+def test_numbers_of_any_length_are_compared(form: str, beside: str) -> None:
+    text = f'v,w\n{form.format("9" * 5000)},1\n"{beside}",1\n'
+    assert compare_tables(text, text).matches
+    assert compare_tables(text, "v,w\n7,1\n7,1\n").matching_rows == 0
+
+
 def test_names_that_are_one_in_lower_case_are_a_failure() -> None:
     failure = DataCompyScore().detail({"reference": "a\n1\n", "response": "a,A\n1,2\n"}).failure
     assert failure is not None

@@ -25,12 +25,12 @@ _ABSENT = frozenset(
     )
 )
 _TRUTH = {word: word.lower() == "true" for word in ("True", "TRUE", "true", "False", "FALSE", "false")}
-_SIGNS = re.compile(r"[\s\d.+\-einfty]*", re.ASCII | re.IGNORECASE)
+_SIGNS = re.compile(r"[\s\d.+\-einftyEINFTY]*", re.ASCII)
 """What numbers are written with. Python also reads ``1_000`` and digits of other scripts."""
 _INTEGER = re.compile(r"\s*[-+]?\d+\s*", re.ASCII)
 _INFINITY = re.compile(r"[-+]?inf(?:inity)?", re.IGNORECASE)
-_FLOAT = re.compile(r"\s*([-+]?)(\d*)(?:\.(\d*))?(?:e([-+]?\d{1,17}))?\s*", re.ASCII | re.IGNORECASE)
-_UNUSUAL = re.compile(r"[ei]", re.IGNORECASE)
+_FLOAT = re.compile(r"\s*([-+]?)(\d*)(?:\.(\d*))?(?:[eE]([-+]?\d{1,17}))?\s*", re.ASCII)
+_UNUSUAL = re.compile(r"[eEiI]")
 _EXACT_LENGTH = 16
 """A shorter number without an exponent is the float that Python reads."""
 _DIGITS = 17
@@ -46,14 +46,18 @@ def read_column(texts: Sequence[str]) -> list[Cell]:
     A number of words such as NULL and NaN are absent. Integers beside an absent cell are floats. As in pandas, a float
     has at most 17 digits, and a number that is too large for its type makes the column text.
     """
-    gaps = not _ABSENT.isdisjoint(texts)
+    read: Sequence[Cell] | None = _numbers(texts, gaps=False)
+    gaps = read is None and not _ABSENT.isdisjoint(texts)
     present = [text for text in texts if text not in _ABSENT] if gaps else texts
-    read: Sequence[Cell] | None = _numbers(present, gaps=gaps)
+    if gaps:
+        read = _numbers(present, gaps=True)
     if read is None and all(map(_TRUTH.__contains__, present)):
         read = [_TRUTH[text] for text in present]
-    if read is None and all(map(_INTEGER.fullmatch, present)) and 2**63 <= max(map(int, present)) < 2**64:
-        # pandas has no type for such an integer beside a negative one or an absent cell, which then keeps its text.
-        return list(texts)
+    if read is None and all(map(_INTEGER.fullmatch, present)):
+        with suppress(ValueError):  # Python reads at most 4,300 digits
+            if 2**63 <= max(map(int, present)) < 2**64:
+                # pandas has no type for this integer beside a negative one or an absent cell, which keeps its text.
+                return list(texts)
     following = iter(present if read is None else read)
     return [None if text in _ABSENT else next(following) for text in texts] if gaps else list(following)
 

@@ -177,9 +177,9 @@ def compare(reference: Table, response: Table, options: TableOptions) -> TableCo
 
     columns, different = [], set[int]()
     for name in (name for name in wanted if name in given):
-        # As in pandas, integers become floats if the other table has rows of its own: 3 is then written 3.0.
-        left = _in_rows(wanted[name], rows, gaps=bool(response_only))
-        right = _in_rows(given[name], response_rows, gaps=bool(reference_only))
+        # As in pandas, an integer is written 3.0 beside a text if the other table has rows of its own.
+        left = _in_rows(wanted[name], rows, as_floats=given[name].kind == "text" and bool(response_only))
+        right = _in_rows(given[name], response_rows, as_floats=wanted[name].kind == "text" and bool(reference_only))
         tolerance = [by_column.get(name, by_column.get("default", 0.0)) for by_column in (abs_tol, rel_tol)]
         unequal = _unequal(left, right, tolerance, options)
         different.update(unequal)
@@ -265,9 +265,9 @@ def _changed(cells: Iterable[Any], change: Callable[[str], str]) -> list[Any]:
     return [change(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
-def _in_rows(column: TableColumn, rows: Sequence[int], *, gaps: bool) -> TableColumn:
+def _in_rows(column: TableColumn, rows: Sequence[int], *, as_floats: bool) -> TableColumn:
     cells = column.cells[: len(rows)] if isinstance(rows, range) else list(map(column.cells.__getitem__, rows))
-    if gaps and column.kind == "number":
+    if as_floats and column.kind == "number":
         cells = [None if cell is None else float(cell) for cell in cells]
     return replace(column, cells=cells)
 

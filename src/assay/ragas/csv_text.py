@@ -48,7 +48,8 @@ def read_csv(text: str) -> tuple[list[str], list[Sequence[str]]]:
                 f"the text is no CSV: row {number} has {len(row)} cells and the header {len(header)} names; "
                 'a cell that holds a comma stands in quotes (")'
             )
-        row.extend([""] * (len(header) - len(row)))
+        if len(row) < len(header):
+            row.extend([""] * (len(header) - len(row)))
     return _unique(header), list(zip(*body, strict=True)) or [()] * len(header)
 
 
