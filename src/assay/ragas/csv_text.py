@@ -11,7 +11,7 @@ from threading import Lock
 
 from assay.errors import InputError
 
-_LINE = r'(?:[^"\r\n]*+(?:"[^"]*+"[^"\r\n]*+)*+(?:\r\n?|\n))'
+_LINE = r'(?:[^"\r\n]*+(?>"[^"]*+"[^"\r\n]*+)*+(?:\r\n?|\n))'
 """A line with its end. Quotes may hold line ends: a fence inside a quoted cell is part of that cell."""
 _FENCE = re.compile(
     rf"(?P<before>{_LINE}*?)(?P<indent> {{0,3}})(?P<marks>`{{3,}}|~{{3,}})(?P<info>[^`\r\n]*)(?:\r\n?|\n|\Z)"

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, UsageError
 from assay.model import Failure
-from assay.ragas.comparison import ComparisonOptions, Measure, Mode, TableComparison, TableOptions, Tolerance, compare
+from assay.ragas.compare import compare
+from assay.ragas.comparison import ComparisonOptions, Measure, Mode, TableComparison, TableOptions, Tolerance
 from assay.ragas.surface import MetricResult, WrongArgument
 from assay.ragas.tables import as_table
 
