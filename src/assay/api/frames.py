@@ -55,9 +55,9 @@ def _plain(rows: list[Any]) -> Result:
 
 
 def _pandas(column: Any) -> list[Any]:
-    cells: list[Any] = column.tolist()
+    if column.dtype.kind in "mM":
+        column = column.astype(object)  # else NaT stays
+    cells: list[Any] = column.to_numpy(dtype=object, na_value=None).tolist()
     if any(hasattr(kind, "to_pydatetime") for kind in set(map(type, cells))):
         cells = [cell.to_pydatetime() if hasattr(cell, "to_pydatetime") else cell for cell in cells]
-    if column.hasnans:
-        cells = [None if absent else cell for cell, absent in zip(cells, column.isna().tolist(), strict=True)]
     return cells

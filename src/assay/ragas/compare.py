@@ -60,8 +60,8 @@ def compare(reference: Table, response: Table, options: TableOptions) -> TableCo
         rows, response_rows = _paired(*(_keys(columns, join_columns, options) for columns in (wanted, given)))
     else:
         rows = response_rows = range(min(reference.row_count, response.row_count))
-    reference_only = sorted(set(range(reference.row_count)).difference(rows))
-    response_only = sorted(set(range(response.row_count)).difference(response_rows))
+    reference_only = _other_rows(reference, rows)
+    response_only = _other_rows(response, response_rows)
 
     columns, different = [], set[int]()
     for name in (name for name in wanted if name in given):
@@ -147,6 +147,12 @@ def _numbered(keys: Iterable[Any]) -> list[Any]:
     """Each key with how often it occurred before."""
     seen = defaultdict[Any, Iterator[int]](count)
     return [(key, next(seen[key])) for key in keys]
+
+
+def _other_rows(table: Table, rows: Sequence[int]) -> Sequence[int]:
+    if isinstance(rows, range):
+        return range(len(rows), table.row_count)
+    return sorted(set(range(table.row_count)).difference(rows))
 
 
 def _changed(cells: Iterable[Any], change: Callable[[str], str]) -> list[Any]:
