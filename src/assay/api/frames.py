@@ -8,6 +8,8 @@ from typing import Any
 from assay.errors import UsageError
 from assay.model import Result
 
+_ARRAYS = frozenset({"bool", "float64", "int64", "str", "uint64"})
+
 
 def as_result(rows: Any) -> Result:
     """A Result from a sequence of rows, an Arrow table, or a pandas or polars data frame.
@@ -27,10 +29,11 @@ def as_result(rows: Any) -> Result:
     return _plain(list(rows))
 
 
-def frame_columns(frame: Any) -> tuple[list[str], list[list[Any]]] | None:
+def frame_columns(frame: Any, *, as_arrays: bool = False) -> tuple[list[str], list[Any]] | None:
     """The names and cells of an Arrow table, or a pandas or polars data frame; None if it is none of these.
 
-    These libraries are not imported here: a caller with a frame has already loaded its library.
+    ``as_arrays``: pandas' columns of one plain type are its arrays, NaN where a cell is absent. These libraries are
+    not imported here: a caller with a frame has already loaded its library.
     """
     library = type(frame).__module__.partition(".")[0]
     if library == "pyarrow":
@@ -39,7 +42,10 @@ def frame_columns(frame: Any) -> tuple[list[str], list[list[Any]]] | None:
         frame = frame.collect() if hasattr(frame, "collect") else frame
         return frame.columns, [column.to_list() for column in frame.get_columns()]
     if library == "pandas":
-        return list(map(str, frame.columns)), [_pandas(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+        return list(map(str, frame.columns)), [
+            column.values if as_arrays and column.dtype.name in _ARRAYS else _pandas(column) for column in columns
+        ]
     return None
 
 

@@ -18,12 +18,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import compress, count, islice
-from math import isfinite, isnan
+from itertools import count
 from numbers import Real
-from operator import ne
 from typing import Any, TypeAlias
 
+import numpy as np
 from msgspec.structs import replace
 
 from assay.errors import InputError, UsageError
@@ -35,7 +34,7 @@ from assay.ragas.comparison import (
     Tolerance,
     UnpairedRow,
 )
-from assay.ragas.tables import Table, TableColumn
+from assay.ragas.tables import Cells, Table, TableColumn, as_objects, as_values, is_absent
 
 _Columns: TypeAlias = dict[str, TableColumn]
 """Columns by their name in lower case."""
@@ -59,20 +58,21 @@ def compare(reference: Table, response: Table, options: TableOptions) -> TableCo
     if join_columns:
         rows, response_rows = _paired(*(_keys(columns, join_columns, options) for columns in (wanted, given)))
     else:
-        rows = response_rows = range(min(reference.row_count, response.row_count))
-    reference_only = _other_rows(reference, rows)
-    response_only = _other_rows(response, response_rows)
+        rows = response_rows = np.arange(min(reference.row_count, response.row_count))
+    selected = (rows, response_rows) if join_columns else [slice(len(rows))] * 2
+    reference_only = np.delete(np.arange(reference.row_count), rows)
+    response_only = np.delete(np.arange(response.row_count), response_rows)
 
-    columns, different = [], set[int]()
+    columns, different = [], np.zeros(len(rows), dtype=bool)
     for name in (name for name in wanted if name in given):
         # As in pandas, an integer is written 3.0 beside a text if the other table has rows of its own.
-        left = _in_rows(wanted[name], rows, as_floats=given[name].kind == "text" and bool(response_only))
-        right = _in_rows(given[name], response_rows, as_floats=wanted[name].kind == "text" and bool(reference_only))
+        left = _in_rows(wanted[name], selected[0], as_floats=given[name].kind == "text" and len(response_only) > 0)
+        right = _in_rows(given[name], selected[1], as_floats=wanted[name].kind == "text" and len(reference_only) > 0)
         tolerance = [by_column.get(name, by_column.get("default", 0.0)) for by_column in (abs_tol, rel_tol)]
         unequal = _unequal(left, right, tolerance, options)
-        different.update(unequal)
-        pairs = {index: (rows[index], response_rows[index]) for index in unequal}
-        columns.append(_compared(name, left, right, pairs, options.sample_rows))
+        different[unequal] = True
+        sampled = unequal[: options.sample_rows]
+        columns.append(_compared(left, right, unequal, [rows[sampled].tolist(), response_rows[sampled].tolist()]))
     if join_columns and set(join_columns) == set(wanted) == set(given):
         # Keys agree in every pair. Only where there is nothing but keys do unpaired rows count against them.
         columns = [replace(column, unequal=len(reference_only) + len(response_only)) for column in columns]
@@ -83,7 +83,7 @@ def compare(reference: Table, response: Table, options: TableOptions) -> TableCo
         reference_columns=tuple(wanted),
         response_columns=tuple(given),
         paired_rows=len(rows),
-        matching_rows=len(rows) - len(different),
+        matching_rows=len(rows) - int(different.sum()),
         columns=tuple(columns),
         reference_only_rows=_unpaired(reference, reference_only[: options.sample_rows]),
         response_only_rows=_unpaired(response, response_only[: options.sample_rows]),
@@ -131,16 +131,18 @@ def _keys(columns: _Columns, names: Sequence[str], options: TableOptions) -> Seq
     cells = [columns[name].cells for name in names]
     if options.ignore_spaces:
         cells = [_changed(column, str.strip) for column in cells]
-    return cells[0] if len(cells) == 1 else list(zip(*cells, strict=True))
+    keys = list(map(as_values, cells))
+    return keys[0] if len(keys) == 1 else list(zip(*keys, strict=True))
 
 
-def _paired(reference: Sequence[Any], response: Sequence[Any]) -> tuple[Sequence[int], Sequence[int]]:
+def _paired(reference: Sequence[Any], response: Sequence[Any]) -> tuple[Cells, Cells]:
     """The rows of both sides that have equal keys, in the reference's order."""
-    if len(set(reference)) < len(reference) or len(set(response)) < len(response):
-        reference, response = _numbered(reference), _numbered(response)
     rows = {key: row for row, key in enumerate(response)}
-    paired = [row for row, key in enumerate(reference) if key in rows]
-    return paired, [rows[reference[row]] for row in paired]
+    found = np.array([rows.get(key, -1) for key in reference], dtype=np.intp)
+    paired = np.flatnonzero(found >= 0)
+    if len(rows) < len(response) or len(np.unique(found[paired])) < len(paired):
+        return _paired(_numbered(reference), _numbered(response))
+    return paired, found[paired]
 
 
 def _numbered(keys: Iterable[Any]) -> list[Any]:
@@ -149,45 +151,51 @@ def _numbered(keys: Iterable[Any]) -> list[Any]:
     return [(key, next(seen[key])) for key in keys]
 
 
-def _other_rows(table: Table, rows: Sequence[int]) -> Sequence[int]:
-    if isinstance(rows, range):
-        return range(len(rows), table.row_count)
-    return sorted(set(range(table.row_count)).difference(rows))
+def _changed(cells: Cells, change: Callable[[str], Any]) -> Cells:
+    return as_objects([change(cell) if isinstance(cell, str) else cell for cell in as_values(cells)])
 
 
-def _changed(cells: Iterable[Any], change: Callable[[str], str]) -> list[Any]:
-    return [change(cell) if isinstance(cell, str) else cell for cell in cells]
+def _in_rows(column: TableColumn, rows: Cells | slice, *, as_floats: bool) -> TableColumn:
+    cells = column.cells[rows]
+    return replace(column, cells=cells.astype(float) if as_floats and column.kind == "number" else cells)
 
 
-def _in_rows(column: TableColumn, rows: Sequence[int], *, as_floats: bool) -> TableColumn:
-    cells = column.cells[: len(rows)] if isinstance(rows, range) else list(map(column.cells.__getitem__, rows))
-    if as_floats and column.kind == "number":
-        cells = [None if cell is None else float(cell) for cell in cells]
-    return replace(column, cells=cells)
-
-
-def _unequal(left: TableColumn, right: TableColumn, tolerance: Sequence[float], options: TableOptions) -> list[int]:
+def _unequal(left: TableColumn, right: TableColumn, tolerance: Sequence[float], options: TableOptions) -> Cells:
     """The indexes of the pairs of cells that differ."""
     kinds = {left.kind, right.kind}
     sides = [left.cells, right.cells]
     for asked, change in ((options.ignore_spaces, str.strip), (options.ignore_case, str.upper)):
         sides = [_changed(cells, change) for cells in sides] if asked else sides
-    if sides[0] == sides[1]:
-        return []
     numeric = kinds <= _NUMERIC
+    if not numeric and (len(kinds) > 1 or type(sides[0]) is not type(sides[1])):
+        sides = [as_objects(as_values(cells)) for cells in sides]
+    unequal = _different(*sides)
+    if not len(unequal):
+        return unequal
     if kinds == {"text", "instant"}:
-        sides = [_changed(cells, _instant) for cells in sides]
-    elif "text" in kinds and kinds <= _WRITTEN and (len(kinds) > 1 or None in sides[0] or None in sides[1]):
+        return _different(*(_changed(cells, _instant) for cells in sides))
+    if "text" in kinds and kinds <= _WRITTEN:
         try:
-            sides = [list(map(_number, cells)) for cells in sides]
-            numeric = True
+            numbers = [np.array(list(map(_number, cells)), dtype=float) for cells in sides]
+            if numeric := len(kinds) > 1 or any(None in as_values(cells) for cells in sides):
+                sides = numbers
         except ValueError:
             if kinds & _NUMERIC:
-                sides = [["nan" if cell is None else str(cell) for cell in cells] for cells in sides]
-    unequal = compress(count(), map(ne, *sides))
+                texts = [["nan" if cell is None else str(cell) for cell in cells] for cells in sides]
+                return _different(*map(as_objects, texts))
     if numeric:
-        return [index for index in unequal if not _close(sides[0][index], sides[1][index], *tolerance)]
-    return list(unequal)
+        with np.errstate(all="ignore"):
+            abs_tol, rel_tol = tolerance
+            wanted, given = (cells.astype(float) for cells in sides)
+            return np.flatnonzero(~np.isclose(wanted, given, rtol=rel_tol, atol=abs_tol, equal_nan=True))
+    return unequal
+
+
+def _different(left: Cells, right: Cells) -> Cells:
+    different = left != right
+    if different.any():
+        different &= ~(is_absent(left) & is_absent(right))
+    return np.flatnonzero(different)
 
 
 def _instant(text: str) -> Any:
@@ -198,34 +206,32 @@ def _instant(text: str) -> Any:
 
 
 def _number(cell: Any) -> float | None:
-    number = None if cell is None else float(cell)
-    return None if number is None or isnan(number) else number
+    return None if cell is None else float(cell)
 
 
-def _close(reference: float | None, response: float | None, abs_tol: float, rel_tol: float) -> bool:
-    if reference is None or response is None:
-        return False
-    left, right = float(reference), float(response)
-    return left == right or (isfinite(right) and abs(left - right) <= abs_tol + rel_tol * abs(right))
-
-
-def _compared(
-    name: str, left: TableColumn, right: TableColumn, unequal: Mapping[int, tuple[int, int]], sample_rows: int
-) -> ColumnComparison:
-    """What is told of a column, from the indexes of its unequal pairs and the rows that each pairs."""
-    cells = [(left.cells[index], right.cells[index]) for index in unequal]
-    numbers = [pair for pair in cells if None not in pair] if {left.kind, right.kind} <= _NUMERIC else []
-    samples = islice(zip(unequal.values(), cells, strict=True), sample_rows)
+def _compared(left: TableColumn, right: TableColumn, unequal: Cells, rows: Sequence[list[int]]) -> ColumnComparison:
+    """The differences in a column, from the indexes of its unequal pairs and the rows of the first of them."""
+    sides = [left.cells[unequal], right.cells[unequal]]
+    absent = list(map(is_absent, sides))
+    distances = np.empty(0)
+    if {left.kind, right.kind} <= _NUMERIC:
+        with np.errstate(all="ignore"):
+            distances = abs(sides[0].astype(float) - sides[1].astype(float))
+    values = (as_values(cells[: len(rows[0])]) for cells in sides)
     return ColumnComparison(
-        name=name,
+        name=left.name.lower(),
         reference_kind=left.kind,
         response_kind=right.kind,
         unequal=len(unequal),
-        absent_on_one_side=sum((cell is None) != (other is None) for cell, other in cells),
-        largest_difference=max(filter(isfinite, (abs(float(a) - float(b)) for a, b in numbers)), default=None),
-        samples=tuple(CellDifference(rows[0] + 1, rows[1] + 1, *pair) for rows, pair in samples),
+        absent_on_one_side=int((absent[0] != absent[1]).sum()),
+        largest_difference=max(distances[np.isfinite(distances)].tolist(), default=None),
+        samples=tuple(
+            CellDifference(row + 1, other_row + 1, *cells)
+            for row, other_row, *cells in zip(*rows, *values, strict=True)
+        ),
     )
 
 
-def _unpaired(table: Table, rows: Iterable[int]) -> tuple[UnpairedRow, ...]:
-    return tuple(UnpairedRow(row + 1, tuple(column.cells[row] for column in table.columns)) for row in rows)
+def _unpaired(table: Table, rows: Cells) -> tuple[UnpairedRow, ...]:
+    cells = zip(*(as_values(column.cells[rows]) for column in table.columns), strict=True)
+    return tuple(UnpairedRow(row + 1, values) for row, values in zip(rows.tolist(), cells, strict=True))

@@ -7,8 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from assay.ragas.tables import ColumnKind
-
+ColumnKind = Literal["number", "boolean", "text", "instant", "empty", "other"]
 Mode = Literal["rows", "columns"]
 Measure = Literal["precision", "recall", "f1"]
 Tolerance: TypeAlias = float | Mapping[str, float]

@@ -24,13 +24,12 @@ _FIELD_LIMIT = Lock()
 
 
 def read_csv(text: str) -> tuple[list[str], list[Sequence[str]]]:
-    """The names and the columns of a CSV text: its first line names the columns.
+    """The names and the columns of a CSV text without a fence: its first line names the columns.
 
     A row that is shorter than the header lacks its last cells, and lines of blanks are no rows. Raises InputError if
     the text is not CSV: it is empty, has a quote that is never closed, or a row with more cells than the header has
     names, the first of which pandas takes for an index.
     """
-    text = unfenced(text)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     lines = [line for line in lines if line.strip(" \t")]
     if '"' not in text and len({line.count(",") for line in lines}) == 1:

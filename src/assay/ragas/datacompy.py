@@ -12,10 +12,8 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, UsageError
 from assay.model import Failure
-from assay.ragas.compare import compare
 from assay.ragas.comparison import ComparisonOptions, Measure, Mode, TableComparison, TableOptions, Tolerance
 from assay.ragas.surface import MetricResult, WrongArgument
-from assay.ragas.tables import as_table
 
 _MODES: dict[str, Mode] = {"rows": "rows", "row": "rows", "columns": "columns", "column": "columns"}
 _CHOICES = {"mode": ("rows", "columns", "row", "column"), "metric": ("precision", "recall", "f1")}
@@ -74,6 +72,9 @@ def compare_tables(
     ``{"price": 0.01, "default": 0.0}``. Raises InputError for a text that is not CSV and for tables
     that cannot be compared, UsageError for a value that is not a table.
     """
+    from assay.ragas.compare import compare  # NumPy takes its time to import
+    from assay.ragas.tables import as_table
+
     options = TableOptions(
         join_columns=_names(join_columns),
         abs_tol=abs_tol,
@@ -149,6 +150,8 @@ class DataCompyScore(ComparisonOptions, eq=False):
 
         A sample is anything with the attributes ``response`` and ``reference``, or a mapping with these keys.
         """
+        from assay.ragas.tables import as_table
+
         score = TableScore(value=None, mode=_MODES[self.mode], metric=self.metric)
         tables = []
         for side, (absent, unreadable) in _SIDES.items():
