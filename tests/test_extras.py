@@ -40,7 +40,6 @@ MODULES = {
     "sqlalchemy": {"sqlalchemy": "sqlalchemy", "pymysql": "pymysql"},
     "sdmx": {"lxml": "lxml"},
     "llmsql": {"huggingface_hub": "huggingface_hub"},
-    "ragas": {},
     "ray": {"ray": "ray"},
     "mlflow": {"mlflow": "mlflow-skinny", "sqlalchemy": "sqlalchemy", "alembic": "alembic"},
     "postgres": {"psycopg": "psycopg"},

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from tests.ragas import corpus
 
-from assay.ragas import compare_tables
+from assay.errors import InputError
+from assay.ragas import compare_tables, tables
 from assay.ragas.csv_text import read_csv
 
 pandas = pytest.importorskip("pandas")
@@ -41,6 +42,33 @@ def test_frames_score_as_their_csv(library: str) -> None:
         for name in typed:
             [left], [right] = ([c for c in each.columns if c.name == name] for each in (ours, theirs))
             assert left.unequal == right.unequal
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pandas_reads_a_large_text_as_the_same_table(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    chance = Random(f"large {seed}")
+    read_by_pandas = 0
+    for _ in range(150):
+        pair, options = corpus.pair(chance), corpus.options(chance)
+        read_by_pandas += sum(tables._read_by_pandas(text) is not None for text in pair)
+        compared = list[str]()
+        for least in (1_000_000, 0):
+            monkeypatch.setattr(tables, "_LARGE", least)
+            try:
+                compared.append(repr(compare_tables(*pair, **options)))
+            except InputError as error:
+                compared.append(str(error))
+        assert compared[0] == compared[1], pair
+    assert read_by_pandas > 100
+
+
+@pytest.mark.parametrize(
+    "number", ["18446744073709551615", "-9223372036854775808", "1e400", "1.E-400", "-1e+1234567890123"]
+)
+def test_a_text_with_a_huge_number_is_not_read_by_pandas(number: str) -> None:
+    assert tables._read_by_pandas("a,b\n1,2\n3.5,0.0001234567890123456789\n") is not None
+    for text in (f"a,b\n1,{number}\n", f"a,b\n{number},1\n", f'a,b\r\n"{number}",1', f"a,b\n1, {number} "):
+        assert tables._read_by_pandas(text) is None
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from assay.model import Case, Cell, Prediction, Result
 from assay.ports import Executions
 
-ABSENT = frozenset(
+_ABSENT = frozenset(
     (
         *("", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "-NaN", "-nan"),
         *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN"),
@@ -47,8 +47,8 @@ def read_column(texts: Sequence[str]) -> list[Cell]:
     has at most 17 digits, and a number that is too large for its type makes the column text.
     """
     read: Sequence[Cell] | None = _numbers(texts, gaps=False)
-    gaps = read is None and not ABSENT.isdisjoint(texts)
-    present = [text for text in texts if text not in ABSENT] if gaps else texts
+    gaps = read is None and not _ABSENT.isdisjoint(texts)
+    present = [text for text in texts if text not in _ABSENT] if gaps else texts
     if gaps:
         read = _numbers(present, gaps=True)
     if read is None and all(map(_TRUTH.__contains__, present)):
@@ -59,7 +59,7 @@ def read_column(texts: Sequence[str]) -> list[Cell]:
                 # pandas has no type for this integer beside a negative one or an absent cell, which keeps its text.
                 return list(texts)
     following = iter(present if read is None else read)
-    return [None if text in ABSENT else next(following) for text in texts] if gaps else list(following)
+    return [None if text in _ABSENT else next(following) for text in texts] if gaps else list(following)
 
 
 def _numbers(present: Sequence[str], *, gaps: bool) -> Sequence[float | None] | None:

@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import count
+from itertools import count, repeat
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -138,9 +138,9 @@ def _keys(columns: _Columns, names: Sequence[str], options: TableOptions) -> Seq
 def _paired(reference: Sequence[Any], response: Sequence[Any]) -> tuple[Cells, Cells]:
     """The rows of both sides that have equal keys, in the reference's order."""
     rows = {key: row for row, key in enumerate(response)}
-    found = np.array([rows.get(key, -1) for key in reference], dtype=np.intp)
+    found = np.fromiter(map(rows.get, reference, repeat(-1)), dtype=np.intp, count=len(reference))
     paired = np.flatnonzero(found >= 0)
-    if len(rows) < len(response) or len(np.unique(found[paired])) < len(paired):
+    if len(rows) < len(response) or np.bincount(found[paired]).max(initial=0) > 1:
         return _paired(_numbered(reference), _numbered(response))
     return paired, found[paired]
 

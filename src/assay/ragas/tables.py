@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from io import StringIO
+from io import BytesIO
 from math import isnan
 from numbers import Real
 from operator import ne
@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from assay.errors import InputError, UsageError
-from assay.metrics.pandas_cells import ABSENT, read_column
+from assay.metrics.pandas_cells import read_column
 from assay.model import Result
 from assay.ragas.comparison import ColumnKind
 from assay.ragas.csv_text import read_csv, unfenced
@@ -25,7 +25,9 @@ Cells: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _KINDS: dict[str, ColumnKind] = {"bool": "boolean", "str": "text"}
 _LARGE = 1_000_000
 """Characters of a CSV text from which importing pandas pays off."""
-_DIGITS_TO_ZERO = bytes.maketrans(b"123456789E", b"000000000e")
+_SIGNS = bytes.maketrans(b'123456789E\n\r\t\v\f "', b"000000000e,,,,,,,")
+_HUGE_NUMBERS = b"," + b"0" * 19, b"0e000", b".e000"
+"""With each digit as 0: integers that may be beyond 64 bits, and floats that may be too large or too small."""
 _NONE = type(None)
 _PLAIN = frozenset({str, int, bool, float, _NONE})
 
@@ -84,30 +86,20 @@ def as_table(source: Any) -> Table:
 def _read_by_pandas(text: str) -> Any:
     """The frame that pandas reads from a large CSV text, in less time and by the same rules.
 
-    None if pandas is not installed, or the text is not CSV or has numbers that releases of pandas read differently.
+    None if pandas is not installed, or the text is not CSV, or may hold a number that releases of pandas read
+    differently.
     """
-    signs = text.encode("utf-8", "surrogatepass").translate(_DIGITS_TO_ZERO, b"+-")
-    if b"0e000000000" in signs:
-        return None  # so large an exponent may end the process
+    encoded = text.encode("utf-8", "surrogatepass")
+    if max(map(encoded.translate(_SIGNS, b"+-").rfind, _HUGE_NUMBERS)) >= 0:
+        return None
     try:
         import pandas
 
-        frame = pandas.read_csv(StringIO(text), low_memory=False)
+        frame = pandas.read_csv(BytesIO(encoded), low_memory=False)
     except (ImportError, ValueError):
         return None
-    by_position = isinstance(frame.index, pandas.RangeIndex)  # else rows have more cells than the header
-    return frame if by_position and all(_is_settled(column) for _, column in frame.items()) else None
-
-
-def _is_settled(column: Any) -> bool:
-    """Whether no release reads a column of pandas otherwise: no number is beyond 64 bits, or too large for a float."""
-    if column.dtype.kind in "biuf":
-        return not (abs(column) >= 2.0**63).any()
-    try:
-        present = (cell for cell in column if not ne(cell, cell) and cell not in ABSENT)
-        return not [float(cell) for cell in present if not isinstance(cell, bool)]
-    except ValueError:
-        return True
+    # If rows have more cells than the header, pandas takes the first of them for an index.
+    return frame if isinstance(frame.index, pandas.RangeIndex) else None
 
 
 def _records(rows: list[Any]) -> Table:
