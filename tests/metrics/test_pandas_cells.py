@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
-from assay.metrics.spider2 import Spider2Lite, pandas_result, written_by_pandas
+from assay.metrics.pandas_cells import pandas_result, written_by_pandas
+from assay.metrics.spider2 import Spider2Lite
 from assay.model import Case, CaseOptions, Cell, GivenResult, Prediction, Result
 from assay.ports import Executions
 

@@ -11,9 +11,7 @@ from tests.ragas import corpus
 
 from assay.errors import InputError
 from assay.ragas import compare_tables
-from assay.ragas.tables.cells import absent
-from assay.ragas.tables.frames import as_table
-from assay.ragas.tables.table import Table
+from assay.ragas.tables import Table, as_table
 
 pandas = pytest.importorskip("pandas")
 datacompy = pytest.importorskip("datacompy", minversion="1.1")
@@ -33,7 +31,7 @@ def kinds(table: Table) -> dict[str, str]:
     return {
         column.name.lower(): column.kind
         for column in table.columns
-        if column.kind == "number" or not absent(column.cells, column.kind).any()
+        if column.kind == "number" or None not in column.cells
     }
 
 

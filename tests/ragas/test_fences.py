@@ -9,7 +9,7 @@ import pytest
 from tests.ragas import corpus
 
 from assay.ragas import DataCompyScore, compare_tables
-from assay.ragas.tables.fences import unfenced
+from assay.ragas.csv_text import unfenced
 
 GOOD = "id,v\n1,a\n2,b\n"
 
@@ -54,6 +54,7 @@ def test_fences_change_nothing_of_what_is_in_them() -> None:
         (f"```csv\n{GOOD}```\n```csv\n{GOOD}```", "words stand after the fenced block"),
         (f"```csv\n{GOOD}", "a code fence (```) without its other end"),
         (f"{GOOD}```", "a code fence (```) without its other end"),
+        (f"```csv\n{GOOD}```~~~\n", "a code fence (```) without its other end"),
         (f"```{GOOD}```", "the fenced block says that it holds 'id,v'"),
         ('```json\n[{"id": 1}]\n```', "says that it holds 'json'"),
         ("```csv\n```", "the text is empty"),

@@ -1,9 +1,8 @@
-"""Tables from data frames and dicts compare as the same table in CSV, and large texts as small ones."""
+"""Tables from data frames and dicts compare as the same table in CSV, and so does a text with quotes."""
 
 from __future__ import annotations
 
 import io
-import re
 import warnings
 from random import Random
 from typing import Any
@@ -11,11 +10,9 @@ from typing import Any
 import pytest
 from tests.ragas import corpus
 
-from assay.ragas import compare_tables
-from assay.ragas.tables import frames
-from assay.ragas.tables.csv import read_csv_table
-from assay.ragas.tables.frames import as_table
-from assay.ragas.tables.numbers import may_hold_huge_numbers
+from assay.errors import InputError
+from assay.ragas import compare_tables, tables
+from assay.ragas.csv_text import read_csv
 
 pandas = pytest.importorskip("pandas")
 
@@ -48,23 +45,44 @@ def test_frames_score_as_their_csv(library: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_large_text_is_the_table_that_a_small_one_is(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "_LARGE", 0)
+def test_pandas_reads_a_large_text_as_the_same_table(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    chance = Random(f"large {seed}")
+    read_by_pandas = 0
+    for _ in range(150):
+        pair, options = corpus.pair(chance), corpus.options(chance)
+        read_by_pandas += sum(tables._read_by_pandas(text) is not None for text in pair)
+        compared = list[str]()
+        for least in (1_000_000, 0):
+            monkeypatch.setattr(tables, "_LARGE", least)
+            try:
+                compared.append(repr(compare_tables(*pair, **options)))
+            except InputError as error:
+                compared.append(str(error))
+        assert compared[0] == compared[1], pair
+    assert read_by_pandas > 100
+
+
+@pytest.mark.parametrize(
+    "number", ["18446744073709551615", "-9223372036854775808", "1e400", "1.E-400", "-1e+1234567890123"]
+)
+def test_a_text_with_a_huge_number_is_not_read_by_pandas(number: str) -> None:
+    assert tables._read_by_pandas("a,b\n1,2\n3.5,0.0001234567890123456789\n") is not None
+    for text in (f"a,b\n1,{number}\n", f"a,b\n{number},1\n", f'a,b\r\n"{number}",1', f"a,b\n1, {number} "):
+        assert tables._read_by_pandas(text) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_text_is_the_same_table_with_and_without_quotes(seed: int) -> None:
+    """Even texts without quotes are split at once; one quoted name has the text read row by row."""
     chance = Random(seed)
-    for _ in range(60):
-        for text in corpus.pair(chance):
-            large, small = as_table(text), read_csv_table(text)
-            assert [(c.name, c.kind) for c in large.columns] == [(c.name, c.kind) for c in small.columns], text
-            assert [list(map(str, c.cells)) for c in large.columns] == [list(map(str, c.cells)) for c in small.columns]
-
-
-def test_what_releases_of_pandas_read_differently_is_found() -> None:
-    chance = Random(1)
-    wanted = re.compile(r"(?<![0-9.])[0-9]{19}|[eE][+-]?[0-9]{3}")
-    signs = ["1", "12345678", "0", ".", "e", "E", "+", "-", ",", "x", "\n"]
     held = 0
-    for _ in range(5_000):
-        text = "".join(chance.choice(signs) for _ in range(chance.randint(0, 14)))
-        assert may_hold_huge_numbers(text) == bool(wanted.search(text)), text
-        held += may_hold_huge_numbers(text)
+    for _ in range(200):
+        for text in corpus.pair(chance):
+            name, comma, rest = text.partition(",")
+            if '"' in text or not comma or "\n" in name:
+                continue
+            held += 1
+            names, columns = read_csv(text)
+            quoted = read_csv(f'"{name}",{rest}')
+            assert (names, list(map(list, columns))) == (quoted[0], list(map(list, quoted[1])))
     assert held > 100

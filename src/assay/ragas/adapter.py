@@ -11,18 +11,14 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable
 from importlib.metadata import packages_distributions
 from typing import Any
 
 from assay.errors import InputError, MissingDependency
 from assay.llm_judge import JudgeSettings
 from assay.ragas.datacompy import DataCompyScore as _Tables
-from assay.ragas.datacompy import TableScore
-from assay.ragas.equivalence import EquivalenceScore
 from assay.ragas.equivalence import LLMSQLEquivalence as _Queries
-from assay.ragas.result import MetricResult
-from assay.ragas.tables.table import Tolerance
+from assay.ragas.surface import MetricResult
 
 try:
     from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
@@ -37,39 +33,22 @@ except ImportError as error:
 __all__ = ["DataCompyScore", "LLMSQLEquivalence"]
 
 _LOG = logging.getLogger("assay.ragas")
-_OPTIONS = frozenset({"mode", "metric", "join_columns", "abs_tol", "rel_tol", "ignore_case", "ignore_spaces"})
+_OPTIONS = frozenset(_Tables.__struct_fields__) - {"name"}
+_METHODS = {"detail", "ascore", "score"}
 
 
 class DataCompyScore(SingleTurnMetric):  # type: ignore[misc]
-    """`assay.ragas.DataCompyScore` for `ragas.evaluate`, with the same arguments and attributes."""
+    """`assay.ragas.DataCompyScore` for `ragas.evaluate`, with its options and attributes, `score` and `detail`."""
 
     def __init__(
-        self,
-        name: str = "data_compare_score",
-        mode: str = "rows",
-        metric: str = "f1",
-        *,
-        join_columns: str | Iterable[str] | None = None,
-        abs_tol: Tolerance = 0.0,
-        rel_tol: Tolerance = 0.0,
-        ignore_case: bool = False,
-        ignore_spaces: bool = False,
+        self, name: str = "data_compare_score", mode: Any = "rows", metric: Any = "f1", **options: Any
     ) -> None:
-        scorer = _Tables(
-            mode=mode,  # type: ignore[arg-type]
-            metric=metric,  # type: ignore[arg-type]
-            join_columns=join_columns,
-            abs_tol=abs_tol,
-            rel_tol=rel_tol,
-            ignore_case=ignore_case,
-            ignore_spaces=ignore_spaces,
-        )
         self._scorer: _Tables
-        object.__setattr__(self, "_scorer", scorer)
+        object.__setattr__(self, "_scorer", _Tables(mode, metric, name, **options))
         super().__init__(name=name, _required_columns={MetricType.SINGLE_TURN: {"reference", "response"}})
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _OPTIONS:
+        if name not in _OPTIONS | _METHODS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return getattr(self._scorer, name)
 
@@ -83,19 +62,7 @@ class DataCompyScore(SingleTurnMetric):  # type: ignore[misc]
         """Does nothing: there is nothing to prepare."""
 
     async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:  # noqa: ARG002 (ragas' signature)
-        return _logged(self.name, await self.ascore(sample.reference, sample.response)).value
-
-    def detail(self, sample: Any) -> TableScore:
-        """The score of one sample with the comparison behind it, or with the failure that left it without one."""
-        return self._scorer.detail(sample)
-
-    async def ascore(self, reference: Any, response: Any) -> MetricResult:
-        """``value`` and ``reason`` of one pair."""
-        return await self._scorer.ascore(reference, response)
-
-    def score(self, reference: Any, response: Any) -> MetricResult:
-        """As `ascore`, without awaiting."""
-        return self._scorer.score(reference, response)
+        return _logged(self.name, await self._scorer.ascore(sample.reference, sample.response)).value
 
 
 class LLMSQLEquivalence(MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
@@ -123,7 +90,7 @@ class LLMSQLEquivalence(MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
         return _logged(self.name, await scorer.single_turn_ascore(sample)).value
 
 
-def _logged(name: str, result: MetricResult | EquivalenceScore) -> MetricResult | EquivalenceScore:
+def _logged(name: str, result: MetricResult) -> MetricResult:
     if math.isnan(result):
         _LOG.warning("%s has no score: %s", name, result.reason)
     return result

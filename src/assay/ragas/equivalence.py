@@ -8,54 +8,40 @@ await scorer.single_turn_ascore(sample)          # 1.0, 0.0, or NaN with a reaso
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import nan
 from typing import Any
+
+from msgspec import Struct
 
 from assay.llm_judge import JudgeSettings, Opinion, QueryJudge, QueryPair
 from assay.llm_judge.opinion import unscored
 from assay.model import Failure
 from assay.ragas.llms import model_of
-from assay.ragas.result import WrongArgument
+from assay.ragas.surface import MetricResult, SingleTurnSample, WrongArgument
 from assay.sql.extraction import read_text
 
 __all__ = ["EquivalenceScore", "LLMSQLEquivalence", "SQLSemanticEquivalence"]
 
 
-class EquivalenceScore(float):
+class EquivalenceScore(MetricResult):
     """1.0 equivalent, 0.0 not, NaN unscored; ``reason`` says why, ``opinion`` holds the votes."""
 
     opinion: Opinion
-    traces: None = None
-    """Present for ragas' result interface; the votes say more."""
 
     @classmethod
     def of(cls, opinion: Opinion) -> EquivalenceScore:
         """The score of an opinion."""
-        score = cls(math.nan if opinion.equivalent is None else float(opinion.equivalent))
+        score = cls(nan if opinion.equivalent is None else float(opinion.equivalent), opinion.reason)
         score.opinion = opinion
         return score
-
-    @property
-    def value(self) -> float:
-        """The number alone."""
-        return float(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """``result`` and ``reason``, as ragas names them."""
-        return {"result": self.value, "reason": self.reason}
-
-    @property
-    def reason(self) -> str:
-        """Why the score is what it is, in a sentence."""
-        return self.opinion.reason
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (EquivalenceScore.of, (self.opinion,))
 
 
-class LLMSQLEquivalence:
+class LLMSQLEquivalence(Struct, eq=False):
     """Whether a query is semantically equivalent to its reference, by an LLM. Nothing is executed.
 
     ``llm`` is a model's name or URL, an OpenAI client (sync or async; ``model`` then names the model),
@@ -63,18 +49,10 @@ class LLMSQLEquivalence:
     text, plain or async. ``settings`` are the judge's: samples, orders, concurrency, cache, prompt.
     """
 
-    def __init__(
-        self,
-        llm: Any = None,
-        name: str = "llm_sql_equivalence_with_reference",
-        *,
-        model: str | None = None,
-        settings: JudgeSettings | None = None,
-    ) -> None:
-        self.llm = llm
-        self.model = model
-        self.settings: JudgeSettings = settings or JudgeSettings()
-        self.name = name
+    llm: Any = None
+    name: str = "llm_sql_equivalence_with_reference"
+    model: str | None = None
+    settings: JudgeSettings | None = JudgeSettings()
 
     async def single_turn_ascore(
         self,
@@ -88,8 +66,7 @@ class LLMSQLEquivalence:
         these keys. Raises UsageError where no ``llm`` is set or the sample lacks a query, TimeoutError
         after ``timeout``.
         """
-        scores = self._ascores([_pair(sample)])
-        return (await (scores if timeout is None else asyncio.wait_for(scores, timeout)))[0]
+        return (await asyncio.wait_for(self._ascores([_pair(sample)]), timeout))[0]
 
     def single_turn_score(self, sample: Any, callbacks: Any = None) -> EquivalenceScore:  # noqa: ARG002
         """As `single_turn_ascore`, also from within a running event loop such as a notebook's."""
@@ -99,11 +76,13 @@ class LLMSQLEquivalence:
         self, response: str, reference: str, reference_contexts: Sequence[str] | None = None
     ) -> EquivalenceScore:
         """Score one pair, as ragas' newer metrics are called: ``value``, ``reason``. Raises as `single_turn_ascore`."""
-        return await self.single_turn_ascore(_sample(response, reference, reference_contexts))
+        sample = SingleTurnSample(response=response, reference=reference, reference_contexts=reference_contexts)
+        return await self.single_turn_ascore(sample)
 
     def score(self, response: str, reference: str, reference_contexts: Sequence[str] | None = None) -> EquivalenceScore:
         """As `ascore`, also from within a running event loop."""
-        return self.single_turn_score(_sample(response, reference, reference_contexts))
+        sample = SingleTurnSample(response=response, reference=reference, reference_contexts=reference_contexts)
+        return self.single_turn_score(sample)
 
     async def abatch_score(self, inputs: Sequence[Any]) -> list[EquivalenceScore]:
         """Score many samples or mappings, ``settings.concurrency`` questions at a time; returns scores in their order.
@@ -121,49 +100,30 @@ class LLMSQLEquivalence:
         return self._scores([_pair_or_reason(sample) for sample in inputs])
 
     def _scores(self, pairs: Sequence[QueryPair | Opinion]) -> list[EquivalenceScore]:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self._ascores(pairs))
+        # In a thread of its own, because the caller may be a notebook, whose event loop runs in this one.
         with ThreadPoolExecutor(max_workers=1) as executor:
             return executor.submit(lambda: asyncio.run(self._ascores(pairs))).result()
 
     async def _ascores(self, pairs: Sequence[QueryPair | Opinion]) -> list[EquivalenceScore]:
-        loop = asyncio.get_running_loop()
-        model, ours = model_of(self.llm, self.model, loop)
-        judge = QueryJudge(model, self.settings)
+        model, ours = model_of(self.llm, self.model, asyncio.get_running_loop())
+        judge = QueryJudge(model, self.settings or JudgeSettings())
         asked = [pair for pair in pairs if isinstance(pair, QueryPair)]
 
         def work() -> list[Opinion]:
             try:
                 return judge.judge_all(asked)
             finally:
-                if ours:
-                    judge.close()
-                else:
-                    judge.close_cache()
+                (judge.close if ours else judge.close_cache)()
 
         # In a thread of its own, because its model may run on this loop.
         opinions = iter(await asyncio.to_thread(work))
         return [EquivalenceScore.of(pair if isinstance(pair, Opinion) else next(opinions)) for pair in pairs]
 
 
-class SQLSemanticEquivalence(LLMSQLEquivalence):
+class SQLSemanticEquivalence(LLMSQLEquivalence, eq=False):
     """`LLMSQLEquivalence` under the name and arguments of ragas' newer metric."""
 
-    def __init__(
-        self,
-        llm: Any = None,
-        name: str = "sql_semantic_equivalence",
-        *,
-        model: str | None = None,
-        settings: JudgeSettings | None = None,
-    ) -> None:
-        super().__init__(llm, name, model=model, settings=settings)
-
-
-def _sample(response: Any, reference: Any, contexts: Any) -> dict[str, Any]:
-    return {"response": response, "reference": reference, "reference_contexts": contexts}
+    name: str = "sql_semantic_equivalence"
 
 
 def _pair_or_reason(sample: Any) -> QueryPair | Opinion:
@@ -174,16 +134,15 @@ def _pair_or_reason(sample: Any) -> QueryPair | Opinion:
 
 
 def _pair(sample: Any) -> QueryPair:
-    def given(name: str) -> Any:
+    def value(name: str) -> Any:
         return sample.get(name) if isinstance(sample, Mapping) else getattr(sample, name, None)
 
-    texts = {name: given(name) for name in ("response", "reference")}
-    for name, text in texts.items():
+    response, reference, contexts = value("response"), value("reference"), value("reference_contexts")
+    for name, text in (("response", response), ("reference", reference)):
         if not isinstance(text, str) or not text.strip():
             raise WrongArgument(f"the sample's {name} is {text!r}: give the text of a query")
-    contexts = given("reference_contexts") or ()
-    schema = contexts if isinstance(contexts, str) else "\n".join(map(str, contexts))
-    response, found = str(texts["response"]), read_text(str(texts["response"]))
+    found = read_text(response)
     if found.place is not None and found.query is not None:
         response = found.query  # the one statement in a text that is not one, as everywhere else
-    return QueryPair(first=response, second=str(texts["reference"]), schema=schema)
+    schema = contexts if isinstance(contexts, str) else "\n".join(map(str, contexts or ()))
+    return QueryPair(first=response, second=reference, schema=schema)

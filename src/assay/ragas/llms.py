@@ -19,7 +19,7 @@ from assay.llm_judge.prompt import ANSWER_SCHEMA
 from assay.model import Failure, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
 
-_Ask = Callable[[Sequence[ChatMessage], Mapping[str, Any]], Any]
+_Asks = Callable[[Any, Sequence[ChatMessage], Mapping[str, Any]], Any]
 
 
 def model_of(llm: Any, name: str | None, loop: asyncio.AbstractEventLoop) -> tuple[ChatModel, bool]:
@@ -30,48 +30,39 @@ def model_of(llm: Any, name: str | None, loop: asyncio.AbstractEventLoop) -> tup
         from assay.api.llm_judging import open_model
 
         return open_model(llm), True
-    if callable(getattr(llm, "complete", None)) and callable(getattr(llm, "describe", None)):
+    if _offers(llm, "complete", "describe"):
         return llm, False
-    ask, called = _asking(getattr(llm, "langchain_llm", llm), name)  # as ragas wraps LangChain's
-    return _ForeignModel(ask, loop, called), False
+    llm = getattr(llm, "langchain_llm", llm)  # as ragas wraps LangChain's
+    asks = next((asks for methods, asks in _KINDS.items() if _offers(llm, *methods)), None)
+    if asks is None:
+        raise UsageError(
+            f"{type(llm).__name__} is no model: give a name, a client with chat.completions, what ragas' llm_factory "
+            "returns, a LangChain model, an assay ChatModel, or a function from prompt to text"
+        )
+    if asks is _ask_openai and name is None:
+        raise UsageError("the client of an API does not say which model: LLMSQLEquivalence(llm, model='gpt-4.1')")
+    names = (getattr(llm, attribute, None) for attribute in ("model_name", "model", "__qualname__"))
+    given = next((value for value in names if isinstance(value, str)), type(llm).__qualname__)
+    return _ForeignModel(llm, asks, name or given, loop), False
 
 
-def _asking(llm: Any, name: str | None) -> tuple[_Ask, str]:
-    """A function that asks ``llm``, and the model's name."""
-    completions = getattr(getattr(llm, "chat", None), "completions", None)
-    if completions is not None and callable(getattr(completions, "create", None)):
-        if name is None:
-            raise UsageError("the client of an API does not say which model: LLMSQLEquivalence(llm, model='gpt-4.1')")
-        return _openai(completions, name), name
-    for method in ("ainvoke", "invoke"):
-        if callable(getattr(llm, method, None)):
-            return _langchain(getattr(llm, method)), name or _name_of(llm)
-    if callable(getattr(llm, "agenerate_text", None)):
-        return _ragas(llm), name or _name_of(llm)
-    if callable(getattr(llm, "generate", None)) and callable(getattr(llm, "agenerate", None)):
-        return _structured(llm), name or _name_of(llm)
-    if callable(llm):
-        return _function(llm), name or _name_of(llm)
-    raise UsageError(
-        f"{type(llm).__name__} is no model: give a name, a client with chat.completions, what ragas' llm_factory "
-        "returns, a LangChain model, an assay ChatModel, or a function from prompt to text"
-    )
+def _offers(llm: Any, *methods: str) -> bool:
+    return all(callable(_at(llm, method)) for method in methods)
 
 
-def _name_of(llm: Any) -> str:
-    """A name under which the answers of this model can be kept."""
-    for attribute in ("model_name", "model", "__qualname__"):
-        if isinstance(name := getattr(llm, attribute, None), str):
-            return name
-    return type(llm).__qualname__
+def _at(llm: Any, path: str) -> Any:
+    for name in path.split("."):
+        llm = getattr(llm, name, None)
+    return llm
 
 
 class _ForeignModel:
     """A model of another library as a ChatModel. Its retries and time limits are its own."""
 
-    def __init__(self, ask: _Ask, loop: asyncio.AbstractEventLoop, name: str) -> None:
+    def __init__(self, llm: Any, asks: _Asks, name: str, loop: asyncio.AbstractEventLoop) -> None:
         self.name = name
-        self._ask = ask
+        self._llm = llm
+        self._asks = asks
         self._loop = loop
 
     def describe(self) -> str:
@@ -87,13 +78,14 @@ class _ForeignModel:
         seed: int | None = None,
     ) -> Completion | Failure:
         started = perf_counter()
-        wanted = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
+        wanted = {"model": self.name, "temperature": temperature, "max_tokens": max_tokens, "seed": seed}
+        wanted = {name: value for name, value in wanted.items() if value is not None}
         try:
-            said = self._ask(messages, {name: value for name, value in wanted.items() if value is not None})
-            if isawaitable(said):
+            answer = self._asks(self._llm, messages, wanted)
+            if isawaitable(answer):
                 # On the caller's own loop, to which the client's connections belong.
-                said = asyncio.run_coroutine_threadsafe(_awaited(said), self._loop).result()
-            return _completion(said, perf_counter() - started)
+                answer = asyncio.run_coroutine_threadsafe(_awaited(answer), self._loop).result()
+            return _completion(answer, perf_counter() - started)
         except AssayError:
             raise
         # The per-case boundary: an exception of a foreign client is the trouble of one question.
@@ -105,46 +97,47 @@ class _ForeignModel:
         """Does nothing: the caller owns the model."""
 
 
-async def _awaited(said: Awaitable[Any]) -> Any:
-    return await said
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    return await answer
 
 
-def _openai(completions: Any, name: str) -> _Ask:
-    def ask(messages: Sequence[ChatMessage], wanted: Mapping[str, Any]) -> Any:
-        sent = [{"role": message.role, "content": message.content} for message in messages]
-        return completions.create(model=name, messages=sent, **wanted)
-
-    return ask
+def _ask_openai(client: Any, messages: Sequence[ChatMessage], wanted: Mapping[str, Any]) -> Any:
+    sent = [{"role": message.role, "content": message.content} for message in messages]
+    return client.chat.completions.create(messages=sent, **wanted)
 
 
-def _langchain(invoke: Callable[[Any], Any]) -> _Ask:
-    return lambda messages, _: invoke([(message.role, message.content) for message in messages])
+def _ask_langchain(llm: Any, messages: Sequence[ChatMessage], _: Mapping[str, Any]) -> Any:
+    invoke = getattr(llm, "ainvoke", None) or llm.invoke
+    return invoke([(message.role, message.content) for message in messages])
 
 
-def _function(function: Callable[[str], Any]) -> _Ask:
-    return lambda messages, _: function(_joined(messages))
-
-
-def _ragas(llm: Any) -> _Ask:
+def _ask_older_ragas(llm: Any, messages: Sequence[ChatMessage], wanted: Mapping[str, Any]) -> Any:
     """A model of ragas' older kind, which takes LangChain's prompts: LlamaIndex's, Haystack's or a user's."""
+    from langchain_core.prompt_values import StringPromptValue
 
-    def ask(messages: Sequence[ChatMessage], wanted: Mapping[str, Any]) -> Any:
-        from langchain_core.prompt_values import StringPromptValue
-
-        prompt = StringPromptValue(text=_joined(messages))
-        return llm.agenerate_text(prompt, **{name: wanted[name] for name in ("temperature",) if name in wanted})
-
-    return ask
+    temperature = {name: value for name, value in wanted.items() if name == "temperature"}
+    return llm.agenerate_text(StringPromptValue(text=_joined(messages)), **temperature)
 
 
-def _structured(llm: Any) -> _Ask:
+def _ask_newer_ragas(llm: Any, messages: Sequence[ChatMessage], _: Mapping[str, Any]) -> Any:
     """What ragas' ``llm_factory`` returns: asked with a pydantic class, it answers with an object of it."""
+    generate = llm.agenerate if getattr(llm, "is_async", True) else llm.generate
+    return generate(_joined(messages), _verdict_class())
 
-    def ask(messages: Sequence[ChatMessage], _: Mapping[str, Any]) -> Any:
-        generate = llm.agenerate if getattr(llm, "is_async", True) else llm.generate
-        return generate(_joined(messages), _verdict_class())
 
-    return ask
+def _ask_function(function: Callable[[str], Any], messages: Sequence[ChatMessage], _: Mapping[str, Any]) -> Any:
+    return function(_joined(messages))
+
+
+_KINDS: dict[tuple[str, ...], _Asks] = {
+    ("chat.completions.create",): _ask_openai,
+    ("ainvoke",): _ask_langchain,
+    ("invoke",): _ask_langchain,
+    ("agenerate_text",): _ask_older_ragas,
+    ("generate", "agenerate"): _ask_newer_ragas,
+    ("__call__",): _ask_function,
+}
+"""How to ask a model that has these methods; the first that fits."""
 
 
 @cache
@@ -161,41 +154,43 @@ def _joined(messages: Sequence[ChatMessage]) -> str:
     return "\n\n".join(message.content for message in messages)
 
 
-def _completion(said: Any, latency_s: float) -> Completion:
+def _completion(answer: Any, latency_s: float) -> Completion:
     """A foreign model's answer as a Completion: a text, an object with ``content``, or OpenAI's with ``choices``."""
+    choices = getattr(answer, "choices", None)
     finish_reason = refusal = None
-    content, usage = _plain(said), None
-    if isinstance(choices := getattr(said, "choices", None), Sequence) and choices:
+    if isinstance(choices, Sequence) and choices:
         message = choices[0].message
         content, refusal = message.content, getattr(message, "refusal", None)
         finish_reason = getattr(choices[0], "finish_reason", None)
-        usage = getattr(said, "usage", None)
-        tokens = (getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
+        usage = getattr(answer, "usage", None)
+        tokens = TokenUsage(
+            input=getattr(usage, "prompt_tokens", None), output=getattr(usage, "completion_tokens", None)
+        )
     else:
-        if not isinstance(content, str):
-            content = getattr(said, "content", None)
-        counts = getattr(said, "usage_metadata", None) or {}
-        tokens = (counts.get("input_tokens"), counts.get("output_tokens"))
+        content = _content(answer)
+        counts = getattr(answer, "usage_metadata", None) or {}
+        tokens = TokenUsage(input=counts.get("input_tokens"), output=counts.get("output_tokens"))
     if isinstance(content, list):  # in parts
         content = "".join(part if isinstance(part, str) else str(part.get("text", "")) for part in content)
-    if content is not None and not isinstance(content, str):
+    if not isinstance(content, str | None):
         raise UsageError(f"the llm answered with {type(content).__name__}: a text was expected")
-    if said is None or (content is None and refusal is None and finish_reason is None):
-        raise UsageError(f"the llm answered with {type(said).__name__}: a text was expected")
+    if answer is None or (content is None and refusal is None and finish_reason is None):
+        raise UsageError(f"the llm answered with {type(answer).__name__}: a text was expected")
     return Completion(
         message=ChatMessage(role="assistant", content=content or ""),
         finish_reason=finish_reason,
         refusal=refusal,
-        tokens=TokenUsage(input=tokens[0], output=tokens[1]),
+        tokens=tokens,
         latency_s=latency_s,
     )
 
 
-def _plain(said: Any) -> Any:
-    """The text of an answer in another form: an object of a class, or LangChain's list of generations."""
-    if callable(dump := getattr(said, "model_dump", None)) and hasattr(said, "equivalent"):
-        return json.dumps(dump(), ensure_ascii=False)
-    generations = getattr(said, "generations", None)
-    if isinstance(generations, list) and generations and generations[0]:
+def _content(answer: Any) -> Any:
+    """The text of an answer: itself, an object of the verdict's class, LangChain's generations, or ``content``."""
+    if isinstance(answer, str):
+        return answer
+    if hasattr(answer, "equivalent") and hasattr(answer, "model_dump"):
+        return json.dumps(answer.model_dump(), ensure_ascii=False)
+    if generations := getattr(answer, "generations", None):
         return generations[0][0].text
-    return said
+    return getattr(answer, "content", None)
