@@ -130,7 +130,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send_response(reply.status)
         if reply.content is None:
-            content = _encoded(reply.body)
+            import msgspec
+
+            # Decimals as numbers with all their digits, which the standard library's encoder cannot write.
+            content = msgspec.json.Encoder(decimal_format="number").encode(reply.body)
             if reply.malformed:
                 content = content[:-1] + b',"'
             self.send_header("Content-Type", "application/json")
@@ -155,10 +158,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: `Emulator.calls` keeps what came."""
-
-
-def _encoded(body: Any) -> bytes:
-    import msgspec
-
-    # Decimals as numbers with all their digits, which the standard library's encoder cannot write.
-    return msgspec.json.Encoder(decimal_format="number").encode(body)

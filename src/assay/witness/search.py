@@ -97,7 +97,8 @@ class Search:
             self._scratch.fill(made)
             seen, kept = self._differ(rules)
             if seen == "none" or not kept:
-                self._note_stored(made)
+                if len(self.tally.stored) < len(made):
+                    self.tally.stored |= {number for number, rows in enumerate(self._scratch.content()) if rows}
                 continue
             database = self._scratch.content()
             if not rules.kept_by(database):
@@ -173,10 +174,6 @@ class Search:
     @staticmethod
     def _fits(rules: Rules, database: Database) -> bool:
         return all(one.broken_by(database) is None for one in rules.held)
-
-    def _note_stored(self, made: Database) -> None:
-        if len(self.tally.stored) < len(made):
-            self.tally.stored |= {number for number, rows in enumerate(self._scratch.content()) if rows}
 
 
 def finds_nothing(rows: Sequence[Row]) -> bool:

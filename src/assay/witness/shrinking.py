@@ -35,10 +35,7 @@ class Shrinker:
 
     def _tried(self, database: list[list[Row]]) -> bool:
         self._steps += 1
-        return self._steps <= _MOST_STEPS and self._links_hold(database) and self._keeps(database)
-
-    def _links_hold(self, database: Sequence[Sequence[Row]]) -> bool:
-        return links_hold(self._plan, database)
+        return self._steps <= _MOST_STEPS and links_hold(self._plan, database) and self._keeps(database)
 
     def _without_tables(self, database: list[list[Row]]) -> list[list[Row]]:
         for number in reversed(range(len(database))):

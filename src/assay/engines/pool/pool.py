@@ -231,7 +231,16 @@ class WorkerPool:
                 continue
             worker, frames = event
             if frames:
-                yield from self._receive_all(worker, frames)
+                outcomes = [outcome for frame in frames for outcome in self._receive(worker, frame)]
+                if outcomes:
+                    took_s = worker.queue.measure(len(outcomes))
+                    # Sent before the caller looks at these, so that the worker need not wait for it.
+                    for outcome in outcomes:
+                        yield (
+                            TaskDone(outcome.task_id, outcome.outcome, took_s)
+                            if isinstance(outcome, TaskDone)
+                            else outcome
+                        )
             elif worker in self._workers:
                 yield from self._replace(worker)
 
@@ -277,14 +286,6 @@ class WorkerPool:
 
     def _next(self, source: Source[Task]) -> deque[Task]:
         return self._returned.popleft() if self._returned else deque(source.next() or ())
-
-    def _receive_all(self, worker: WorkerProcess[Task], frames: Sequence[bytes]) -> Iterator[TaskDone | TaskLost]:
-        outcomes = [outcome for frame in frames for outcome in self._receive(worker, frame)]
-        if outcomes:
-            took_s = worker.queue.measure(len(outcomes))
-            # Sent before the caller looks at these, so that the worker need not wait for it.
-            for outcome in outcomes:
-                yield TaskDone(outcome.task_id, outcome.outcome, took_s) if isinstance(outcome, TaskDone) else outcome
 
     def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Iterator[TaskDone | TaskLost]:
         message = pickle.loads(frame)

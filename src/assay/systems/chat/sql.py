@@ -128,7 +128,15 @@ def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Fai
     if said.extraction is not None and said.extraction.failure is not None:
         return said.extraction.failure
     if completion.tool_calls:
-        return _of_other_tools(completion, options)
+        # The failure of an answer that calls tools, none of which gives a query.
+        names = dict.fromkeys(call.name for call in completion.tool_calls)
+        shown = ", ".join(f'"{first_line(name)}"' if name else "without a name" for name in names)
+        what = f"the model called the tool {shown}" if len(names) == 1 else f"the model called the tools {shown}"
+        if any(runs_queries(name, options.query_tool) for name in names):
+            return _unanswered(f"{what}, and no argument of the call is one SQL statement")
+        return _unanswered(
+            f"{what} and gave no query: name the tool that executes queries (--query-tool NAME), if it is one"
+        )
     if not holds_nothing(words):
         return without_query(f'the model gave no query; it said: "{first_line(words)}"', words=words)
     content = completion.message.content
@@ -151,18 +159,6 @@ def _unreadable(completion: Completion, options: SystemOptions) -> Failure:
             f"{first_line(call.arguments)}"
         )
     return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
-
-
-def _of_other_tools(completion: Completion, options: SystemOptions) -> Failure:
-    """The failure of an answer that calls tools, none of which gives a query."""
-    names = dict.fromkeys(call.name for call in completion.tool_calls)
-    shown = ", ".join(f'"{first_line(name)}"' if name else "without a name" for name in names)
-    what = f"the model called the tool {shown}" if len(names) == 1 else f"the model called the tools {shown}"
-    if any(runs_queries(name, options.query_tool) for name in names):
-        return _unanswered(f"{what}, and no argument of the call is one SQL statement")
-    return _unanswered(
-        f"{what} and gave no query: name the tool that executes queries (--query-tool NAME), if it is one"
-    )
 
 
 def _unanswered(message: str) -> Failure:

@@ -68,7 +68,13 @@ class BagMatching(Matcher):
             if found is not None or not (as_set or (self.drops(one) and self.drops(other))):
                 return found
             if one.cuts or other.cuts or one is self._ordered:
-                return self._lifted(one, other, facts, aligned=aligned)
+                # DISTINCT below ORDER BY and LIMIT is a query of its own, where only outputs are ordered by.
+                first, second = self._lift(one), self._lift(other)
+                if first is None or second is None:
+                    return None
+                if one is self._ordered:
+                    self._ordered = first
+                return self._blocks(first, second, facts, as_set=False, aligned=aligned)
         if not isinstance(one, Block) or not isinstance(other, Block):
             found = self._part_by_part(one, other, facts, as_set=as_set, aligned=aligned)
             if found is not None:
@@ -76,15 +82,6 @@ class BagMatching(Matcher):
         if as_set or (self.drops(one) and self.drops(other)):
             return self.as_unions(one, other, facts, aligned=aligned)
         return None
-
-    def _lifted(self, one: Block, other: Block, facts: Facts, *, aligned: bool) -> tuple[int, ...] | None:
-        """DISTINCT below ORDER BY and LIMIT is a query of its own, where only outputs are ordered by."""
-        first, second = self._lift(one), self._lift(other)
-        if first is None or second is None:
-            return None
-        if one is self._ordered:
-            self._ordered = first
-        return self._blocks(first, second, facts, as_set=False, aligned=aligned)
 
     def _lift(self, block: Block) -> Block | None:
         if not block.distinct or any(key.term not in block.outputs for key in block.order):

@@ -174,7 +174,15 @@ class Evaluator:
             values = []
             for row, member in zip(rows, members, strict=True):
                 encoder = self._encoder({**base, **row.columns}, None)
-                _known_aggregate(agg, self.world)
+                # Refuse sums of what may be texts, and what a collation decides.
+                kinds = [self.world.kind(arg) for arg in agg.args]
+                if agg.op in ("sum", "avg") and any(
+                    self.world.family(arg) != "number" or kind == "numeric"
+                    for arg, kind in zip(agg.args, kinds, strict=True)
+                ):
+                    raise UnsupportedSQL(f"{agg.op.upper()} of what may be no number in the bounded check")
+                if "folded" in kinds and (agg.distinct or agg.op in ("min", "max")):
+                    raise UnsupportedSQL("an aggregate that a collation decides")
                 values.append((member, encoder.value(agg.args[0]) if agg.args else (NO, z3.RealVal(1))))
             return aggregated(agg, values)
 
@@ -202,17 +210,6 @@ class Evaluator:
             return z3.Or(*(row.there for row in self.rows(term.query, env)))
 
         return Encoder(self.world, self.tables.texts, column, other, exists)
-
-
-def _known_aggregate(agg: Agg, world: SchemaContext) -> None:
-    """Refuse sums of what may be texts, and what a collation decides."""
-    kinds = [world.kind(arg) for arg in agg.args]
-    if agg.op in ("sum", "avg") and any(
-        world.family(arg) != "number" or kind == "numeric" for arg, kind in zip(agg.args, kinds, strict=True)
-    ):
-        raise UnsupportedSQL(f"{agg.op.upper()} of what may be no number in the bounded check")
-    if "folded" in kinds and (agg.distinct or agg.op in ("min", "max")):
-        raise UnsupportedSQL("an aggregate that a collation decides")
 
 
 def _alone(row: Joined, pairs: list[Joined], missing: Env) -> Joined:
@@ -245,7 +242,10 @@ def equivalent_up_to(one: Query, other: Query, world: SchemaContext, rows: int) 
     """
     if world.width(one) != world.width(other):
         return None
-    _families(one, other, world)
+    # Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both.
+    kinds = {world.output_kind(query, place) for query in (one, other) for place in range(world.width(query))}
+    if kinds & {"folded", "text"} and world.dialect not in ("sqlite", "duckdb"):
+        raise UnsupportedSQL("texts under a collation")
     tables = Tables(world, rows, texts_of(one, other))
     evaluator = Evaluator(tables)
     first, second = evaluator.rows(one, {}), evaluator.rows(other, {})
@@ -265,13 +265,6 @@ def equivalent_up_to(one: Query, other: Query, world: SchemaContext, rows: int) 
             return None
         model = model or _model(asked.model(), tables)
     return model
-
-
-def _families(one: Query, other: Query, world: SchemaContext) -> None:
-    """Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both."""
-    kinds = {world.output_kind(query, place) for query in (one, other) for place in range(world.width(query))}
-    if kinds & {"folded", "text"} and world.dialect not in ("sqlite", "duckdb"):
-        raise UnsupportedSQL("texts under a collation")
 
 
 def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:
