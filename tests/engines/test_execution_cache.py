@@ -27,8 +27,7 @@ from hypothesis import strategies as st
 
 from assay import registry
 from assay.engines.execution_cache import content
-from assay.engines.execution_cache.cache import ExecutionCache
-from assay.engines.execution_cache.content import WatchedFile
+from assay.engines.execution_cache.cache import ExecutionCache, WatchedFile
 from assay.engines.execution_cache.entry import decode_execution, encode_execution
 from assay.engines.execution_cache.folder import CacheFolder, key_of
 from assay.engines.pool.executor import Executor

@@ -25,7 +25,7 @@ from assay.systems.denodo import DenodoSystem
 from assay.systems.http.extras import table_names, token_usage
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, Fault
-from assay.testing.replying import Reply, Request
+from assay.testing.server import Reply, Request
 from ports import free_port
 
 QUESTION = "How many clients are there?"

@@ -9,11 +9,9 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.testing.answers import Answers
+from assay.testing.answers import Answers, Tables, VqlError
 from assay.testing.faults import Api, Fault
-from assay.testing.replying import Reply, Request, damaged
-from assay.testing.server import Emulator
-from assay.testing.tables import Tables, VqlError
+from assay.testing.server import Emulator, Reply, Request, damaged
 
 CATALOG_PATH = "/denodo-data-catalog"
 EXECUTE_PATH = f"{CATALOG_PATH}/public/api/askaquestion/execute"

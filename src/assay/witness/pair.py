@@ -20,8 +20,15 @@ from assay.witness.pools import distinct_values, is_short, make_pools
 from assay.witness.profiling import mine
 from assay.witness.query_facts import ColumnKey, PairFacts
 from assay.witness.search import Database, Rules, Search, finds_nothing
-from assay.witness.showing import make_witness, tags_of, told_difference
-from assay.witness.wording import conditional_sentence, not_found_sentence, refuted_sentence, unknown_sentence
+from assay.witness.showing import (
+    conditional_sentence,
+    make_witness,
+    not_found_sentence,
+    refuted_sentence,
+    tags_of,
+    told_difference,
+    unknown_sentence,
+)
 
 _REAL_VALUES = 8
 _REAL_ROWS = 200

@@ -25,8 +25,7 @@ from assay.witness.profiling import mine
 from assay.witness.proof import prove
 from assay.witness.query_facts import ColumnKey, PairFacts, read_pair
 from assay.witness.search import Rules, finds_nothing
-from assay.witness.suites.completing import Completer
-from assay.witness.suites.united import united, widened
+from assay.witness.suites.completing import Completer, united, widened
 
 Database = list[list[Row]]
 _REAL_VALUES = 8
