@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import reduce
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,12 +13,11 @@ from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
-from assay.witness.observed import ObservedConstraint, RangeHeld, RealTable
+from assay.witness.observed import ObservedConstraint, RealTable
 from assay.witness.plan import Plan, make_plan
-from assay.witness.pools import distinct_values, is_short, make_pools
-from assay.witness.profiling import mine
+from assay.witness.profiling import mine, sample
 from assay.witness.query_facts import ColumnKey, PairFacts
-from assay.witness.search import Database, Rules, Search, finds_nothing
+from assay.witness.search import Database, Rules, Search, finds_nothing, make_rules
 from assay.witness.showing import (
     conditional_sentence,
     make_witness,
@@ -30,8 +28,6 @@ from assay.witness.showing import (
     unknown_sentence,
 )
 
-_REAL_VALUES = 8
-_REAL_ROWS = 200
 _MOST_EXPLAINED = 6
 _OTHERS = 1 << 32
 """What the seed grows by after a glance, so that the search tries other databases."""
@@ -211,37 +207,13 @@ class PairSearch:
         self.assumed = assume(self._schema, real.tables)
         plan = make_plan(self.assumed.schema, self._facts, self._scratch)
         self._held = mine(plan, self._facts, real.tables)
-        for table in plan.tables:
-            rows = real.tables.get(table.schema.name.lower())
-            places = {name.lower(): place for place, name in enumerate(rows.columns)} if rows is not None else {}
-            taken = []
-            for column in table.columns:
-                place = places.get(column.key[1])
-                if rows is not None and place is not None:
-                    self._values[column.key] = distinct_values(rows.rows, place, _REAL_VALUES)
-                taken.append(place)
-            whole = [place for place in taken if place is not None]
-            own = rows.rows[:_REAL_ROWS] if rows is not None and len(whole) == len(table.columns) else ()
-            parts = (tuple([row[place] for place in whole]) for row in own)
-            self._rows.append([row for row in parts if all(map(is_short, row))])
-        if not any(self._rows):
-            self._rows = []
+        self._values, self._rows = sample(plan, real.tables)
         return plan
 
     def _rules(
         self, plan: Plan, held: Sequence[ObservedConstraint], *, selects: tuple[bool, bool] = (False, False)
     ) -> Rules:
-        ranges = {plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)}
-
-        def allowed(key: ColumnKey, value: Cell) -> bool:
-            return key not in ranges or ranges[key].allows(value)
-
-        return Rules(
-            plan=reduce(lambda made, one: one.added_to(made), held, plan),
-            pools=make_pools(plan, self._facts, self._values, allowed=allowed if ranges else None),
-            held=tuple(held),
-            selects=selects,
-        )
+        return make_rules(plan, self._facts, self._values, held, selects=selects)
 
     def _find(self, rules: Rules, trials: int) -> Database | None:
         return self._search.find(rules, self._rows, trials=trials, seed=self._seed + self._glanced)

@@ -83,19 +83,12 @@ class Completer:
             for place, column in enumerate(table.columns):
                 if cells[place] is None and column.never_null and place not in fixed:
                     cells[place] = "" if column.family == "text" else number + 1
-            if fixed or all(
-                None in (key := _key(cells, places)) or key not in seen for places, seen in _pairs(table, taken)
-            ):
-                for places, seen in _pairs(table, taken):
-                    seen.add(_key(cells, places))
+            keys = [_key(cells, places) for places in table.unique]
+            if fixed or all(None in key or key not in seen for key, seen in zip(keys, taken, strict=True)):
+                for key, seen in zip(keys, taken, strict=True):
+                    seen.add(key)
                 made.append(tuple(cells))
         return made
-
-
-def _pairs(
-    table: PlanTable, taken: Sequence[set[tuple[Cell, ...]]]
-) -> list[tuple[tuple[int, ...], set[tuple[Cell, ...]]]]:
-    return list(zip(table.unique, taken, strict=True))
 
 
 def _key(cells: Sequence[Cell], places: Sequence[int]) -> tuple[Cell, ...]:

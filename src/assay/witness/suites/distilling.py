@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from random import Random
 from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.model import Cell, ComparisonOptions, DatabaseSchema, Proof, Row
+from assay.model import ComparisonOptions, DatabaseSchema, Proof, Row
 from assay.model.suite import SuiteAssumption
 from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.sql.query import Unreadable
@@ -18,18 +18,15 @@ from assay.witness.assumed import Assumed, assume
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference
 from assay.witness.generation import DatabaseGenerator
-from assay.witness.observed import ObservedConstraint, RangeHeld, RealTable
+from assay.witness.observed import ObservedConstraint, RealTable
 from assay.witness.plan import Plan, make_plan
-from assay.witness.pools import distinct_values, is_short, make_pools
-from assay.witness.profiling import mine
+from assay.witness.profiling import mine, sample
 from assay.witness.proof import prove
-from assay.witness.query_facts import ColumnKey, PairFacts, read_pair
-from assay.witness.search import Rules, finds_nothing
+from assay.witness.query_facts import PairFacts, read_pair
+from assay.witness.search import Rules, finds_nothing, make_rules
 from assay.witness.suites.completing import Completer, united, widened
 
 Database = list[list[Row]]
-_REAL_VALUES = 8
-_REAL_ROWS = 200
 _MOST_CANDIDATES = 24
 _IDLE = 120
 """After so many databases that tell nothing new, further ones are unlikely to."""
@@ -165,37 +162,12 @@ class SuiteBuilder:
         for database in (self._scratch, self._without_keys):
             database.prepare(self._whole.filled)
         self._held: list[ObservedConstraint] = mine(self._plan, facts, self._real)
-        self._values: dict[ColumnKey, list[Cell]] = {}
-        self._rows: list[list[Row]] = []
-        for table in self._plan.tables:
-            rows = self._real.get(table.schema.name.lower())
-            places = {name.lower(): place for place, name in enumerate(rows.columns)} if rows is not None else {}
-            wanted = [places[column.key[1]] for column in table.columns if column.key[1] in places]
-            for column in table.columns:
-                if rows is not None and column.key[1] in places:
-                    self._values[column.key] = distinct_values(rows.rows, places[column.key[1]], _REAL_VALUES)
-            whole = rows is not None and len(wanted) == len(table.columns)
-            taken = rows.rows[:_REAL_ROWS] if rows is not None and whole else ()
-            parts = (tuple([row[place] for place in wanted]) for row in taken)
-            self._rows.append([row for row in parts if all(map(is_short, row))])
-        if not any(self._rows):
-            self._rows = []
+        self._values, self._rows = sample(self._plan, self._real)
         self._ran = self._steady_seen = self._unsteady = 0
 
     def _rules(self, facts: PairFacts, held: Sequence[ObservedConstraint]) -> Rules:
-        ranges = {
-            self._plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)
-        }
-
-        def allowed(key: ColumnKey, value: Cell) -> bool:
-            return key not in ranges or ranges[key].allows(value)
-
-        return Rules(
-            plan=reduce(lambda made, one: one.added_to(made), held, self._plan),
-            pools=make_pools(self._plan, facts, self._values, allowed=allowed if ranges else None),
-            held=tuple(held),
-            selects=(self._selects and bool(held), False),
-        )
+        selects = self._selects and bool(held), False
+        return make_rules(self._plan, facts, self._values, held, selects=selects)
 
     def _look(self, trials: int, keeps: SuiteAssumption) -> None:
         alive = set(self._facts)
