@@ -265,7 +265,9 @@ class WorkerPool:
         if self._winding_up:
             return deque()
         if not self._shared:
-            return self._next(source) if not worker.pending else deque()
+            if worker.pending:
+                return deque()
+            return self._returned.popleft() if self._returned else deque(source.next() or ())
         count = worker.queue.size(len(worker.pending))
         if count and not worker.queue.waiting:
             if self._returned:
@@ -283,9 +285,6 @@ class WorkerPool:
             heir.queue = worker.queue
             self._workers[self._workers.index(worker)] = heir
         return heir
-
-    def _next(self, source: Source[Task]) -> deque[Task]:
-        return self._returned.popleft() if self._returned else deque(source.next() or ())
 
     def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Iterator[TaskDone | TaskLost]:
         message = pickle.loads(frame)
