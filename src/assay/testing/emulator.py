@@ -281,10 +281,10 @@ def _not_lists(body: Mapping[str, Any]) -> list[dict[str, Any]]:
             message = "Input should be a valid list"
             problems.append({"type": "list_type", "loc": ["body", name], "msg": message, "input": value})
             continue
-        for place, item in enumerate(value):
+        for index, item in enumerate(value):
             if not isinstance(item, str):
                 message = "Input should be a valid string"
-                problems.append({"type": "string_type", "loc": ["body", name, place], "msg": message, "input": item})
+                problems.append({"type": "string_type", "loc": ["body", name, index], "msg": message, "input": item})
     return problems
 
 

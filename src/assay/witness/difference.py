@@ -95,7 +95,7 @@ class Difference:
         if len(first) != len(second):
             return "rows"
         if self._mapping is not None and second and len(second[0]) == len(self._mapping):
-            second = [tuple([row[place] for place in self._mapping]) for row in second]
+            second = [tuple([row[index] for index in self._mapping]) for row in second]
             if first == second:
                 return "none"
         same: Literal["none", "order"] = "order" if self._ordered and len(first) > 1 else "none"
@@ -112,7 +112,7 @@ class Difference:
             self._mapping = tuple(mapping)
             return self.seen(first, second)
         if same == "order":
-            moved = [tuple([row[place] for place in mapping]) for row in second]
+            moved = [tuple([row[index] for index in mapping]) for row in second]
             return "none" if moved == list(first) else "order"
         return "none"
 
@@ -233,7 +233,7 @@ def _steady_column_is_missing(pairs: Sequence[tuple[Result, Result]], is_loose: 
     ``is_loose``: the other query may choose values that no tried order shows. What varies may then be any of its type.
     """
     first, second = pairs[0]
-    others = [_column(two, place) for _, two in pairs for place in range(two.column_count)]
+    others = [_column(two, index) for _, two in pairs for index in range(two.column_count)]
     loose: set[str] = set()
     for place in range(second.column_count if is_loose else 0):
         seen = [_column(two, place) for _, two in pairs if two.column_count > place]

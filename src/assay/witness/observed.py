@@ -74,16 +74,16 @@ class NeverNullHeld(ObservedConstraint, frozen=True):
     kind: ClassVar[AssumptionKind] = "never_null"
 
     def broken_by(self, database: Database) -> Assumption | None:
-        (place,) = self.columns
-        if all(row[place] is not None for row in database[self.table]):
+        (index,) = self.columns
+        if all(row[index] is not None for row in database[self.table]):
             return None
         named = f"{self.title}.{self.names[0]}"
         return self._broken(f"no {named} is NULL", f"a {named} is NULL")
 
     def constrained(self, table: PlanTable) -> PlanTable:
-        (place,) = self.columns
-        column = replace(table.columns[place], never_null=True)
-        return replace(table, columns=(*table.columns[:place], column, *table.columns[place + 1 :]))
+        (index,) = self.columns
+        column = replace(table.columns[index], never_null=True)
+        return replace(table, columns=(*table.columns[:index], column, *table.columns[index + 1 :]))
 
 
 class UniqueHeld(ObservedConstraint, frozen=True):
@@ -92,7 +92,7 @@ class UniqueHeld(ObservedConstraint, frozen=True):
     kind: ClassVar[AssumptionKind] = "unique"
 
     def broken_by(self, database: Database) -> Assumption | None:
-        keys = [tuple([row[place] for place in self.columns]) for row in database[self.table]]
+        keys = [tuple([row[index] for index in self.columns]) for row in database[self.table]]
         kept = [key for key in keys if None not in key]
         if len(set(kept)) == len(kept):
             return None
@@ -135,9 +135,9 @@ class InclusionHeld(ObservedConstraint, frozen=True, kw_only=True):
     """The other table and column, for readers."""
 
     def broken_by(self, database: Database) -> Assumption | None:
-        (place,) = self.columns
+        (index,) = self.columns
         there = {loosely(row[self.other_column]) for row in database[self.other]}
-        if all(row[place] is None or loosely(row[place]) in there for row in database[self.table]):
+        if all(row[index] is None or loosely(row[index]) in there for row in database[self.table]):
             return None
         ours = f"{self.title}.{self.names[0]}"
         return self._broken(f"every {ours} is some {self.other_name}", f"a {ours} is no {self.other_name}")
@@ -180,8 +180,8 @@ class RangeHeld(ObservedConstraint, frozen=True, kw_only=True):
         return False
 
     def broken_by(self, database: Database) -> Assumption | None:
-        (place,) = self.columns
-        wrong = next((row[place] for row in database[self.table] if not self.allows(row[place])), None)
+        (index,) = self.columns
+        wrong = next((row[index] for row in database[self.table] if not self.allows(row[index])), None)
         if wrong is None:
             return None
         said = f"between {self.low} and {self.high}"
@@ -207,6 +207,6 @@ def shape_of(text: str) -> str:
 
 def places_of(table: RealTable, names: Sequence[str]) -> tuple[int, ...] | None:
     """The places of columns, by their names in any case; None where one was not read."""
-    there = {name.lower(): place for place, name in enumerate(table.columns)}
+    there = {name.lower(): index for index, name in enumerate(table.columns)}
     found = [there.get(name.lower()) for name in names]
     return None if None in found else tuple(place for place in found if place is not None)

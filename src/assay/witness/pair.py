@@ -174,9 +174,9 @@ class PairSearch:
             names = [column.name.lower() for column in table.schema.columns]
             places = [names.index(column.key[1]) for column in table.columns]
             rows = tables.get(table.schema.name.lower(), ())
-            database.append([tuple([row[place] for place in places]) for row in rows])
-            truths = [place for place, column in enumerate(table.columns) if column.truth]
-            if any(row[place] not in (None, 0, 1) for row in database[-1] for place in truths):
+            database.append([tuple([row[index] for index in places]) for row in rows])
+            truths = [index for index, column in enumerate(table.columns) if column.truth]
+            if any(row[index] not in (None, 0, 1) for row in database[-1] for index in truths):
                 return None
         declared = self._rules(self._plan, ())
         if not self._search.stands(declared, database):

@@ -169,7 +169,7 @@ def _table(table: TableSchema, facts: PairFacts, scratch: ScratchDatabase, schem
     )
     if not columns:  # its rows are only counted, and a row needs some column
         columns = (_filler(table, name, min(fillable)),) if fillable else ()
-    places = {column.name.lower(): place for place, column in enumerate(columns)}
+    places = {column.name.lower(): index for index, column in enumerate(columns)}
     unique = []
     for group in (table.primary_key, *table.unique):
         found = [places.get(column.lower()) for column in group]
@@ -185,7 +185,7 @@ def _table(table: TableSchema, facts: PairFacts, scratch: ScratchDatabase, schem
 
 
 def _filler(table: TableSchema, name: str, chosen: str) -> PlanColumn:
-    column = next(one for one in table.columns if one.name.lower() == chosen)
+    column = next(column for column in table.columns if column.name.lower() == chosen)
     family = type_family(column.type) if column.type else "other"
     return PlanColumn(
         name=column.name, key=(name, chosen), type=column.type, family=family, never_null=False, used=False
@@ -211,12 +211,12 @@ def _link(
     other = names.table(key.table)
     if other is None:
         return None
-    ours = {column.key[1]: place for place, column in enumerate(table.columns)}
+    ours = {column.key[1]: index for index, column in enumerate(table.columns)}
     columns = [ours.get(column.lower()) for column in key.columns]
     if None in columns:
         return Link(columns=(), table=0, others=())
     number = places[other.name.lower()]
-    theirs = {column.key[1]: place for place, column in enumerate(tables[number].columns)}
+    theirs = {column.key[1]: index for index, column in enumerate(tables[number].columns)}
     others = [theirs.get(column.lower()) for column in key.referenced or other.primary_key]
     if None in others or len(others) != len(columns):
         return None

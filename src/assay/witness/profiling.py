@@ -36,12 +36,12 @@ def sample(plan: Plan, real: Mapping[str, RealTable]) -> tuple[dict[ColumnKey, l
     samples: list[list[Row]] = []
     for table in plan.tables:
         rows = real.get(table.schema.name.lower())
-        there = {} if rows is None else {name.lower(): place for place, name in enumerate(rows.columns)}
+        there = {} if rows is None else {name.lower(): index for index, name in enumerate(rows.columns)}
         places = [there[column.key[1]] for column in table.columns if column.key[1] in there]
         if rows is None or len(places) < len(table.columns):
             samples.append([])
         else:
-            parts = (tuple([row[place] for place in places]) for row in rows.rows[:_REAL_ROWS])
+            parts = (tuple([row[index] for index in places]) for row in rows.rows[:_REAL_ROWS])
             samples.append([row for row in parts if all(map(is_short, row))])
         for column in table.columns:
             if rows is not None and column.key[1] in there:
@@ -65,10 +65,10 @@ def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[Ob
             # What holds of a column that no query reads says nothing about their results.
             found = places_of(rows, (column.name,)) if column.used else None
             cells.append(None if found is None else [row[found[0]] for row in rows.rows])
-        for place, values in enumerate(cells):
+        for index, values in enumerate(cells):
             if values is not None:
-                columns[table.columns[place].key] = (number, place, values)
-                held += _of_column(table, number, place, values)
+                columns[table.columns[index].key] = (number, index, values)
+                held += _of_column(table, number, index, values)
         if len(rows.rows) >= LEAST_ROWS:
             held += _of_pairs(table, number, cells, {key for group in facts.classes for key in group})
     held += _inclusions(plan, facts, columns, real)
@@ -130,12 +130,12 @@ def _of_pairs(
     """What pairs of columns keep: dependencies, and uniqueness of columns that refer to other tables."""
     held: list[ObservedConstraint] = []
     alone = [
-        values is None or len(set(values)) == len(values) or any(places == (place,) for places in table.unique)
-        for place, values in enumerate(cells)
+        values is None or len(set(values)) == len(values) or any(places == (index,) for places in table.unique)
+        for index, values in enumerate(cells)
     ]
 
     def of_columns(kind: type[DependencyHeld | UniqueHeld], *places: int) -> ObservedConstraint:
-        names = tuple([table.columns[place].name for place in places])
+        names = tuple([table.columns[index].name for index in places])
         return kind(table=number, title=table.title, columns=places, names=names)
 
     for first, ours in enumerate(cells):
@@ -148,14 +148,14 @@ def _of_pairs(
             repeated = len(ours) - len(set(ours))
             if len(pairs) == len(set(ours)) and repeated >= 2 and len(set(theirs)) > 1:
                 held.append(of_columns(DependencyHeld, first, second))
-            both = all(table.columns[place].key in linked for place in (first, second))
+            both = all(table.columns[index].key in linked for index in (first, second))
             if first < second and both and not alone[second] and len(pairs) == len(ours) and None not in ours:
                 held.append(of_columns(UniqueHeld, first, second))
     rows = list(zip(*[values for values in cells if values is not None], strict=True))
-    places = tuple(place for place, values in enumerate(cells) if values is not None)
+    places = tuple(index for index, values in enumerate(cells) if values is not None)
     # These must be all the columns that the table gets values for: rows with further ones are never equal.
     is_all = len(places) == len(table.columns)
-    if rows and not any(alone[place] for place in places) and len(set(rows)) == len(rows) and is_all:
+    if rows and not any(alone[index] for index in places) and len(set(rows)) == len(rows) and is_all:
         held.append(of_columns(UniqueHeld, *places))
     return held
 
@@ -170,12 +170,12 @@ def _inclusions(
     for group in facts.classes:
         mates = sorted(key for key in group if key in columns)
         for key in mates:
-            number, place, values = columns[key]
+            number, index, values = columns[key]
             ours = {loosely(value) for value in values if value is not None}
             for other in mates:
                 theirs, their_place, other_values = columns[other]
                 declared = any(
-                    link.columns == (place,) and link.table == theirs and link.others == (their_place,)
+                    link.columns == (index,) and link.table == theirs and link.others == (their_place,)
                     for link in plan.tables[number].links
                 )
                 complete = real[other[0]].complete
@@ -192,8 +192,8 @@ def _inclusions(
                     InclusionHeld(
                         table=number,
                         title=our_table.title,
-                        columns=(place,),
-                        names=(our_table.columns[place].name,),
+                        columns=(index,),
+                        names=(our_table.columns[index].name,),
                         other=theirs,
                         other_column=their_place,
                         other_name=f"{their_table.title}.{their_table.columns[their_place].name}",

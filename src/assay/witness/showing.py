@@ -81,7 +81,7 @@ def _unshared(first: Result, second: Result, comparison: Comparison | None) -> t
     mapping = list(comparison.column_mapping) if comparison is not None else []
     if first.column_count != second.column_count or None in mapping or len(mapping) != first.column_count:
         mapping = list(range(second.column_count))
-    theirs = [tuple(row[place] for place in mapping if place is not None) for row in second.rows]
+    theirs = [tuple(row[index] for index in mapping if index is not None) for row in second.rows]
     left = Counter(map(_row_key, theirs))
     only_first = []
     for place, row in enumerate(first.rows):

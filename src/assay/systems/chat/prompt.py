@@ -90,12 +90,12 @@ class PromptTemplate(Struct, frozen=True, kw_only=True):
 
 def _paragraphs(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
     """The filled paragraphs, with the blank lines after them, without those whose placeholders are all empty."""
-    for place in range(0, len(parts), 2):
-        names = check_placeholders([parts[place]], what="the prompt", known=PLACEHOLDERS)
+    for index in range(0, len(parts), 2):
+        names = check_placeholders([parts[index]], what="the prompt", known=PLACEHOLDERS)
         if names and not any(values[name].strip() for name in names):
             continue
-        yield fill(parts[place], values)
-        yield from parts[place + 1 : place + 2]
+        yield fill(parts[index], values)
+        yield from parts[index + 1 : index + 2]
 
 
 class _Shown:

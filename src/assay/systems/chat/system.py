@@ -111,7 +111,7 @@ def _cause_of_nothing(completion: Completion) -> Failure | None:
 def _prediction(case: Case, answers: list[TurnAnswer], pricing: Pricing) -> Prediction:
     answered = [answer for answer in answers if answer.latency_s is not None]
     failure = next(
-        (one.failure for one in answers if has_no_answer(one.failure)),
+        (answer.failure for answer in answers if has_no_answer(answer.failure)),
         None,
     )
     said = [text for answer in answered if (text := answer.text or answer.raw)]

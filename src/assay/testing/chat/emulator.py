@@ -169,20 +169,20 @@ class ChatEmulator(Emulator):
 
     def _history_problem(self, messages: Messages) -> str | None:
         """What was changed in the history since it was sent from here; None where nothing was."""
-        for place, message in enumerate(messages):
+        for index, message in enumerate(messages):
             if message.get("role") != "assistant":
                 continue
             with self._lock:
-                given = list(self._given.get(_conversation(messages[:place]), ()))
+                given = list(self._given.get(_conversation(messages[:index]), ()))
             if given and not any(_same(message, one) for one in given):
                 names = ("content", "custom_content")
                 lost = next((name for name in names if all(message.get(name) != one.get(name) for one in given)), "")
-                return f"messages.{place} has lost its {lost or 'state'}: an answer has to come back as it was given"
+                return f"messages.{index} has lost its {lost or 'state'}: an answer has to come back as it was given"
         return None
 
 
 def _conversation(messages: Messages) -> str:
-    return json.dumps([one.get("content") for one in messages if one.get("role") == "user"])
+    return json.dumps([message.get("content") for message in messages if message.get("role") == "user"])
 
 
 def _same(message: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
@@ -215,7 +215,7 @@ def _counted(messages: Messages, answer: ChatAnswer) -> dict[str, int]:
 
 
 def _are_messages(messages: Any) -> TypeGuard[Messages]:
-    return isinstance(messages, list) and bool(messages) and all(isinstance(one, dict) for one in messages)
+    return isinstance(messages, list) and bool(messages) and all(isinstance(message, dict) for message in messages)
 
 
 def _bearer(authorization: str | None) -> str | None:

@@ -33,7 +33,7 @@ class Completer:
         for table in whole.tables:
             number = own.get(table.name)
             self._source.append(number)
-            places = {column.key: place for place, column in enumerate(table.columns)}
+            places = {column.key: index for index, column in enumerate(table.columns)}
             columns = plan.tables[number].columns if number is not None else ()
             self._given.append([places[column.key] for column in columns])
         self._samples = [_samples(table, real) for table in whole.tables]
@@ -54,7 +54,7 @@ class Completer:
         for number, source in enumerate(self._source):
             if source is not None:
                 places = self._given[number]
-                found[source] = [tuple([row[place] for place in places]) for row in database[number]]
+                found[source] = [tuple([row[index] for index in places]) for row in database[number]]
         return [found[number] for number in range(len(found))]
 
     @staticmethod
@@ -70,8 +70,8 @@ class Completer:
         taken: list[set[tuple[Cell, ...]]] = [set() for _ in table.unique]
         for number, row in enumerate(rows):
             cells: list[Cell] = list(samples[number % len(samples)]) if samples else [None] * len(table.columns)
-            for place, value in zip(given, row, strict=True):
-                cells[place] = value
+            for index, value in zip(given, row, strict=True):
+                cells[index] = value
             for link in table.links:
                 if fixed.isdisjoint(link.columns) and link.table < len(before):
                     parents = before[link.table]
@@ -80,9 +80,9 @@ class Completer:
                         cells[ours] = None if parent is None else parent[theirs]
             for places, seen in zip(table.unique, taken, strict=True):
                 _keep_apart(cells, places, fixed, seen, number)
-            for place, column in enumerate(table.columns):
-                if cells[place] is None and column.never_null and place not in fixed:
-                    cells[place] = "" if column.family == "text" else number + 1
+            for index, column in enumerate(table.columns):
+                if cells[index] is None and column.never_null and index not in fixed:
+                    cells[index] = "" if column.family == "text" else number + 1
             keys = [_key(cells, places) for places in table.unique]
             if fixed or all(None in key or key not in seen for key, seen in zip(keys, taken, strict=True)):
                 for key, seen in zip(keys, taken, strict=True):
@@ -92,7 +92,7 @@ class Completer:
 
 
 def _key(cells: Sequence[Cell], places: Sequence[int]) -> tuple[Cell, ...]:
-    return tuple([cells[place] for place in places])
+    return tuple([cells[index] for index in places])
 
 
 def _keep_apart(
@@ -116,7 +116,7 @@ def _samples(table: PlanTable, real: Mapping[str, RealTable]) -> list[Row]:
     if rows is None or places is None or not rows.rows:
         return []
     step = max(1, len(rows.rows) // _MOST_SAMPLES)
-    chosen = ([row[place] for place in places] for row in rows.rows[::step][:_MOST_SAMPLES])
+    chosen = ([row[index] for index in places] for row in rows.rows[::step][:_MOST_SAMPLES])
     return [tuple([cell if is_short(cell) else None for cell in row]) for row in chosen]
 
 

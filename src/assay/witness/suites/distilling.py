@@ -120,7 +120,9 @@ class SuiteBuilder:
         self._lay_out(own)
         self._look(trials, keeps)
         chosen = self._cover(most) or self._any()
-        told = frozenset().union(*[one.told for one in self._candidates]) if self._candidates else frozenset()
+        told = (
+            frozenset().union(*[candidate.told for candidate in self._candidates]) if self._candidates else frozenset()
+        )
         why = "" if chosen else self._why_none()
         proved = frozenset(self._proved(number for number in self._facts if number not in told))
         tables = tuple(self._whole.filled.items())
@@ -302,7 +304,7 @@ class SuiteBuilder:
                 if number not in one.told and self._genuine(number, one.database):
                     one.told.add(number)
         answers = {number for number in self._facts if self._targets[number].kind == "answer"}
-        missing = set().union(*[one.told for one in candidates]) if candidates else set()
+        missing = set().union(*[candidate.told for candidate in candidates]) if candidates else set()
         chosen: list[Chosen] = []
         while missing and len(chosen) < most:
             best = max(candidates, key=partial(_gain, missing=frozenset(missing), answers=answers))
