@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from answering import ask_all
 from assay.errors import CaseFileError, SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret, TokenUsage, Turn
 from assay.ports import ChatMessage
 from assay.sdmx.answers.messages import find_query
 from assay.systems.chat.system import ChatSystem
-from assay.systems.concurrency import ask_all
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator, Fault
 from assay.testing.__main__ import main

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from answering import ask_all
 from assay.model import Case, Prediction, Secret
-from assay.systems.concurrency import ask_all
 from assay.systems.denodo import DenodoSystem
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, example

@@ -77,14 +77,6 @@ class Plan(Struct, frozen=True, kw_only=True):
         """The columns that get values, by the tables' names as a query writes them."""
         return {table.name: tuple(column.name for column in table.columns) for table in self.tables}
 
-    def place(self, key: ColumnKey) -> tuple[int, int] | None:
-        """The table's and the column's place; None where the column gets no values."""
-        for number, table in enumerate(self.tables):
-            for place, column in enumerate(table.columns):
-                if column.key == key:
-                    return number, place
-        return None
-
 
 def loosely(value: Cell) -> Cell:
     """A value as keys compare it: numbers and their texts are one, since SQLite stores them as a column's type says."""
