@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
 from assay.witness.observed import ObservedConstraint, RealTable
-from assay.witness.plan import Plan, make_plan
+from assay.witness.plan import Plan, fillable_columns, make_plan
 from assay.witness.profiling import mine, sample
 from assay.witness.query_facts import ColumnKey, PairFacts
 from assay.witness.search import Database, Rules, Search, finds_nothing, make_rules
@@ -109,7 +109,7 @@ class PairSearch:
 
     def prepare(self, reads_answers: ReadsAnswers, options: ComparisonOptions, read_real: ReadReal | None) -> None:
         """Read the real data, and settle what is assumed. Without ``read_real`` nothing but what is declared is."""
-        absent = [name for name in self._facts.tables if not self._columns_of(name)]
+        absent = [name for name in self._facts.tables if not fillable_columns(self._schema, self._scratch, name)]
         if absent:
             self._unmade = "; ".join(self._scratch.refused) or f"no rows can be given to {absent[0]}"
             if read_real is not None:  # nothing is read, so nobody knows whether they hold
@@ -189,11 +189,6 @@ class PairSearch:
             notes = (*notes, "the time was up: a smaller witness, or one that assumes less, may exist")
         return replace(outcome, notes=notes, trials=self._search.tally.trials)
 
-    def _columns_of(self, name: str) -> tuple[str, ...]:
-        """The columns of a table, by its name in lower case, that rows may be given for."""
-        names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
-        return self._scratch.columns(names[0]) if names else ()
-
     def _planned(self, read_real: ReadReal | None) -> Plan:
         plan = make_plan(self.assumed.schema, self._facts, self._scratch)
         if read_real is None:
@@ -236,7 +231,9 @@ class PairSearch:
         if (higher := self._find(observed, trials)) is not None:
             return self._outcome(observed, self._search.shrink(observed, higher))
         for without in _STEPS:
-            rules = self._without(plan, without)
+            # All that was observed but the regularities of these kinds.
+            kept = [one for one in self._held if one.kind not in without]
+            rules = self._rules(plan, kept, selects=(False, False) if "selects" in without else self._real.selects)
             if (higher := self._find(rules, trials // 3)) is not None:
                 rules, smaller = self._explained(plan, rules, self._search.shrink(rules, higher))
                 outcome = self._outcome(rules, smaller)
@@ -252,11 +249,6 @@ class PairSearch:
     def _observed(self) -> Rules:
         """Everything that was observed."""
         return self._rules(self._plan, self._held, selects=self._real.selects)
-
-    def _without(self, plan: Plan, kinds: Collection[AssumptionKind]) -> Rules:
-        """All that was observed but the regularities of these kinds."""
-        selects = (False, False) if "selects" in kinds else self._real.selects
-        return self._rules(plan, [one for one in self._held if one.kind not in kinds], selects=selects)
 
     def _outcome(self, rules: Rules, smaller: Database) -> Refutation:
         witness, judged = self._shown(rules, smaller)
@@ -331,18 +323,13 @@ class PairSearch:
             which = "a query" if len(unselected) == 2 else f"the {('first', 'second')[unselected[0]]} query"
             text, broken = f"{which} finds something", f"{which} finds nothing"
             found.append(Assumption(kind="selects", table="", text=text, broken=broken))
-        return [*found, *self._peopled(database)]
-
-    def _peopled(self, database: Database) -> list[Assumption]:
-        """The tables with rows that are empty in the real data: nothing is observed there that these could keep."""
+        # Of a table that is empty in the real data nothing is observed that rows could keep.
         empty = {name for name, table in self._real.tables.items() if not table.rows}
-        return [
-            Assumption(
-                kind="empty", table=table.title, text=f"{table.title} is empty", broken=f"{table.title} holds rows"
-            )
-            for table, rows in zip(self._plan.tables, database, strict=True)
-            if rows and table.read and table.schema.name.lower() in empty
-        ]
+        for table, rows in zip(self._plan.tables, database, strict=True):
+            if rows and table.read and table.schema.name.lower() in empty:
+                text, broken = f"{table.title} is empty", f"{table.title} holds rows"
+                found.append(Assumption(kind="empty", table=table.title, text=text, broken=broken))
+        return found
 
     def _rejected_rows(self, database: Database) -> list[Assumption]:
         """The tables into which the real database's triggers would not let these rows, for all that is known."""

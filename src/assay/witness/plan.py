@@ -85,6 +85,12 @@ def loosely(value: Cell) -> Cell:
     return str(value) if isinstance(value, float) else value
 
 
+def fillable_columns(schema: DatabaseSchema, scratch: ScratchDatabase, name: str) -> tuple[str, ...]:
+    """The columns of a table, by its name in lower case, that rows may be given for."""
+    names = [table.quoted_name for table in schema.tables if table.name.lower() == name]
+    return scratch.columns(names[0]) if names else ()
+
+
 def make_plan(schema: DatabaseSchema, facts: PairFacts, scratch: ScratchDatabase) -> Plan:
     """The plan for a pair of queries, under the constraints of `assay.witness.assumed.Assumed.schema`."""
     names = SchemaNames(schema)

@@ -19,7 +19,7 @@ from assay.witness.clock import Clock
 from assay.witness.difference import Difference
 from assay.witness.generation import DatabaseGenerator
 from assay.witness.observed import ObservedConstraint, RealTable
-from assay.witness.plan import Plan, make_plan
+from assay.witness.plan import Plan, fillable_columns, make_plan
 from assay.witness.profiling import mine, sample
 from assay.witness.proof import prove
 from assay.witness.query_facts import PairFacts, read_pair
@@ -136,8 +136,7 @@ class SuiteBuilder:
         return "no database was found that keeps what was observed in the real data"
 
     def _fillable(self, name: str) -> bool:
-        names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
-        return bool(names and self._scratch.columns(names[0]))
+        return bool(fillable_columns(self._schema, self._scratch, name))
 
     def _read_targets(self) -> None:
         for number, target in enumerate(self._targets):
