@@ -1,4 +1,4 @@
-"""A system behind HTTP that answers questions by a plan, each after a moment of its own."""
+"""Asking a system every case at once, and a system behind HTTP that answers by a plan, each after a moment."""
 
 from __future__ import annotations
 
@@ -7,8 +7,25 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from assay.model import Case, Prediction
+from assay.ports import System
+from assay.systems.concurrency import Asker
+
+
+def ask_all(
+    system: System,
+    cases: Sequence[Case],
+    *,
+    concurrency: int,
+    on_answer: Callable[[Prediction], None],
+    answered: Case | None = None,
+) -> None:
+    """Ask every case once, so many at a time; each answer goes to ``on_answer`` as it arrives."""
+    Asker(system, cases, concurrency=concurrency, answered=answered).run(on_answer)
 
 
 class Answering:

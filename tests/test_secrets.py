@@ -12,7 +12,7 @@ from assay.errors import InputError
 from assay.model import DatabaseUrl
 from assay.model.secret import masked, masked_address
 from assay.systems.address import http_address
-from assay.systems.chat.address import chat_address
+from assay.systems.chat.model import chat_address
 
 
 @given(secret=st.text(string.ascii_letters + string.digits + "%$.*+", min_size=1, max_size=30))

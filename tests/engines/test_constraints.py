@@ -260,7 +260,7 @@ def test_any_other_dialect_is_read_by_sqlalchemys_inspector_as_far_as_that_goes(
 ) -> None:
     import sqlalchemy
 
-    from assay.engines.sqlalchemy.schema import read_schema
+    from assay.engines.sqlalchemy.engine import read_schema
 
     with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
         for statement in ("CREATE DATABASE assay_inspected", "USE assay_inspected", *SCRIPT):

@@ -12,8 +12,8 @@ import pytest
 import assay
 from assay.model import Case, DatasetSelection, DimensionSelection, Failure, Selection, Term, TimeRange, Turn
 from assay.ports import ChatMessage
+from assay.sdmx.answers.messages import find_query
 from assay.sdmx.answers.parser import answer_notes, read_answer
-from assay.systems.chat.selection import selected
 
 STRUCTURED = {
     "datasetUrn": "IMF.RES:WEO(9.0.0)",
@@ -119,7 +119,7 @@ def test_a_logged_message_is_read_as_the_live_one_is(form: str) -> None:
         assert read_answer(json.dumps(logged), None) == wanted(named=False)
     if isinstance(message["content"], str):
         live = ChatMessage(role="assistant", content=message["content"], custom_content=message.get("custom_content"))
-        raw = selected(live, lambda _: None)
+        raw = find_query(live.content, live.custom_content, lambda _: None)
         assert isinstance(raw, str)
         assert read_answer(raw, None) == wanted(named=False)
 
@@ -205,7 +205,7 @@ def test_damaged_messages_are_read_or_said(seed: int) -> None:
         if isinstance(value, dict):
             content, custom = value.get("content"), value.get("custom_content")
             if isinstance(content, str) and isinstance(custom, dict | None):
-                found = selected(ChatMessage(role="assistant", content=content, custom_content=custom), lambda _: None)
+                found = find_query(content, custom, lambda _: None)
                 assert isinstance(found, str | Failure | None)
 
 

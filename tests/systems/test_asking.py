@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+from answering import ask_all
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Prediction, Secret
 from assay.ports import System
-from assay.systems.concurrency import Asker, ask_all
+from assay.systems.concurrency import Asker
 from assay.systems.denodo import DenodoSystem
 from assay.systems.options import SystemOptions
 from assay.systems.python import PythonSystem
@@ -248,7 +249,7 @@ def test_an_interrupt_stops_quickly_and_asks_nothing_more() -> None:
         from assay.testing import DenodoEmulator, Fault
         from assay.systems.denodo import DenodoSystem
         from assay.systems.options import SystemOptions
-        from assay.systems.concurrency import ask_all
+        from assay.systems.concurrency import Asker
         from assay.model import Case
         cases = [Case(id=str(n), question=f"q{n}") for n in range(100)]
         quick = {case.question: "SELECT 1" for case in cases}
@@ -265,7 +266,7 @@ def test_an_interrupt_stops_quickly_and_asks_nothing_more() -> None:
                     time.sleep(0.01)
                 print("9 are asked", flush=True)
             try:
-                ask_all(system, cases, concurrency=4, on_answer=keep)
+                Asker(system, cases, concurrency=4).run(keep)
             except KeyboardInterrupt:
                 print("interrupted", len(got), sum(server.asked.values()), flush=True)
         system.close()

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from answering import ask_all
 from assay.errors import CaseFileError, SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret, TokenUsage, Turn
 from assay.ports import ChatMessage
-from assay.systems.chat.selection import selected
+from assay.sdmx.answers.messages import find_query
 from assay.systems.chat.system import ChatSystem
-from assay.systems.concurrency import ask_all
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator, Fault
 from assay.testing.__main__ import main
@@ -246,7 +246,7 @@ def test_several_conversations_are_held_at_once(quick: Quick, answers_when_waiti
 def _found(content: str = "", *attachments: Any) -> str | Failure | None:
     custom = {"attachments": list(attachments)} if attachments else None
     message = ChatMessage(role="assistant", content=content, custom_content=custom)
-    return selected(message, lambda url: None)
+    return find_query(message.content, message.custom_content, lambda url: None)
 
 
 def _fenced(query: Any) -> str:
@@ -308,7 +308,7 @@ def test_a_query_in_the_words_themselves_is_found(content: str, query: str | Non
 @pytest.mark.parametrize("custom", [{"attachments": None}, {"attachments": [5, None, {}]}, {"attachments": {"a": 1}}])
 def test_attachments_of_no_known_shape_select_nothing(custom: Any) -> None:
     message = ChatMessage(role="assistant", content="Well.", custom_content=custom)
-    assert selected(message, lambda url: None) is None
+    assert find_query(message.content, message.custom_content, lambda url: None) is None
 
 
 # The emulator from a file, as `python -m assay.testing --chat FILE` starts it

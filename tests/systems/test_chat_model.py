@@ -16,8 +16,7 @@ import pytest
 from assay.errors import InputError, SystemUnusable
 from assay.model import Failure, Secret, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
-from assay.systems.chat.address import chat_address
-from assay.systems.chat.model import HttpChatModel
+from assay.systems.chat.model import HttpChatModel, chat_address
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator, Fault
 

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, ColumnSchema, DatabaseSchema, ForeignKey, Prediction, TableSchema
-from assay.systems.chat.prompt import MOST_CHARACTERS, PLACEHOLDERS, PromptTemplate
+from assay.systems.chat.prompt import MOST_CHARACTERS, PLACEHOLDERS, TEMPLATES, PromptTemplate
 from assay.systems.chat.system import ChatSystem
-from assay.systems.chat.templates import TEMPLATES
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.systems.chat.query_finder import read_answer
+from assay.systems.chat.sql import read_answer
 
 
 @pytest.mark.parametrize(

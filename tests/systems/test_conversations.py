@@ -13,7 +13,7 @@ import pytest
 from assay.errors import InputError
 from assay.model import Case, Exchange, Failure, Prediction, Secret
 from assay.runs.asking import answers_held, ask
-from assay.systems.chat.query_finder import read_answer
+from assay.systems.chat.sql import read_answer
 from assay.systems.chat.system import ChatSystem
 from assay.systems.concurrency import Sayings
 from assay.systems.denodo import DenodoSystem

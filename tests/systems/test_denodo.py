@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from answering import ask_all
 from assay.errors import InputError, SystemLost, SystemUnusable
 from assay.model import Case, Prediction, Secret, TokenUsage
-from assay.systems.concurrency import ask_all
 from assay.systems.denodo import DenodoSystem
 from assay.systems.http.extras import table_names, token_usage
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, Fault
-from assay.testing.replying import Reply, Request
+from assay.testing.server import Reply, Request
 from ports import free_port
 
 QUESTION = "How many clients are there?"

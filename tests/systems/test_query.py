@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.systems.query import clean_query
+from assay.sql.extraction import clean_query
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from answering import ask_all
 from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Failure, Prediction
 from assay.ports import System
 from assay.registry import open_system
-from assay.systems.concurrency import ask_all
 from assay.systems.options import SystemOptions
 
 Quick = Callable[..., SystemOptions]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from answering import ask_all
 from assay.model import Case, Prediction, Secret
-from assay.systems.concurrency import ask_all
 from assay.systems.denodo import DenodoSystem
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, example
-from assay.testing.tables import Tables, VqlError
+from assay.testing.answers import Tables, VqlError
 
 
 def test_every_solution_runs_and_finds_something() -> None:

@@ -64,7 +64,7 @@ def with_samples(
     if not rows:
         return table
     sampled = tuple(
-        replace(column, values=_distinct([row[place] for row in rows])) for place, column in enumerate(table.columns)
+        replace(column, values=_distinct([row[index] for row in rows])) for index, column in enumerate(table.columns)
     )
     return replace(table, columns=sampled, first_row=tuple(_literal(cell) or "…" for cell in rows[0]))
 

@@ -88,10 +88,8 @@ class Watchdog:
             elif self.fired:
                 time.sleep(0.02)  # once may not be enough: a query that has just begun misses it
             else:
-                self._pause(max(0.0, deadline - time.monotonic()))
-
-    def _pause(self, seconds: float) -> None:
-        """Sleep until a deadline, which later runs only push back. Closing must not wait for it."""
-        end = time.monotonic() + seconds
-        while not self._closed and (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, 0.05))
+                # Sleep until a deadline, which later runs only push back. Closing must not wait for it.
+                seconds = max(0.0, deadline - time.monotonic())
+                end = time.monotonic() + seconds
+                while not self._closed and (left := end - time.monotonic()) > 0:
+                    time.sleep(min(left, 0.05))

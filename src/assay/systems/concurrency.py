@@ -23,21 +23,6 @@ _LAST_ANSWERS_S = 10.0
 _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
-def ask_all(
-    system: System,
-    cases: Sequence[Case | Talk],
-    *,
-    concurrency: int,
-    on_answer: Callable[[Prediction], None],
-    answered: Case | None = None,
-) -> None:
-    """Ask every case once, ``concurrency`` at a time; each answer goes to ``on_answer`` as it arrives.
-
-    See `Asker.run`, which this calls.
-    """
-    Asker(system, cases, concurrency=concurrency, answered=answered).run(on_answer)
-
-
 class _Answer(Struct, frozen=True, kw_only=True):
     """An answer that arrived. Its thread asks on once it is handed over: a killed process then loses few answers."""
 

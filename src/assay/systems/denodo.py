@@ -6,20 +6,21 @@ import json
 import re
 from collections.abc import Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from assay.errors import SystemUnusable
 from assay.model import Case, Prediction
+from assay.sql.extraction import clean_query
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import json_kind, parameter_value, shown_json, table_names, text_of, timings, token_usage
-from assay.systems.http.fields import FieldFault, field_faults
 from assay.systems.http.refusals import Conventions, RequestRefused
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_text
 from assay.systems.predictions import UnknownForm, answered
-from assay.systems.query import clean_query
 
 TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The API's own names for its times, in seconds."""
@@ -245,3 +246,52 @@ def _read_refusal(case: Case, refusal: RequestRefused) -> Prediction | None:
     """Read "no table fits" as an answer: asking again would give the same."""
     error = _error_of(refusal.content) if refusal.status == _NO_TABLE else None
     return None if error is None else answered(case, None, said=error or "no table fits the question")
+
+
+_LISTS = frozenset({"list_type", "type_error.list", "tuple_type", "set_type", "iterable_type"})
+_TEXTS = frozenset({"string_type", "type_error.str"})
+_MISSING = frozenset({"missing", "value_error.missing"})
+_NOT_TAKEN = frozenset({"extra_forbidden", "value_error.extra", "unexpected_keyword_argument"})
+_BODY = "body"
+
+
+class FieldFault(Struct, frozen=True, kw_only=True):
+    """What is wrong with one field."""
+
+    name: str
+    within: bool
+    """Whether it is an item of the field's list that is wrong."""
+    wants: Literal["list", "text", "field", "no field", "other"]
+    """``field``: it is required and absent; ``no field``: the server does not take it; ``other``: see the message."""
+    message: str
+
+
+def field_faults(content: bytes) -> tuple[FieldFault, ...]:
+    """The faults that a response's body names; none where it is in another form."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return ()
+    details = body.get("detail") if isinstance(body, dict) else None
+    found = map(_fault, details if isinstance(details, list) else ())
+    return tuple(fault for fault in found if fault is not None)
+
+
+def _fault(detail: Any) -> FieldFault | None:
+    location = detail.get("loc") if isinstance(detail, dict) else None
+    if not isinstance(location, list) or len(location) < 2 or location[0] != _BODY:
+        return None
+    _, name, *deeper = location
+    kind, message = str(detail.get("type", "")), str(detail.get("msg", ""))
+    if not isinstance(name, str):
+        return None
+    wants: Literal["list", "text", "field", "no field", "other"] = "other"
+    if kind in _LISTS:
+        wants = "list"
+    elif kind in _TEXTS:
+        wants = "text"
+    elif kind in _MISSING:
+        wants = "field" if not deeper else "other"
+    elif kind in _NOT_TAKEN:
+        wants = "no field"
+    return FieldFault(name=name, within=any(isinstance(step, int) for step in deeper), wants=wants, message=message)

@@ -77,7 +77,10 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
         for price in (self.price_in, self.price_out):
             if price is not None and not 0 <= price <= _MOST_PRICE:
                 raise InputError(f"the price is {price:g} USD for a million tokens: give 0 to {_MOST_PRICE:,}")
-        self._check_waits()
+        if self.retries < 0:
+            raise InputError(f"{self.retries} retries cannot be made: give 0 or more")
+        if self.retry_wait_s < 0 or self.max_wait_s < 0:
+            raise InputError("a wait before a retry cannot be negative: give 0 s or more")
 
     @property
     def has_prices(self) -> bool:
@@ -96,9 +99,3 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
         if given is None or output is None:
             return None
         return (given * self.price_in + output * self.price_out) / 1_000_000
-
-    def _check_waits(self) -> None:
-        if self.retries < 0:
-            raise InputError(f"{self.retries} retries cannot be made: give 0 or more")
-        if self.retry_wait_s < 0 or self.max_wait_s < 0:
-            raise InputError("a wait before a retry cannot be negative: give 0 s or more")

@@ -80,7 +80,18 @@ class PythonSystem:
             raise InputError("a Python callable gets no HTTP headers: leave them out")
         if options.parameters:
             raise InputError("a Python callable takes no parameters: give its arguments defaults, or wrap it")
-        function = _imported(module, path)
+        if os.getcwd() not in sys.path and "" not in sys.path:
+            sys.path.insert(0, os.getcwd())  # `python -m` looks there, too; a console script does not
+        try:
+            found: Any = import_module(module)
+        # Importing runs the user's module: any exception means that it cannot be imported.
+        except Exception as error:
+            raise InputError(f"the module {module!r} cannot be imported: {type(error).__name__}: {error}") from error
+        for name in path.split("."):
+            if not hasattr(found, name):
+                raise InputError(f"the module {module!r} has no {path!r}: check the name of the function")
+            found = getattr(found, name)
+        function: object = found
         if not callable(function):
             raise InputError(f"{reference} is {type(function).__name__} and cannot be called: name a function")
         return cls(function, options, label=reference)
@@ -209,21 +220,6 @@ def _waited_for(future: Future[object], wait_s: float, label: str, *, limit_s: f
             raise
         future.cancel()
         raise QuestionFailed(f"{label} gave no answer within {limit_s or wait_s:g} s", code=NO_TIME) from None
-
-
-def _imported(module: str, path: str) -> object:
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.insert(0, os.getcwd())  # `python -m` looks there, too; a console script does not
-    try:
-        found: Any = import_module(module)
-    # Importing runs the user's module: any exception means that it cannot be imported.
-    except Exception as error:
-        raise InputError(f"the module {module!r} cannot be imported: {type(error).__name__}: {error}") from error
-    for name in path.split("."):
-        if not hasattr(found, name):
-            raise InputError(f"the module {module!r} has no {path!r}: check the name of the function")
-        found = getattr(found, name)
-    return found
 
 
 def _label_of(function: Callable[..., object]) -> str:

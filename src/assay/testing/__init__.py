@@ -13,6 +13,6 @@ from assay.testing.chat import ChatAnswer, ChatEmulator
 from assay.testing.emulator import DenodoEmulator
 from assay.testing.faults import Fault, FaultKind
 from assay.testing.judge import judge_by, same_text
-from assay.testing.replying import Call
+from assay.testing.server import Call
 
 __all__ = ["Call", "ChatAnswer", "ChatEmulator", "DenodoEmulator", "Fault", "FaultKind", "judge_by", "same_text"]

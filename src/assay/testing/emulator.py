@@ -9,11 +9,9 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.testing.answers import Answers
+from assay.testing.answers import Answers, Tables, VqlError
 from assay.testing.faults import Api, Fault
-from assay.testing.replying import Reply, Request, damaged
-from assay.testing.server import Emulator
-from assay.testing.tables import Tables, VqlError
+from assay.testing.server import Emulator, Reply, Request, damaged
 
 CATALOG_PATH = "/denodo-data-catalog"
 EXECUTE_PATH = f"{CATALOG_PATH}/public/api/askaquestion/execute"
@@ -283,10 +281,10 @@ def _not_lists(body: Mapping[str, Any]) -> list[dict[str, Any]]:
             message = "Input should be a valid list"
             problems.append({"type": "list_type", "loc": ["body", name], "msg": message, "input": value})
             continue
-        for place, item in enumerate(value):
+        for index, item in enumerate(value):
             if not isinstance(item, str):
                 message = "Input should be a valid string"
-                problems.append({"type": "string_type", "loc": ["body", name, place], "msg": message, "input": item})
+                problems.append({"type": "string_type", "loc": ["body", name, index], "msg": message, "input": item})
     return problems
 
 

@@ -72,8 +72,8 @@ def _violated(
 
 
 def _refers(ours: RealTable, mine: Sequence[int], theirs: RealTable, there: Sequence[int]) -> bool:
-    values = {tuple(loosely(row[place]) for place in there) for row in theirs.rows}
-    wanted = (tuple(loosely(row[place]) for place in mine) for row in ours.rows)
+    values = {tuple(loosely(row[index]) for index in there) for row in theirs.rows}
+    wanted = (tuple(loosely(row[index]) for index in mine) for row in ours.rows)
     return all(None in one or one in values for one in wanted)
 
 
@@ -86,11 +86,11 @@ def _untyped(schema: DatabaseSchema, real: Mapping[str, RealTable]) -> str:
         if rows is None:
             continue
         kinds = table_facts(table, "sqlite").kinds
-        for place, name in enumerate(rows.columns):
+        for index, name in enumerate(rows.columns):
             held = _HELD.get(kinds.get(name.lower(), ""))
             odd: Cell = None
             if held is not None:
-                odd = next((row[place] for row in rows.rows if not isinstance(row[place], held | None)), None)
+                odd = next((row[index] for row in rows.rows if not isinstance(row[index], held | None)), None)
             if odd is not None:
                 return f"{table.name}.{name} holds {odd!r:.40}, which is not of its declared type"
     return ""

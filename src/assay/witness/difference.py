@@ -95,12 +95,13 @@ class Difference:
         if len(first) != len(second):
             return "rows"
         if self._mapping is not None and second and len(second[0]) == len(self._mapping):
-            second = [tuple([row[place] for place in self._mapping]) for row in second]
+            second = [tuple([row[index] for index in self._mapping]) for row in second]
             if first == second:
                 return "none"
         same: Literal["none", "order"] = "order" if self._ordered and len(first) > 1 else "none"
         try:
-            if Counter(first) == Counter(second) and not _mixes(first):
+            # Python's equality takes True and 1 for equal, which the verdict tells apart.
+            if Counter(first) == Counter(second) and not any(isinstance(cell, bool) for row in first for cell in row):
                 return same
         except TypeError:  # a list or a map of DuckDB's
             pass
@@ -112,7 +113,7 @@ class Difference:
             self._mapping = tuple(mapping)
             return self.seen(first, second)
         if same == "order":
-            moved = [tuple([row[place] for place in mapping]) for row in second]
+            moved = [tuple([row[index] for index in mapping]) for row in second]
             return "none" if moved == list(first) else "order"
         return "none"
 
@@ -136,7 +137,7 @@ class Difference:
         if comparison.equal:
             return replace(judged, finding="tie") if first.open else judged
         second = self._answers(self._facts.second.doubts, 1, two.result)
-        if second.open and self._within(second, one.result):
+        if second.open and second.compare(one.result, self._quick).equal:
             return replace(judged, finding="tie")
         pairs = self._rearranged(scratch.content(), one.result, two.result)
         scratch.fill(database)
@@ -153,9 +154,6 @@ class Difference:
         if not doubts and not ordered:
             return _Bag(Answer.bag(result))
         return self._reads_answers(self._scratch, self._queries[number], result)
-
-    def _within(self, second: PossibleAnswers, first: Result) -> bool:
-        return second.compare(first, self._quick).equal
 
     def _rearranged(
         self, contents: Sequence[Sequence[Row]], first: Result, second: Result
@@ -233,7 +231,7 @@ def _steady_column_is_missing(pairs: Sequence[tuple[Result, Result]], is_loose: 
     ``is_loose``: the other query may choose values that no tried order shows. What varies may then be any of its type.
     """
     first, second = pairs[0]
-    others = [_column(two, place) for _, two in pairs for place in range(two.column_count)]
+    others = [_column(two, index) for _, two in pairs for index in range(two.column_count)]
     loose: set[str] = set()
     for place in range(second.column_count if is_loose else 0):
         seen = [_column(two, place) for _, two in pairs if two.column_count > place]
@@ -300,11 +298,6 @@ def _all_orders(contents: Sequence[Sequence[Row]]) -> Iterator[list[list[Row]]]:
     for rows in permutations(contents[0]):
         for rest in _all_orders(contents[1:]):
             yield [list(rows), *rest]
-
-
-def _mixes(rows: Sequence[Row]) -> bool:
-    """Whether Python's equality may take values for equal that the verdict tells apart: True and 1."""
-    return any(isinstance(cell, bool) for row in rows for cell in row)
 
 
 def _result(rows: Sequence[Row]) -> Result:

@@ -64,7 +64,7 @@ class DatabaseGenerator:
         for table in plan.tables:
             self._first[table.name] = count
             self._nullable += [
-                count + place for place, column in enumerate(table.columns) if column.used and not column.never_null
+                count + index for index, column in enumerate(table.columns) if column.used and not column.never_null
             ]
             count += len(table.columns)
         self._late = [
@@ -118,7 +118,7 @@ class DatabaseGenerator:
         rows: list[Row] = []
         taken: list[tuple[tuple[int, ...], set[object]]] = [(places, set()) for places in table.unique]
         parents = [
-            [row for row in database[link.table] if all(row[place] is not None for place in link.others)]
+            [row for row in database[link.table] if all(row[index] is not None for index in link.others)]
             if link.table < len(database)
             else None
             for link in table.links
@@ -166,8 +166,8 @@ class DatabaseGenerator:
             for places in table.unique:  # a copy would repeat the key: some column of it changes
                 if changed.isdisjoint(places):
                     changed.add(_pick(rng, places))
-        for place in changed:
-            row[place] = self._cell(table, pools, place, len(rows), attempt)
+        for index in changed:
+            row[index] = self._cell(table, pools, index, len(rows), attempt)
         for link, fitting in zip(table.links, parents, strict=True):
             if fitting is not None and not self._refer(row, link, fitting, table, changed):
                 return None
@@ -201,16 +201,16 @@ class DatabaseGenerator:
     def _refer(self, row: list[Cell], link: Link, fitting: Sequence[Row], table: PlanTable, changed: set[int]) -> bool:
         """Make the row refer to one of the parents, or to none where it may. False where it must and cannot."""
         rng = self._rng
-        own = [row[place] for place in link.columns]
+        own = [row[index] for index in link.columns]
         if None in own:
             if rng.random() < 0.8:
                 return True
         elif changed.isdisjoint(link.columns):
             for parent in fitting:
-                if [parent[place] for place in link.others] == own:
+                if [parent[index] for index in link.others] == own:
                     return True
         if not fitting:
-            free = [place for place in link.columns if not table.columns[place].never_null]
+            free = [index for index in link.columns if not table.columns[index].never_null]
             if not free:
                 return False
             row[free[0]] = None
@@ -237,7 +237,7 @@ class DatabaseGenerator:
         there = {key for row in database[link.table] if (key := _key(row, link.others)) is not None}
         table = self._plan.tables[number]
         broken = False
-        for place, row in enumerate(database[number]):
+        for index, row in enumerate(database[number]):
             key = _key(row, link.columns)
             own = _loosely(_key(row, link.others)) if link.to_another else None
             if key is None or (key in there and (own is None or _loosely(key) != own)):
@@ -247,7 +247,7 @@ class DatabaseGenerator:
                 there.add(key)
                 continue
             cells = list(row)
-            free = [one for one in link.columns if not table.columns[one].never_null]
+            free = [column for column in link.columns if not table.columns[column].never_null]
             others = sorted((one for one in there if own is None or _loosely(one) != own), key=repr)
             if others and (not free or self._rng.random() < 0.7):
                 chosen = _pick(self._rng, others)
@@ -257,7 +257,7 @@ class DatabaseGenerator:
                 cells[free[0]] = None
             else:
                 cells = []
-            database[number][place] = tuple(cells)
+            database[number][index] = tuple(cells)
         database[number] = self._sound(table, database[number])
         return broken
 
@@ -295,7 +295,7 @@ def _key(row: Sequence[Cell], places: Sequence[int]) -> object:
     """The values at these places; None where one is NULL."""
     if len(places) == 1:
         return row[places[0]]
-    key = tuple([row[place] for place in places])
+    key = tuple([row[index] for index in places])
     return None if None in key else key
 
 

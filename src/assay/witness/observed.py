@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,174 +28,135 @@ class RealTable(Struct, frozen=True, kw_only=True):
     """Whether these are all its rows."""
 
 
-class ObservedConstraint(Protocol):
-    """A regularity, in terms of a plan's tables and columns."""
+class ObservedConstraint(Struct, frozen=True, kw_only=True):
+    """A regularity of some columns of one table, in terms of a plan's tables and columns."""
 
-    @property
-    def kind(self) -> AssumptionKind: ...
+    kind: ClassVar[AssumptionKind]
+    table: int
+    title: str
+    """The table's name, for readers."""
+    columns: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    """The columns' names."""
 
     def broken_by(self, database: Database) -> Assumption | None:
         """What a database has in its place; None where it keeps it."""
-        ...
+        raise NotImplementedError
 
     def added_to(self, plan: Plan) -> Plan:
-        """The plan with it as a constraint."""
-        ...
+        """The plan with it as a constraint; the plan as it is where the pools of values keep it."""
+        table = self.constrained(plan.tables[self.table])
+        return replace(plan, tables=(*plan.tables[: self.table], table, *plan.tables[self.table + 1 :]))
+
+    def constrained(self, table: PlanTable) -> PlanTable:
+        """The table of a plan with it as a constraint."""
+        return table
+
+    def _broken(self, text: str, broken: str) -> Assumption:
+        return Assumption(kind=self.kind, table=self.title, columns=self.names, text=text, broken=broken)
 
 
-def _with_table(plan: Plan, number: int, table: PlanTable) -> Plan:
-    tables = (*plan.tables[:number], table, *plan.tables[number + 1 :])
-    return replace(plan, tables=tables)
-
-
-class FilledHeld(Struct, frozen=True):
+class FilledHeld(ObservedConstraint, frozen=True):
     """The table has rows."""
 
-    table: int
-    title: str
-    kind: AssumptionKind = "not_empty"
+    kind: ClassVar[AssumptionKind] = "not_empty"
 
     def broken_by(self, database: Database) -> Assumption | None:
-        if database[self.table]:
-            return None
-        return Assumption(
-            kind=self.kind, table=self.title, text=f"{self.title} holds rows", broken=f"{self.title} is empty"
-        )
+        return None if database[self.table] else self._broken(f"{self.title} holds rows", f"{self.title} is empty")
 
-    def added_to(self, plan: Plan) -> Plan:
-        return _with_table(plan, self.table, replace(plan.tables[self.table], filled=True))
+    def constrained(self, table: PlanTable) -> PlanTable:
+        return replace(table, filled=True)
 
 
-class NeverNullHeld(Struct, frozen=True):
+class NeverNullHeld(ObservedConstraint, frozen=True):
     """A column without NULL."""
 
-    table: int
-    column: int
-    title: str
-    name: str
-    kind: AssumptionKind = "never_null"
+    kind: ClassVar[AssumptionKind] = "never_null"
 
     def broken_by(self, database: Database) -> Assumption | None:
-        if all(row[self.column] is not None for row in database[self.table]):
+        (index,) = self.columns
+        if all(row[index] is not None for row in database[self.table]):
             return None
-        return Assumption(
-            kind=self.kind,
-            table=self.title,
-            columns=(self.name,),
-            text=f"no {self.title}.{self.name} is NULL",
-            broken=f"a {self.title}.{self.name} is NULL",
-        )
+        named = f"{self.title}.{self.names[0]}"
+        return self._broken(f"no {named} is NULL", f"a {named} is NULL")
 
-    def added_to(self, plan: Plan) -> Plan:
-        table = plan.tables[self.table]
-        column = replace(table.columns[self.column], never_null=True)
-        columns = (*table.columns[: self.column], column, *table.columns[self.column + 1 :])
-        return _with_table(plan, self.table, replace(table, columns=columns))
+    def constrained(self, table: PlanTable) -> PlanTable:
+        (index,) = self.columns
+        column = replace(table.columns[index], never_null=True)
+        return replace(table, columns=(*table.columns[:index], column, *table.columns[index + 1 :]))
 
 
-class UniqueHeld(Struct, frozen=True):
+class UniqueHeld(ObservedConstraint, frozen=True):
     """Columns that no two rows share."""
 
-    table: int
-    columns: tuple[int, ...]
-    title: str
-    names: tuple[str, ...]
-    kind: AssumptionKind = "unique"
+    kind: ClassVar[AssumptionKind] = "unique"
 
     def broken_by(self, database: Database) -> Assumption | None:
-        keys = [tuple([row[place] for place in self.columns]) for row in database[self.table]]
+        keys = [tuple([row[index] for index in self.columns]) for row in database[self.table]]
         kept = [key for key in keys if None not in key]
         if len(set(kept)) == len(kept):
             return None
-        shared = _listed(self.names)
-        return Assumption(
-            kind=self.kind,
-            table=self.title,
-            columns=self.names,
-            text=f"no two rows of {self.title} share {shared}",
-            broken=f"two rows of {self.title} share {shared}",
-        )
+        *others, last = self.names
+        shared = f"{', '.join(others)} and {last}" if others else last
+        return self._broken(f"no two rows of {self.title} share {shared}", f"two rows of {self.title} share {shared}")
 
-    def added_to(self, plan: Plan) -> Plan:
-        table = plan.tables[self.table]
-        return _with_table(plan, self.table, replace(table, unique=(*table.unique, self.columns)))
+    def constrained(self, table: PlanTable) -> PlanTable:
+        return replace(table, unique=(*table.unique, self.columns))
 
 
-class DependencyHeld(Struct, frozen=True):
-    """A column that determines another."""
+class DependencyHeld(ObservedConstraint, frozen=True):
+    """The first column determines the second."""
 
-    table: int
-    first: int
-    second: int
-    title: str
-    names: tuple[str, str]
-    kind: AssumptionKind = "dependency"
+    kind: ClassVar[AssumptionKind] = "dependency"
 
     def broken_by(self, database: Database) -> Assumption | None:
+        (determines, determined), (first_name, second_name) = self.columns, self.names
         seen: dict[Cell, Cell] = {}
         for row in database[self.table]:
-            first, second = row[self.first], row[self.second]
+            first, second = row[determines], row[determined]
             if first is not None and seen.setdefault(first, second) != second:
-                return Assumption(
-                    kind=self.kind,
-                    table=self.title,
-                    columns=self.names,
-                    text=f"rows of {self.title} that share {self.names[0]} share {self.names[1]}",
-                    broken=f"two rows of {self.title} share {self.names[0]} and not {self.names[1]}",
+                return self._broken(
+                    f"rows of {self.title} that share {first_name} share {second_name}",
+                    f"two rows of {self.title} share {first_name} and not {second_name}",
                 )
         return None
 
-    def added_to(self, plan: Plan) -> Plan:
-        table = plan.tables[self.table]
-        return _with_table(
-            plan, self.table, replace(table, dependencies=(*table.dependencies, (self.first, self.second)))
-        )
+    def constrained(self, table: PlanTable) -> PlanTable:
+        return replace(table, dependencies=(*table.dependencies, (self.columns[0], self.columns[1])))
 
 
-class InclusionHeld(Struct, frozen=True):
-    """Every value of a column occurs in another."""
+class InclusionHeld(ObservedConstraint, frozen=True, kw_only=True):
+    """Every value of a column occurs in a column of another table."""
 
-    table: int
-    column: int
+    kind: ClassVar[AssumptionKind] = "inclusion"
     other: int
     other_column: int
-    titles: tuple[str, str]
-    names: tuple[str, str]
-    kind: AssumptionKind = "inclusion"
+    other_name: str
+    """The other table and column, for readers."""
 
     def broken_by(self, database: Database) -> Assumption | None:
+        (index,) = self.columns
         there = {loosely(row[self.other_column]) for row in database[self.other]}
-        if all(row[self.column] is None or loosely(row[self.column]) in there for row in database[self.table]):
+        if all(row[index] is None or loosely(row[index]) in there for row in database[self.table]):
             return None
-        ours, theirs = f"{self.titles[0]}.{self.names[0]}", f"{self.titles[1]}.{self.names[1]}"
-        return Assumption(
-            kind=self.kind,
-            table=self.titles[0],
-            columns=(self.names[0],),
-            text=f"every {ours} is some {theirs}",
-            broken=f"a {ours} is no {theirs}",
-        )
+        ours = f"{self.title}.{self.names[0]}"
+        return self._broken(f"every {ours} is some {self.other_name}", f"a {ours} is no {self.other_name}")
 
-    def added_to(self, plan: Plan) -> Plan:
-        table = plan.tables[self.table]
-        link = Link(columns=(self.column,), table=self.other, others=(self.other_column,), declared=False)
-        return _with_table(plan, self.table, replace(table, links=(*table.links, link)))
+    def constrained(self, table: PlanTable) -> PlanTable:
+        link = Link(columns=self.columns, table=self.other, others=(self.other_column,), declared=False)
+        return replace(table, links=(*table.links, link))
 
 
-class RangeHeld(Struct, frozen=True):
+class RangeHeld(ObservedConstraint, frozen=True, kw_only=True):
     """The values of a column: between two bounds, one of a few, or of one kind and spelling."""
 
-    table: int
-    column: int
-    title: str
-    name: str
+    kind: ClassVar[AssumptionKind] = "range"
     low: float | str | None = None
     high: float | str | None = None
     closed: frozenset[Cell] | None = None
     spellings: Mapping[str, frozenset[str]] | None = None
     """The observed texts, by their text in lower case: another spelling of the same is not plausible."""
     shape: str = "text"
-    kind: AssumptionKind = "range"
 
     def allows(self, value: Cell) -> bool:
         """Whether the column may have this value."""
@@ -219,27 +180,18 @@ class RangeHeld(Struct, frozen=True):
         return False
 
     def broken_by(self, database: Database) -> Assumption | None:
-        wrong = next((row[self.column] for row in database[self.table] if not self.allows(row[self.column])), None)
+        (index,) = self.columns
+        wrong = next((row[index] for row in database[self.table] if not self.allows(row[index])), None)
         if wrong is None:
             return None
-        return Assumption(
-            kind=self.kind,
-            table=self.title,
-            columns=(self.name,),
-            text=f"every {self.title}.{self.name} is {self._said()}",
-            broken=f"{self.title}.{self.name} is {wrong!r} (in the data it is {self._said()})",
-        )
-
-    def _said(self) -> str:
+        said = f"between {self.low} and {self.high}"
         if self.closed is not None:
             few = sorted(map(repr, self.closed))
-            return f"one of {', '.join(few)}" if len(few) <= 4 else f"one of {len(few)} values"
-        if self.spellings is not None and self.shape == "text":
-            return "spelt otherwise"
-        return f"between {self.low} and {self.high}"
-
-    def added_to(self, plan: Plan) -> Plan:
-        return plan  # the pools keep it
+            said = f"one of {', '.join(few)}" if len(few) <= 4 else f"one of {len(few)} values"
+        elif self.spellings is not None and self.shape == "text":
+            said = "spelt otherwise"
+        named = f"{self.title}.{self.names[0]}"
+        return self._broken(f"every {named} is {said}", f"{named} is {wrong!r} (in the data it is {said})")
 
 
 def shape_of(text: str) -> str:
@@ -255,10 +207,6 @@ def shape_of(text: str) -> str:
 
 def places_of(table: RealTable, names: Sequence[str]) -> tuple[int, ...] | None:
     """The places of columns, by their names in any case; None where one was not read."""
-    there = {name.lower(): place for place, name in enumerate(table.columns)}
+    there = {name.lower(): index for index, name in enumerate(table.columns)}
     found = [there.get(name.lower()) for name in names]
     return None if None in found else tuple(place for place in found if place is not None)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,17 +13,21 @@ from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
-from assay.witness.observed import ObservedConstraint, RangeHeld, RealTable
-from assay.witness.plan import Plan, make_plan
-from assay.witness.pools import distinct_values, is_short, make_pools
-from assay.witness.profiling import mine
+from assay.witness.observed import ObservedConstraint, RealTable
+from assay.witness.plan import Plan, fillable_columns, make_plan
+from assay.witness.profiling import mine, sample
 from assay.witness.query_facts import ColumnKey, PairFacts
-from assay.witness.search import Database, Rules, Search, finds_nothing
-from assay.witness.showing import make_witness, tags_of, told_difference
-from assay.witness.wording import conditional_sentence, not_found_sentence, refuted_sentence, unknown_sentence
+from assay.witness.search import Database, Rules, Search, finds_nothing, make_rules
+from assay.witness.showing import (
+    conditional_sentence,
+    make_witness,
+    not_found_sentence,
+    refuted_sentence,
+    tags_of,
+    told_difference,
+    unknown_sentence,
+)
 
-_REAL_VALUES = 8
-_REAL_ROWS = 200
 _MOST_EXPLAINED = 6
 _OTHERS = 1 << 32
 """What the seed grows by after a glance, so that the search tries other databases."""
@@ -106,7 +109,7 @@ class PairSearch:
 
     def prepare(self, reads_answers: ReadsAnswers, options: ComparisonOptions, read_real: ReadReal | None) -> None:
         """Read the real data, and settle what is assumed. Without ``read_real`` nothing but what is declared is."""
-        absent = [name for name in self._facts.tables if not self._columns_of(name)]
+        absent = [name for name in self._facts.tables if not fillable_columns(self._schema, self._scratch, name)]
         if absent:
             self._unmade = "; ".join(self._scratch.refused) or f"no rows can be given to {absent[0]}"
             if read_real is not None:  # nothing is read, so nobody knows whether they hold
@@ -171,9 +174,9 @@ class PairSearch:
             names = [column.name.lower() for column in table.schema.columns]
             places = [names.index(column.key[1]) for column in table.columns]
             rows = tables.get(table.schema.name.lower(), ())
-            database.append([tuple([row[place] for place in places]) for row in rows])
-            truths = [place for place, column in enumerate(table.columns) if column.truth]
-            if any(row[place] not in (None, 0, 1) for row in database[-1] for place in truths):
+            database.append([tuple([row[index] for index in places]) for row in rows])
+            truths = [index for index, column in enumerate(table.columns) if column.truth]
+            if any(row[index] not in (None, 0, 1) for row in database[-1] for index in truths):
                 return None
         declared = self._rules(self._plan, ())
         if not self._search.stands(declared, database):
@@ -185,11 +188,6 @@ class PairSearch:
         if self._clock.is_over and outcome.differs:
             notes = (*notes, "the time was up: a smaller witness, or one that assumes less, may exist")
         return replace(outcome, notes=notes, trials=self._search.tally.trials)
-
-    def _columns_of(self, name: str) -> tuple[str, ...]:
-        """The columns of a table, by its name in lower case, that rows may be given for."""
-        names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
-        return self._scratch.columns(names[0]) if names else ()
 
     def _planned(self, read_real: ReadReal | None) -> Plan:
         plan = make_plan(self.assumed.schema, self._facts, self._scratch)
@@ -204,37 +202,13 @@ class PairSearch:
         self.assumed = assume(self._schema, real.tables)
         plan = make_plan(self.assumed.schema, self._facts, self._scratch)
         self._held = mine(plan, self._facts, real.tables)
-        for table in plan.tables:
-            rows = real.tables.get(table.schema.name.lower())
-            places = {name.lower(): place for place, name in enumerate(rows.columns)} if rows is not None else {}
-            taken = []
-            for column in table.columns:
-                place = places.get(column.key[1])
-                if rows is not None and place is not None:
-                    self._values[column.key] = distinct_values(rows.rows, place, _REAL_VALUES)
-                taken.append(place)
-            whole = [place for place in taken if place is not None]
-            own = rows.rows[:_REAL_ROWS] if rows is not None and len(whole) == len(table.columns) else ()
-            parts = (tuple([row[place] for place in whole]) for row in own)
-            self._rows.append([row for row in parts if all(map(is_short, row))])
-        if not any(self._rows):
-            self._rows = []
+        self._values, self._rows = sample(plan, real.tables)
         return plan
 
     def _rules(
         self, plan: Plan, held: Sequence[ObservedConstraint], *, selects: tuple[bool, bool] = (False, False)
     ) -> Rules:
-        ranges = {plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)}
-
-        def allowed(key: ColumnKey, value: Cell) -> bool:
-            return key not in ranges or ranges[key].allows(value)
-
-        return Rules(
-            plan=reduce(lambda made, one: one.added_to(made), held, plan),
-            pools=make_pools(plan, self._facts, self._values, allowed=allowed if ranges else None),
-            held=tuple(held),
-            selects=selects,
-        )
+        return make_rules(plan, self._facts, self._values, held, selects=selects)
 
     def _find(self, rules: Rules, trials: int) -> Database | None:
         return self._search.find(rules, self._rows, trials=trials, seed=self._seed + self._glanced)
@@ -257,7 +231,9 @@ class PairSearch:
         if (higher := self._find(observed, trials)) is not None:
             return self._outcome(observed, self._search.shrink(observed, higher))
         for without in _STEPS:
-            rules = self._without(plan, without)
+            # All that was observed but the regularities of these kinds.
+            kept = [one for one in self._held if one.kind not in without]
+            rules = self._rules(plan, kept, selects=(False, False) if "selects" in without else self._real.selects)
             if (higher := self._find(rules, trials // 3)) is not None:
                 rules, smaller = self._explained(plan, rules, self._search.shrink(rules, higher))
                 outcome = self._outcome(rules, smaller)
@@ -273,11 +249,6 @@ class PairSearch:
     def _observed(self) -> Rules:
         """Everything that was observed."""
         return self._rules(self._plan, self._held, selects=self._real.selects)
-
-    def _without(self, plan: Plan, kinds: Collection[AssumptionKind]) -> Rules:
-        """All that was observed but the regularities of these kinds."""
-        selects = (False, False) if "selects" in kinds else self._real.selects
-        return self._rules(plan, [one for one in self._held if one.kind not in kinds], selects=selects)
 
     def _outcome(self, rules: Rules, smaller: Database) -> Refutation:
         witness, judged = self._shown(rules, smaller)
@@ -352,18 +323,13 @@ class PairSearch:
             which = "a query" if len(unselected) == 2 else f"the {('first', 'second')[unselected[0]]} query"
             text, broken = f"{which} finds something", f"{which} finds nothing"
             found.append(Assumption(kind="selects", table="", text=text, broken=broken))
-        return [*found, *self._peopled(database)]
-
-    def _peopled(self, database: Database) -> list[Assumption]:
-        """The tables with rows that are empty in the real data: nothing is observed there that these could keep."""
+        # Of a table that is empty in the real data nothing is observed that rows could keep.
         empty = {name for name, table in self._real.tables.items() if not table.rows}
-        return [
-            Assumption(
-                kind="empty", table=table.title, text=f"{table.title} is empty", broken=f"{table.title} holds rows"
-            )
-            for table, rows in zip(self._plan.tables, database, strict=True)
-            if rows and table.read and table.schema.name.lower() in empty
-        ]
+        for table, rows in zip(self._plan.tables, database, strict=True):
+            if rows and table.read and table.schema.name.lower() in empty:
+                text, broken = f"{table.title} is empty", f"{table.title} holds rows"
+                found.append(Assumption(kind="empty", table=table.title, text=text, broken=broken))
+        return found
 
     def _rejected_rows(self, database: Database) -> list[Assumption]:
         """The tables into which the real database's triggers would not let these rows, for all that is known."""

@@ -77,20 +77,18 @@ class Plan(Struct, frozen=True, kw_only=True):
         """The columns that get values, by the tables' names as a query writes them."""
         return {table.name: tuple(column.name for column in table.columns) for table in self.tables}
 
-    def place(self, key: ColumnKey) -> tuple[int, int] | None:
-        """The table's and the column's place; None where the column gets no values."""
-        for number, table in enumerate(self.tables):
-            for place, column in enumerate(table.columns):
-                if column.key == key:
-                    return number, place
-        return None
-
 
 def loosely(value: Cell) -> Cell:
     """A value as keys compare it: numbers and their texts are one, since SQLite stores them as a column's type says."""
     if isinstance(value, int | float) and value == value // 1:
         return str(int(value))
     return str(value) if isinstance(value, float) else value
+
+
+def fillable_columns(schema: DatabaseSchema, scratch: ScratchDatabase, name: str) -> tuple[str, ...]:
+    """The columns of a table, by its name in lower case, that rows may be given for."""
+    names = [table.quoted_name for table in schema.tables if table.name.lower() == name]
+    return scratch.columns(names[0]) if names else ()
 
 
 def make_plan(schema: DatabaseSchema, facts: PairFacts, scratch: ScratchDatabase) -> Plan:
@@ -169,7 +167,7 @@ def _table(table: TableSchema, facts: PairFacts, scratch: ScratchDatabase, schem
     )
     if not columns:  # its rows are only counted, and a row needs some column
         columns = (_filler(table, name, min(fillable)),) if fillable else ()
-    places = {column.name.lower(): place for place, column in enumerate(columns)}
+    places = {column.name.lower(): index for index, column in enumerate(columns)}
     unique = []
     for group in (table.primary_key, *table.unique):
         found = [places.get(column.lower()) for column in group]
@@ -185,7 +183,7 @@ def _table(table: TableSchema, facts: PairFacts, scratch: ScratchDatabase, schem
 
 
 def _filler(table: TableSchema, name: str, chosen: str) -> PlanColumn:
-    column = next(one for one in table.columns if one.name.lower() == chosen)
+    column = next(column for column in table.columns if column.name.lower() == chosen)
     family = type_family(column.type) if column.type else "other"
     return PlanColumn(
         name=column.name, key=(name, chosen), type=column.type, family=family, never_null=False, used=False
@@ -211,12 +209,12 @@ def _link(
     other = names.table(key.table)
     if other is None:
         return None
-    ours = {column.key[1]: place for place, column in enumerate(table.columns)}
+    ours = {column.key[1]: index for index, column in enumerate(table.columns)}
     columns = [ours.get(column.lower()) for column in key.columns]
     if None in columns:
         return Link(columns=(), table=0, others=())
     number = places[other.name.lower()]
-    theirs = {column.key[1]: place for place, column in enumerate(tables[number].columns)}
+    theirs = {column.key[1]: index for index, column in enumerate(tables[number].columns)}
     others = [theirs.get(column.lower()) for column in key.referenced or other.primary_key]
     if None in others or len(others) != len(columns):
         return None

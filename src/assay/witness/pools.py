@@ -176,7 +176,9 @@ def _fitting(value: Cell, family: TypeFamily) -> Cell:
     match family:
         case "text" | "date":
             if isinstance(value, int | float):
-                return _number_text(value) if family == "text" else None
+                if family == "date":
+                    return None
+                return str(int(value)) if value == int(value) and abs(value) < 1e15 else str(value)
             text = str(value)
             return text if len(text) <= _LONGEST else None
         case "integer" | "numeric":
@@ -204,10 +206,6 @@ def _number(value: Cell) -> int | float | None:
     if not abs(number) <= 1e15:  # NaN is not either
         return None
     return int(number) if number == int(number) else number
-
-
-def _number_text(value: int | float) -> str:
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else str(value)
 
 
 def _around(constant: Constant, family: TypeFamily) -> Iterator[tuple[Cell, bool]]:

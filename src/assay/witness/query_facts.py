@@ -117,7 +117,17 @@ class _Reader:
 
     def read(self, query: Query) -> None:
         """One query, a view's, or one that was made of a constraint."""
-        self._read_tables(query)
+        for select in query.selects:
+            for source in select.sources.values():
+                if source.table is None:
+                    continue
+                stored = self.names.table(source.table)
+                if stored is None:
+                    self.unknown.add(source.table)
+                elif stored.kind == "view":
+                    self._view(stored)
+                else:
+                    self.tables.add(stored.name.lower())
         self._read_columns(query)
         self._read_comparisons(query)
         self._read_constants(query)
@@ -161,19 +171,6 @@ class _Reader:
                 for key in sorted(self.columns):  # what the computed column is compared with says where its parts turn
                     self.constants.setdefault(key, {}).update(self.constants.get((name, column), {}))
                 self.columns |= before
-
-    def _read_tables(self, query: Query) -> None:
-        for select in query.selects:
-            for source in select.sources.values():
-                if source.table is None:
-                    continue
-                stored = self.names.table(source.table)
-                if stored is None:
-                    self.unknown.add(source.table)
-                elif stored.kind == "view":
-                    self._view(stored)
-                else:
-                    self.tables.add(stored.name.lower())
 
     def _read_columns(self, query: Query) -> None:
         from sqlglot import exp

@@ -18,7 +18,7 @@ from assay.witness.clock import Clock
 from assay.witness.pair import Budget, PairSearch, ReadReal, unknown
 from assay.witness.proof import prove
 from assay.witness.query_facts import PairFacts, read_pair
-from assay.witness.wording import not_proved_sentence, proved_sentence
+from assay.witness.showing import not_proved_sentence, proved_sentence
 
 
 class MakeScratch(Protocol):

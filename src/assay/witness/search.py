@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from random import Random
 
 from msgspec import Struct, field
 
-from assay.model import Row
+from assay.model import Cell, Row
 from assay.ports import ScratchDatabase
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
 from assay.witness.generation import DatabaseGenerator
-from assay.witness.observed import ObservedConstraint
+from assay.witness.observed import ObservedConstraint, RangeHeld
 from assay.witness.plan import Plan
-from assay.witness.pools import Pool
-from assay.witness.query_facts import PairFacts
+from assay.witness.pools import Pool, make_pools
+from assay.witness.query_facts import ColumnKey, PairFacts
 from assay.witness.shrinking import Shrinker, keys_hold, links_hold
 
 Database = list[list[Row]]
@@ -44,6 +45,28 @@ class Rules(Struct, frozen=True, kw_only=True):
     def kept_by_results(self, first: Sequence[Row], second: Sequence[Row]) -> bool:
         """Whether the queries find what they must."""
         return not (self.selects[0] and finds_nothing(first)) and not (self.selects[1] and finds_nothing(second))
+
+
+def make_rules(
+    plan: Plan,
+    facts: PairFacts,
+    values: Mapping[ColumnKey, Sequence[Cell]],
+    held: Sequence[ObservedConstraint],
+    *,
+    selects: tuple[bool, bool] = (False, False),
+) -> Rules:
+    """The rules of databases that keep the plan's constraints and what was observed, with values near these."""
+    ranges = {plan.tables[one.table].columns[one.columns[0]].key: one for one in held if isinstance(one, RangeHeld)}
+
+    def allowed(key: ColumnKey, value: Cell) -> bool:
+        return key not in ranges or ranges[key].allows(value)
+
+    return Rules(
+        plan=reduce(lambda made, one: one.added_to(made), held, plan),
+        pools=make_pools(plan, facts, values, allowed=allowed if ranges else None),
+        held=tuple(held),
+        selects=selects,
+    )
 
 
 class Tally(Struct):
@@ -97,7 +120,8 @@ class Search:
             self._scratch.fill(made)
             seen, kept = self._differ(rules)
             if seen == "none" or not kept:
-                self._note_stored(made)
+                if len(self.tally.stored) < len(made):
+                    self.tally.stored |= {number for number, rows in enumerate(self._scratch.content()) if rows}
                 continue
             database = self._scratch.content()
             if not rules.kept_by(database):
@@ -173,10 +197,6 @@ class Search:
     @staticmethod
     def _fits(rules: Rules, database: Database) -> bool:
         return all(one.broken_by(database) is None for one in rules.held)
-
-    def _note_stored(self, made: Database) -> None:
-        if len(self.tally.stored) < len(made):
-            self.tally.stored |= {number for number, rows in enumerate(self._scratch.content()) if rows}
 
 
 def finds_nothing(rows: Sequence[Row]) -> bool:

@@ -35,10 +35,7 @@ class Shrinker:
 
     def _tried(self, database: list[list[Row]]) -> bool:
         self._steps += 1
-        return self._steps <= _MOST_STEPS and self._links_hold(database) and self._keeps(database)
-
-    def _links_hold(self, database: Sequence[Sequence[Row]]) -> bool:
-        return links_hold(self._plan, database)
+        return self._steps <= _MOST_STEPS and links_hold(self._plan, database) and self._keeps(database)
 
     def _without_tables(self, database: list[list[Row]]) -> list[list[Row]]:
         for number in reversed(range(len(database))):
@@ -82,14 +79,14 @@ class Shrinker:
         """Each cell as plain as it can be: the first value of the column that keeps the difference."""
         for number, table in enumerate(self._plan.tables):
             for row in range(len(database[number])):
-                for place in range(len(table.columns)):
-                    for value in self._simpler(number, place, database[number][row][place]):
+                for index in range(len(table.columns)):
+                    for value in self._simpler(number, index, database[number][row][index]):
                         changed = list(database[number][row])
-                        old, changed[place] = changed[place], value
+                        old, changed[index] = changed[index], value
                         rows = [*database[number][:row], tuple(changed), *database[number][row + 1 :]]
                         whole = [*database[:number], rows, *database[number + 1 :]]
                         if self._tried(whole) or self._tried(
-                            whole := self._renamed(database, number, place, old, value)
+                            whole := self._renamed(database, number, index, old, value)
                         ):
                             database = whole
                             break
@@ -140,14 +137,14 @@ def links_hold(plan: Plan, database: Sequence[Sequence[Row]]) -> bool:
 
 
 def _key(row: Row, places: Sequence[int]) -> tuple[Cell, ...]:
-    return tuple([loosely(row[place]) for place in places])
+    return tuple([loosely(row[index]) for index in places])
 
 
 def keys_hold(plan: Plan, database: Sequence[Sequence[Row]]) -> bool:
     """Whether no two rows share a key, and no column that may not be NULL is."""
     for table, rows in zip(plan.tables, database, strict=True):
         for places in table.unique:
-            keys = [key for row in rows if None not in (key := tuple([row[place] for place in places]))]
+            keys = [key for row in rows if None not in (key := tuple([row[index] for index in places]))]
             if len(set(keys)) < len(keys):
                 return False
         for place, column in enumerate(table.columns):

@@ -117,20 +117,17 @@ class DenodoHttpEngine:
         self._connection.close()
 
     @property
-    def _most_rows(self) -> int:
-        """One more than the row limit, to see whether the limit cut the result; unless the URL asks for fewer."""
-        most = self._limits.max_rows + 1
-        return most if self._endpoint.rows is None else min(most, self._endpoint.rows)
-
-    @property
     def _named(self) -> str:
         return f"the Data Catalog at {self._endpoint.execution_url}"
 
     def _run(self, query: str, started: float) -> Execution:
         limits = self._limits
+        # One more than the row limit, to see whether the limit cut the result; unless the URL asks for fewer.
+        most = limits.max_rows + 1
+        most = most if self._endpoint.rows is None else min(most, self._endpoint.rows)
         try:
             reply = self._connection.execute(
-                query, limit=self._most_rows, timeout_s=limits.timeout_s, max_bytes=limits.max_result_bytes
+                query, limit=most, timeout_s=limits.timeout_s, max_bytes=limits.max_result_bytes
             )
         except DeadlinePassed:
             return outcomes.timed_out(query, limits, time.perf_counter() - started)

@@ -154,15 +154,13 @@ def parse_rows(body: bytes) -> CatalogAnswer:
     if rows is None:
         return CatalogAnswer(rows=[], undecodable=undecodable, masked=masked)
     if isinstance(rows, list):  # a row without cells has only NULLs
-        rows = [(None,) * len(reader.columns) if _has_no_cells(row) else row for row in rows]
+        rows = [
+            (None,) * len(reader.columns) if (type(row) is dict and row.get("values") == []) else row for row in rows
+        ]
     if not isinstance(rows, list) or any(type(row) is not tuple for row in rows):
         raise MalformedAnswer("has 'rows' that are not a list of {'values': [{'column': ..., 'value': ...}]}")
     columns = reader.columns if rows else ()
     return CatalogAnswer(columns=columns, rows=rows, undecodable=undecodable, masked=masked)
-
-
-def _has_no_cells(row: Any) -> bool:
-    return type(row) is dict and row.get("values") == []
 
 
 def _plainly(text: str) -> Any:

@@ -77,7 +77,9 @@ def read_endpoint(url: DatabaseUrl) -> Endpoint:
         server_id = parse_server_id(options.get("serverId", "1"), f"{url}: serverId")
         verify = parse_switch(options.get("verify", "1"), f"{url}: verify")
         rows = _rows(options["rows"], f"{url}: rows") if "rows" in options else None
-        headers = _headers(split.query)
+        given = parse_qsl(split.query, keep_blank_values=True)
+        parts = [value.partition(":") for name, value in given if name == "header"]
+        headers = tuple((name.strip(), Secret(value.strip())) for name, _, value in parts)
         check_headers(headers, authenticates=password is not None)
     except InputError as error:
         raise DatabaseError(str(error)) from None
@@ -93,12 +95,6 @@ def read_endpoint(url: DatabaseUrl) -> Endpoint:
         token=secret if bearer else None,
         headers=headers,
     )
-
-
-def _headers(query: str) -> tuple[tuple[str, Secret], ...]:
-    """The headers of ``header=NAME:VALUE``, which may be repeated."""
-    given = [value.partition(":") for name, value in parse_qsl(query, keep_blank_values=True) if name == "header"]
-    return tuple((name.strip(), Secret(value.strip())) for name, _, value in given)
 
 
 def _rows(value: str, what: str) -> int:

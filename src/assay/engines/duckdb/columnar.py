@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from math import inf
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import duckdb
@@ -102,8 +101,10 @@ def fetch_columns(
     stream = ArrowStream(connection._submit(query, None, "stream", _BATCH_ROWS).arrow_capsule())
     try:
         formats = stream.formats()
-        if not all(map(_as_expected, kinds, formats)):
-            raise NotColumnarError
+        for kind, arrow in zip(kinds, formats, strict=True):
+            expected = _EXPECTED[kind]
+            if not (arrow.startswith(expected) if kind == "decimal" else arrow == expected):
+                raise NotColumnarError
         columns = [_Growing.of(kind, arrow) for kind, arrow in zip(kinds, formats, strict=True)]
         cap, count = _read(stream, columns, limits, check_clock)
     except (StreamError, MemoryError):
@@ -130,17 +131,12 @@ def _bound(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[tuple[str
     return tuple(names), kinds
 
 
-def _as_expected(kind: str, arrow: str) -> bool:
-    expected = _EXPECTED[kind]
-    return arrow.startswith(expected) if kind == "decimal" else arrow == expected
-
-
 def _read(
     stream: ArrowStream, columns: Sequence[_Growing], limits: Limits, check_clock: Callable[[], None]
 ) -> tuple[Cap | None, int]:
     """Read up to the end or a cap: which cap, and how many rows are kept."""
     count, size, spills = 0, 0, False
-    for parts in _checked(stream.batches(), check_clock):
+    for parts in stream.batches():
         for column, part in zip(columns, parts, strict=True):
             size += column.add(part)
         count += parts[0].length
@@ -153,13 +149,8 @@ def _read(
             return "rows", limits.max_rows
         if size > limits.max_result_bytes:
             return "bytes", count
-    return None, count
-
-
-def _checked(batches: Iterator[list[ColumnPart]], check_clock: Callable[[], None]) -> Iterator[list[ColumnPart]]:
-    for batch in batches:
-        yield batch
         check_clock()
+    return None, count
 
 
 class _Growing(Struct):
@@ -187,7 +178,12 @@ class _Growing(Struct):
         values = self._values(part)
         if nulls is not None:
             values[nulls] = 0  # whatever stands there: two columns with the same cells have the same arrays
-        self._check(values)
+        # Python has no value for some dates, and of some the client makes another one.
+        unit = {"date": 1, "timestamp": _DAY_US}.get(self.kind)
+        if unit is not None and len(values):
+            least, most = _FIRST_DAY * unit, (_LAST_DAY + 1) * unit - 1
+            if not (least <= int(values.min()) and int(values.max()) <= most):
+                raise NotColumnarError
         self._keep(values)
         return self._size(part.length, 0 if nulls is None else int(np.count_nonzero(nulls)))
 
@@ -230,13 +226,6 @@ class _Growing(Struct):
             case "float":
                 return part.values("f4").astype(np.float64)
         return part.values(_FIXED[_EXPECTED[self.kind]])
-
-    def _check(self, values: NDArray[Any]) -> None:
-        """Raise NotColumnarError for a date that Python has no value for, or of which the client makes another one."""
-        unit = {"date": 1, "timestamp": _DAY_US}.get(self.kind)
-        least, most = (-inf, inf) if unit is None else (_FIRST_DAY * unit, (_LAST_DAY + 1) * unit - 1)
-        if unit is not None and len(values) and not (least <= int(values.min()) and int(values.max()) <= most):
-            raise NotColumnarError
 
     def _size(self, count: int, null_count: int) -> int:
         if self.kind == "date":

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from hashlib import blake2b
 from typing import Any
+
+from msgspec import Struct
 
 from assay._version import __version__
 from assay.engines.database_files import MEMORY
-from assay.engines.execution_cache.content import WatchedFile
 from assay.engines.execution_cache.entry import decode_execution, encode_execution
 from assay.engines.execution_cache.folder import CacheFolder, key_of
 from assay.model import DatabaseUrl, Execution, Limits
@@ -89,3 +93,134 @@ def _machine() -> tuple[object, ...]:
         *[os.environ.get(name) for name in ("TZ", "LANG", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_NUMERIC", "LC_TIME")],
         os.path.realpath("/etc/localtime"),
     )
+
+
+_WHOLE_BYTES = 16 * 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
+_HEAD_BYTES = 64 * 1024
+_SAMPLES = 64
+_SAMPLE_BYTES = 4096
+_TICK_S = 0.1
+"""Longer than the tick of any clock that gives file times their fractions of a second."""
+_WHOLE_SECONDS_S = 2.5
+"""The same where times have no fractions."""
+_SECOND_NS = 1_000_000_000
+
+
+class FileState(Struct, frozen=True):
+    """A file and the files beside it at one moment."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+    @classmethod
+    def of(cls, path: str, beside: Sequence[str]) -> FileState | None:
+        """The state now; None where it tells nothing: no plain file, or a file of ``beside`` that holds something."""
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return None
+        if os.name != "posix" or not stat.S_ISREG(status.st_mode):
+            return None
+        for other in beside:
+            try:
+                if os.stat(other).st_size:
+                    return None
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return None
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+class WatchedFile:
+    """A database file from the moment before it is opened. Make it before, and ask it after.
+
+    Its content is a hash. A file is read whole once. After that, its identity and its times answer for it: device,
+    inode, size, modification and change. A program can set back the time of modification, not that of change; a file
+    that took another's place has another inode. What the times cannot tell is met so:
+
+    - two changes within one tick of the file system's clock: a file is looked at only once its last change is older;
+    - a file that other files belong to (a write-ahead log, a journal): its content cannot be told while they hold
+      anything;
+    - a writer that the times do not show, as through a map of the file into memory: files up to 16 MiB are read whole
+      for every connection, and of larger ones the first bytes, where SQLite and DuckDB count their changes, and 64
+      samples.
+
+    Where the system has no time of change (Windows), no content is told.
+    """
+
+    __slots__ = ("_beside", "_digest", "_path", "_state")
+
+    def __init__(self, path: str, beside: Sequence[str]) -> None:
+        # Not where a link leads now: it may lead elsewhere when the file is opened, and then the state differs.
+        self._path = os.path.abspath(path)
+        self._beside = tuple(place + suffix for place in {self._path, os.path.realpath(path)} for suffix in beside)
+        self._state = self._settled()
+        self._digest: bytes | None = None
+
+    def digest(self, folder: CacheFolder) -> bytes | None:
+        """The hash of the content; None if it cannot be told, or the file changed since it was first looked at.
+
+        The folder remembers the hashes of large files from run to run.
+        """
+        if self._digest is None and self.unchanged():
+            self._digest = self._read(folder)
+        return self._digest if self.unchanged() else None
+
+    def unchanged(self) -> bool:
+        """Whether the file is as it was when it was first looked at. Once it is not, this stays so."""
+        if self._state is not None and FileState.of(self._path, self._beside) != self._state:
+            self._state = None
+        return self._state is not None
+
+    def _settled(self) -> FileState | None:
+        """The state, once another change would show; this waits a moment for a file that has just changed."""
+        state = FileState.of(self._path, self._beside)
+        if state is None:
+            return None
+        tick_s = _TICK_S if state.changed_ns % _SECOND_NS else _WHOLE_SECONDS_S
+        age_s = time.time() - state.changed_ns / _SECOND_NS
+        if age_s < 0:  # the clocks disagree
+            return None
+        if age_s < tick_s:
+            time.sleep(tick_s - age_s)
+        return state if FileState.of(self._path, self._beside) == state else None
+
+    def _read(self, folder: CacheFolder) -> bytes | None:
+        state = self._state
+        try:
+            with open(self._path, "rb") as file:
+                status = os.fstat(file.fileno())
+                if state is None or (status.st_dev, status.st_ino) != (state.device, state.inode):
+                    return None
+                if state.size <= _WHOLE_BYTES:
+                    return _hash_whole(file.fileno())
+                key = key_of("content", self._path, state, _hash_samples(file.fileno(), state.size).hex())
+                if (known := folder.get(key)) is not None:
+                    return known
+                digest = _hash_whole(file.fileno())
+        except OSError:
+            return None
+        if self.unchanged():
+            folder.put(key, digest)
+        return digest
+
+
+def _hash_whole(descriptor: int) -> bytes:
+    digest = blake2b(digest_size=32)
+    position = 0
+    while chunk := os.pread(descriptor, _CHUNK_BYTES, position):
+        digest.update(chunk)
+        position += len(chunk)
+    return digest.digest()
+
+
+def _hash_samples(descriptor: int, size: int) -> bytes:
+    digest = blake2b(os.pread(descriptor, _HEAD_BYTES, 0), digest_size=16)
+    for sample in range(_SAMPLES):
+        digest.update(os.pread(descriptor, _SAMPLE_BYTES, (size - _SAMPLE_BYTES) * sample // (_SAMPLES - 1)))
+    return digest.digest()

@@ -23,7 +23,7 @@ from assay.errors import InputError
 from assay.platform.spool import BINARY
 
 DEFAULT_BYTES = 2 * 1024**3
-_FORMAT = "executions-1"
+_FORMAT = "executions-2"
 """The folder within the given one. Raised whenever entries of before would be read wrongly."""
 _MAGIC = b"assay execution 1\n"
 _DIGEST_BYTES = 32

@@ -16,7 +16,7 @@ import time
 from typing import Any, ClassVar
 
 from assay.engines import outcomes
-from assay.engines.mysql.rights import beyond_reading, loaded_functions
+from assay.engines.mysql.content import beyond_reading, loaded_functions
 from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits

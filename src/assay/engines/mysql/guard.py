@@ -147,24 +147,6 @@ def read_mysql(
             tokens.append(_Token(kind, text))
     while tokens and tokens[-1].text == ";" and doubt is None:
         tokens.pop()
-    return _read_tokens(query, tokens, doubt, loaded)
-
-
-def _doubt(kind: str, text: str, before: list[_Token]) -> str:
-    """The kind of doubt in `_DOUBTS` about a token; empty where server and reader split it alike."""
-    if kind == "hint":
-        plain = not text[3:-2].strip(" \t\n\r_`@,().abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-        return "" if plain and all(map(_HINT.fullmatch, _CALLED.findall(text))) else "hint"
-    if kind == "block":
-        return "nested" if "/*" in text[2:] else ""
-    if kind == "text" and before and before[-1].kind == "word" and before[-1].text[0] == "_":
-        return "" if before[-1].name in _CHARACTER_SETS else "introducer"
-    return kind if kind in _DOUBTS else ""
-
-
-def _read_tokens(
-    query: str, tokens: list[_Token], doubt: StatementReading | None, loaded: Collection[str]
-) -> StatementReading:
     first = next((index for index, token in enumerate(tokens) if token.text not in ("(", ";")), None)
     if first is None:
         return doubt or StatementReading(does="none")
@@ -179,6 +161,18 @@ def _read_tokens(
         return StatementReading(does="refused", detail=f"{opening} ANALYZE")
     told = _look_inside(tokens[first + 2 :] if shows else tokens, loaded)
     return told if told is not QUERY or doubt is None else doubt
+
+
+def _doubt(kind: str, text: str, before: list[_Token]) -> str:
+    """The kind of doubt in `_DOUBTS` about a token; empty where server and reader split it alike."""
+    if kind == "hint":
+        plain = not text[3:-2].strip(" \t\n\r_`@,().abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+        return "" if plain and all(map(_HINT.fullmatch, _CALLED.findall(text))) else "hint"
+    if kind == "block":
+        return "nested" if "/*" in text[2:] else ""
+    if kind == "text" and before and before[-1].kind == "word" and before[-1].text[0] == "_":
+        return "" if before[-1].name in _CHARACTER_SETS else "introducer"
+    return kind if kind in _DOUBTS else ""
 
 
 def _look_inside(tokens: list[_Token], loaded: Collection[str]) -> StatementReading:

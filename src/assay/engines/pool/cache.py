@@ -100,26 +100,26 @@ def size_of(value: object) -> int:
     waiting: list[tuple[Iterable[object], int]] = [((value,), 0)]
     while waiting:
         items, depth = waiting.pop()
-        for one in items:
-            if one is None or one is True or one is False or id(one) in seen:
+        for item in items:
+            if item is None or item is True or item is False or id(item) in seen:
                 continue
-            seen.add(id(one))
-            kind = type(one)
+            seen.add(id(item))
+            kind = type(item)
             if kind is str or kind is bytes:
-                total += sys.getsizeof(one)
+                total += sys.getsizeof(item)
             elif kind is int or kind is float:
-                total += _PLAIN_BYTES + sys.getsizeof(one)
-            elif isinstance(one, (list, tuple)):
-                size = rows_size(one) if _is_table(one) else None
-                total += sys.getsizeof(one) if size is None else size
-                if size is None and len(one) > _MANY:
-                    sample = one[:: len(one) // _SAMPLE]
-                    total += sum(map(size_of, sample)) * len(one) // len(sample)
+                total += _PLAIN_BYTES + sys.getsizeof(item)
+            elif isinstance(item, (list, tuple)):
+                size = rows_size(item) if _is_table(item) else None
+                total += sys.getsizeof(item) if size is None else size
+                if size is None and len(item) > _MANY:
+                    sample = item[:: len(item) // _SAMPLE]
+                    total += sum(map(size_of, sample)) * len(item) // len(sample)
                 elif size is None and depth < _DEEPEST:
-                    waiting.append((one, depth + 1))
+                    waiting.append((item, depth + 1))
             else:
-                total += _PLAIN_BYTES + _own_size(one)
-                if depth < _DEEPEST and (inner := _members(one)):
+                total += _PLAIN_BYTES + _own_size(item)
+                if depth < _DEEPEST and (inner := _members(item)):
                     waiting.append((inner, depth + 1))
     return total
 

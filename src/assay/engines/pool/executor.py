@@ -229,9 +229,9 @@ class Executor:
             return None
         finally:
             heartbeat.end()
-        same = _kind(execution) == _kind(failed) == "error" and _apart_from_query(execution) == _apart_from_query(
-            failed
-        )
+        # The messages without the query, which a server that is away may quote.
+        ours, theirs = (_said(one).replace(one.query.strip(), "") for one in (execution, failed))
+        same = _kind(execution) == _kind(failed) == "error" and ours == theirs
         if not _is_doubtful(execution) and not same:
             self._away.pop(url.text, None)
             return None
@@ -357,17 +357,11 @@ class Executor:
         return engine
 
     def _class(self, url: DatabaseUrl) -> EngineClass:
-        if found := self._class_of.get(url.text):  # called several times per case
-            return found
-        found = self._class_of[url.text] = self._find_class(url)
+        found = self._class_of.get(url.text)  # asked several times per case
+        if found is None:
+            found = self._classes.get(url.scheme) or engine_for(url, self._references)
+            self._class_of[url.text] = self._classes[url.scheme] = found
         return found
-
-    def _find_class(self, url: DatabaseUrl) -> EngineClass:
-        scheme = url.scheme
-        if known := self._classes.get(scheme):
-            return known
-        engine_class = self._classes[scheme] = engine_for(url, self._references)
-        return engine_class
 
 
 class _Away(Struct, frozen=True, kw_only=True):
@@ -384,11 +378,6 @@ def _kind(execution: Execution) -> FailureKind | None:
 
 def _said(execution: Execution) -> str:
     return "" if execution.failure is None else execution.failure.message
-
-
-def _apart_from_query(execution: Execution) -> str:
-    """The failure's message without the query, which a server that is away may quote."""
-    return _said(execution).replace(execution.query.strip(), "")
 
 
 def _is_doubtful(execution: Execution) -> bool:

@@ -108,17 +108,15 @@ class ProcessMemory:
 
     def begin(self, budget: int) -> None:
         """From now on the process may hold ``budget`` bytes more than at the start, plus the slack."""
-        self._limit(self._start + budget + self._slack)
-
-    def end(self) -> None:
-        """Restore the cap of the whole process."""
-        resource.setrlimit(resource.RLIMIT_DATA, self._usual)
-
-    def _limit(self, wanted: int) -> None:
+        wanted = self._start + budget + self._slack
         usual, hard = self._usual
         if usual != resource.RLIM_INFINITY:
             wanted = min(wanted, usual)
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+
+    def end(self) -> None:
+        """Restore the cap of the whole process."""
+        resource.setrlimit(resource.RLIMIT_DATA, self._usual)
 
     def _read(self, column: int) -> int:
         return int(os.pread(self._descriptor, 256, 0).split()[column]) * self._page

@@ -231,7 +231,16 @@ class WorkerPool:
                 continue
             worker, frames = event
             if frames:
-                yield from self._receive_all(worker, frames)
+                outcomes = [outcome for frame in frames for outcome in self._receive(worker, frame)]
+                if outcomes:
+                    took_s = worker.queue.measure(len(outcomes))
+                    # Sent before the caller looks at these, so that the worker need not wait for it.
+                    for outcome in outcomes:
+                        yield (
+                            TaskDone(outcome.task_id, outcome.outcome, took_s)
+                            if isinstance(outcome, TaskDone)
+                            else outcome
+                        )
             elif worker in self._workers:
                 yield from self._replace(worker)
 
@@ -256,7 +265,9 @@ class WorkerPool:
         if self._winding_up:
             return deque()
         if not self._shared:
-            return self._next(source) if not worker.pending else deque()
+            if worker.pending:
+                return deque()
+            return self._returned.popleft() if self._returned else deque(source.next() or ())
         count = worker.queue.size(len(worker.pending))
         if count and not worker.queue.waiting:
             if self._returned:
@@ -274,17 +285,6 @@ class WorkerPool:
             heir.queue = worker.queue
             self._workers[self._workers.index(worker)] = heir
         return heir
-
-    def _next(self, source: Source[Task]) -> deque[Task]:
-        return self._returned.popleft() if self._returned else deque(source.next() or ())
-
-    def _receive_all(self, worker: WorkerProcess[Task], frames: Sequence[bytes]) -> Iterator[TaskDone | TaskLost]:
-        outcomes = [outcome for frame in frames for outcome in self._receive(worker, frame)]
-        if outcomes:
-            took_s = worker.queue.measure(len(outcomes))
-            # Sent before the caller looks at these, so that the worker need not wait for it.
-            for outcome in outcomes:
-                yield TaskDone(outcome.task_id, outcome.outcome, took_s) if isinstance(outcome, TaskDone) else outcome
 
     def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Iterator[TaskDone | TaskLost]:
         message = pickle.loads(frame)

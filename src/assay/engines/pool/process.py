@@ -106,25 +106,22 @@ class WorkerProcess(Generic[T]):
         """Wait for its end, killing it if necessary, and release everything. Harmless when repeated, in any thread."""
         with self._reaping:
             if not self._reaped:
-                self._reap()
+                try:
+                    self._process.wait(timeout=_TERMINATE_S)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._process.wait()
+                with contextlib.suppress(OSError):
+                    self._stdin.close()
+                self._thread.join()
+                self._stdout.close()
+                self.last_state = heartbeat.read(self._memory)
+                self.last_task = heartbeat.read_task(self._memory)
+                if os.name != "posix":
+                    self._memory.close()
+                    with contextlib.suppress(OSError):
+                        os.unlink(self._spawned.path)
                 self._reaped = True
-
-    def _reap(self) -> None:
-        try:
-            self._process.wait(timeout=_TERMINATE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        with contextlib.suppress(OSError):
-            self._stdin.close()
-        self._thread.join()
-        self._stdout.close()
-        self.last_state = heartbeat.read(self._memory)
-        self.last_task = heartbeat.read_task(self._memory)
-        if os.name != "posix":
-            self._memory.close()
-            with contextlib.suppress(OSError):
-                os.unlink(self._spawned.path)
 
     @property
     def was_killed_by_another(self) -> bool:

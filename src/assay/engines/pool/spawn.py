@@ -75,9 +75,9 @@ def take(setup: str) -> Spawned:
     """A worker that was started ahead for this ``setup``, else a new one."""
     if _owner == os.getpid():
         key = sys_path_key(setup)
-        for place, (known, spawned) in enumerate(_ahead):
+        for index, (known, spawned) in enumerate(_ahead):
             if known == key and spawned.process.poll() is None:
-                del _ahead[place]
+                del _ahead[index]
                 return spawned
     return Spawned()
 

@@ -39,7 +39,10 @@ def main(warm: str = "") -> None:
     inbox, outbox = _take_pipes()
     with contextlib.suppress(Exception):  # if it cannot be imported, the parent will hear of it
         _ = warm and importlib.import_module(warm)
-    _say_that_nobody_is_there()
+    # DuckDB takes a program without a file for an interactive one, and draws progress bars; so give it a file.
+    program = sys.modules["__main__"]
+    if not hasattr(program, "__file__"):
+        program.__file__ = __file__
     arrivals = wire.read_frames(inbox)
     frames = next(arrivals, [])
     if not frames:
@@ -133,13 +136,6 @@ def _run(function: Callable[[object], object], task_id: int, payload: object) ->
     except Exception as error:  # noqa: BLE001 - the per-case boundary: one task's trouble must not end the others
         kind, message = "error", f"{type(error).__name__}: {error}"
     return pickle.dumps((wire.FAILED, task_id, kind, message))
-
-
-def _say_that_nobody_is_there() -> None:
-    """DuckDB takes a program without a file for an interactive one, and draws progress bars; so give it a file."""
-    program = sys.modules["__main__"]
-    if not hasattr(program, "__file__"):
-        program.__file__ = __file__
 
 
 def _take_pipes() -> tuple[int, int]:

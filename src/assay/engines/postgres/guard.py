@@ -125,7 +125,7 @@ def refusal(query: str) -> Execution | None:
     found = list(pieces(query))
     while found and _is(found[-1], ";"):
         found.pop()
-    found = found[next((place for place, piece in enumerate(found) if not _is(piece, ";")), 0) :]
+    found = found[next((index for index, piece in enumerate(found) if not _is(piece, ";")), 0) :]
     if not found:
         return outcomes.no_query(query)
     return _kind_refusal(query, found) or _call_refusal(query, found)
@@ -182,9 +182,9 @@ def _call_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
 
 def _named(found: Sequence[Piece]) -> Iterator[tuple[int, Piece, bool]]:
     """The words and names of a text, with their places, and whether a parenthesis follows."""
-    for place, piece in enumerate(found):
+    for index, piece in enumerate(found):
         if (piece.kind == "word" and piece.text[0] not in "0123456789.") or piece.kind == "name":
-            yield place, piece, place + 1 < len(found) and _is(found[place + 1], "(")
+            yield index, piece, index + 1 < len(found) and _is(found[index + 1], "(")
 
 
 def _refused(query: str, why: str) -> Execution:

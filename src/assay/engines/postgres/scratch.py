@@ -197,7 +197,7 @@ class PostgresScratch(Scratch):
         """Make the enumerations of a table's columns: the schema tells their labels as a condition, in their order."""
         for column in table.columns:
             start = f"{quoted(column.name)} IN ("
-            labels = next((one for one in table.checks if one.startswith(start)), None)
+            labels = next((check for check in table.checks if check.startswith(start)), None)
             if labels is None or not _NAME.fullmatch(column.type):
                 continue
             known = self._connection.execute("SELECT to_regtype(%s)::oid::int8", (column.type,)).fetchone()

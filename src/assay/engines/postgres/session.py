@@ -14,7 +14,6 @@ import psycopg
 from psycopg.adapt import Transformer
 from psycopg.generators import fetch, send
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
-from psycopg.pq.abc import PGresult
 
 from assay.engines import outcomes
 from assay.engines.postgres import values
@@ -117,7 +116,9 @@ class Session:
         first = True
         while (result := connection.wait(fetch(pgconn))) is not None:
             if result.status not in _ROWS:
-                raise self._error(result)
+                while connection.wait(fetch(pgconn)) is not None:
+                    pass  # until the connection is ready for the next query
+                raise psycopg.errors.error_from_result(result)
             reader.set_pgresult(result, set_loaders=first)
             if first:
                 places = range(result.nfields)
@@ -163,18 +164,20 @@ class Session:
         where it reaches no point at which the server looks: such a query runs to its end. Never raises.
         """
         self.close()
-        with contextlib.suppress(psycopg.Error, OSError), self._beside(url) as other:
+        with (
+            contextlib.suppress(psycopg.Error, OSError),
+            psycopg.connect(
+                url.reveal(),
+                autocommit=True,
+                prepare_threshold=None,
+                connect_timeout=2,
+                fallback_application_name="assay",
+            ) as other,
+        ):
             end = time.monotonic() + _LEAVING_S
             gone = "SELECT count(pg_terminate_backend(pid)) = 0 FROM pg_stat_activity WHERE pid = %s AND usename = user"
             while other.execute(gone, (self._backend_pid,)).fetchone() == (False,) and time.monotonic() < end:
                 time.sleep(_LEAVING_PAUSE_S)
-
-    @staticmethod
-    def _beside(url: DatabaseUrl) -> psycopg.Connection[Any]:
-        """Another connection of the same user."""
-        return psycopg.connect(
-            url.reveal(), autocommit=True, prepare_threshold=None, connect_timeout=2, fallback_application_name="assay"
-        )
 
     def saw_undecodable_text(self) -> bool:
         """Whether some text of the query since `begin` was not valid UTF-8."""
@@ -184,12 +187,6 @@ class Session:
         """Close it. Never raises; closing twice is harmless."""
         with contextlib.suppress(psycopg.Error, OSError):
             self.connection.close()
-
-    def _error(self, result: PGresult) -> psycopg.Error:
-        """The error of a failed result, after which the connection is ready for the next query."""
-        while self.connection.wait(fetch(self.connection.pgconn)) is not None:
-            pass
-        return psycopg.errors.error_from_result(result)
 
     def _exec(self, statements: bytes) -> None:
         # Assay's own statements are sent as one text, without parameters: a single round trip.

@@ -60,7 +60,25 @@ class SqliteEngine(DatabaseFile):
             raise DatabaseError(f"the SQLite database {url.path!r} cannot be opened: {error}") from None
         guard = Guard()
         try:
-            _configure(connection, limits)
+            for pragma in (
+                "query_only=ON",
+                "temp_store=MEMORY",
+                "trusted_schema=OFF",
+                f"hard_heap_limit={limits.max_memory_bytes}",  # process-wide: it cannot be raised again
+            ):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            for category, value in (
+                (sqlite3.SQLITE_LIMIT_LENGTH, min(_LARGEST_CELL, max(1_000_000, limits.max_result_bytes // 8))),
+                (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
+                (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1_000),
+                (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 500),
+                (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000),
+                (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 10),
+                (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+                (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
+            ):
+                connection.setlimit(category, value)
             guard.attach(connection)
         except sqlite3.Error as error:
             connection.close()
@@ -241,28 +259,6 @@ class SqliteEngine(DatabaseFile):
 def _size(rows: list[Row]) -> int:
     """About how many bytes these rows take. Marshalling them is five times as fast as measuring each cell."""
     return len(dumps(rows)) + len(rows) * len(rows[0]) * _CELL_BYTES if rows else 0
-
-
-def _configure(connection: sqlite3.Connection, limits: Limits) -> None:
-    for pragma in (
-        "query_only=ON",
-        "temp_store=MEMORY",
-        "trusted_schema=OFF",
-        f"hard_heap_limit={limits.max_memory_bytes}",  # process-wide: it cannot be raised again
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-    connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-    for category, value in (
-        (sqlite3.SQLITE_LIMIT_LENGTH, min(_LARGEST_CELL, max(1_000_000, limits.max_result_bytes // 8))),
-        (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
-        (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1_000),
-        (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 500),
-        (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000),
-        (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 10),
-        (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
-        (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
-    ):
-        connection.setlimit(category, value)
 
 
 def _decode(data: bytes) -> str:

@@ -33,10 +33,6 @@ def open_read_only(path: str) -> sqlite3.Connection:
         return _connect(f"{_uri(path)}?mode=ro&immutable=1")
     if Path(f"{path}-shm").exists():
         return _connect(f"{_uri(path)}?mode=ro")  # in use: read the same content as other processes
-    return _open_copy(path)
-
-
-def _open_copy(path: str) -> sqlite3.Connection:
     folder = tempfile.mkdtemp(prefix="assay-wal-")
     copy = os.path.join(folder, "database")
     try:

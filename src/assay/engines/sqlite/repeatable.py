@@ -67,8 +67,8 @@ def _names_its_moments(text: str) -> bool:
     if any(piece.kind == "open" for piece in found):
         return False
     return all(
-        _arguments(found, place + 1) >= _LEAST_ARGUMENTS[piece.name.lower()]
-        for place, piece in enumerate(found)
+        _arguments(found, index + 1) >= _LEAST_ARGUMENTS[piece.name.lower()]
+        for index, piece in enumerate(found)
         if piece.kind in ("word", "name") and piece.name.lower() in _LEAST_ARGUMENTS
     )
 

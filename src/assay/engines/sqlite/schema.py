@@ -133,9 +133,9 @@ def _foreign_keys(engine: Executes, argument: str) -> tuple[ForeignKey, ...]:
     # SQLite numbers them from the last to the first.
     return tuple(
         ForeignKey(
-            columns=tuple(column for _, column, _ in one),
-            table=one[0][0],
-            referenced=tuple(referenced for _, _, referenced in one if referenced is not None),
+            columns=tuple(column for _, column, _ in part),
+            table=part[0][0],
+            referenced=tuple(referenced for _, _, referenced in part if referenced is not None),
         )
-        for one in reversed(parts.values())
+        for part in reversed(parts.values())
     )

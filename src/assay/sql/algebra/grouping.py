@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from assay.sql.algebra.facts import Facts
 from assay.sql.algebra.keys import Closure, key_columns
-from assay.sql.algebra.lower_windows import SO_FAR, UNTIED
+from assay.sql.algebra.lowering.windows import SO_FAR, UNTIED
 from assay.sql.algebra.model import (
     NULL,
     ONE,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Extraction, Failure, Prediction
 from assay.model.decision import holds_nothing
 from assay.ports import ChatMessage, Completion, SchemaSource
-from assay.sql.extraction import without_thinking
+from assay.sql.extraction import read_text, without_thinking
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import Prompt, PromptTemplate
-from assay.systems.chat.query_finder import Said, read_answer
 from assay.systems.chat.tool_calls import incomplete_call, queries_of, runs_queries
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_messages
-from assay.systems.predictions import first_line, without_query
+from assay.systems.predictions import extraction_of, first_line, without_query
 
 TOTAL_TIME = "total_execution_time"
 
@@ -128,7 +129,15 @@ def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Fai
     if said.extraction is not None and said.extraction.failure is not None:
         return said.extraction.failure
     if completion.tool_calls:
-        return _of_other_tools(completion, options)
+        # The failure of an answer that calls tools, none of which gives a query.
+        names = dict.fromkeys(call.name for call in completion.tool_calls)
+        shown = ", ".join(f'"{first_line(name)}"' if name else "without a name" for name in names)
+        what = f"the model called the tool {shown}" if len(names) == 1 else f"the model called the tools {shown}"
+        if any(runs_queries(name, options.query_tool) for name in names):
+            return _unanswered(f"{what}, and no argument of the call is one SQL statement")
+        return _unanswered(
+            f"{what} and gave no query: name the tool that executes queries (--query-tool NAME), if it is one"
+        )
     if not holds_nothing(words):
         return without_query(f'the model gave no query; it said: "{first_line(words)}"', words=words)
     content = completion.message.content
@@ -153,17 +162,23 @@ def _unreadable(completion: Completion, options: SystemOptions) -> Failure:
     return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
 
 
-def _of_other_tools(completion: Completion, options: SystemOptions) -> Failure:
-    """The failure of an answer that calls tools, none of which gives a query."""
-    names = dict.fromkeys(call.name for call in completion.tool_calls)
-    shown = ", ".join(f'"{first_line(name)}"' if name else "without a name" for name in names)
-    what = f"the model called the tool {shown}" if len(names) == 1 else f"the model called the tools {shown}"
-    if any(runs_queries(name, options.query_tool) for name in names):
-        return _unanswered(f"{what}, and no argument of the call is one SQL statement")
-    return _unanswered(
-        f"{what} and gave no query: name the tool that executes queries (--query-tool NAME), if it is one"
-    )
-
-
 def _unanswered(message: str) -> Failure:
     return without_query(message, words="")
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    """An answer, split into its query and its words."""
+
+    query: str | None
+    words: str
+    """The text besides the query, without the thinking."""
+    complete: bool = True
+    """False if the query goes to the end of the answer and no mark ends it."""
+    extraction: Extraction | None = None
+    """How the query was taken from the answer; None if the answer has no words besides it."""
+
+
+def read_answer(text: str) -> Said:
+    """The query in an answer, as `assay.sql.extraction.read_text` reads every text."""
+    reading = read_text(text)
+    return Said(query=reading.query, words=reading.words, complete=reading.complete, extraction=extraction_of(reading))

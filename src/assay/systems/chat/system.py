@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from assay.model import Case, Failure, Prediction, TokenUsage, Turn, TurnAnswer
 from assay.model.blame import has_no_answer
 from assay.ports import ChatMessage, Completion, SchemaSource
+from assay.sdmx.answers.messages import find_query
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import PromptTemplate
-from assay.systems.chat.selection import selected
 from assay.systems.chat.sql import TOTAL_TIME, ChatSqlSystem
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed, ask_failure
@@ -86,7 +86,7 @@ class ChatSystem:
             tokens=completion.tokens,
         )
         try:
-            query = selected(completion.message, self._model.fetch)
+            query = find_query(completion.message.content, completion.message.custom_content, self._model.fetch)
         except QuestionFailed as error:
             return replace(answer, failure=ask_failure(str(error), reached=error.reached, code=error.code)), None
         if query is None:
@@ -111,7 +111,7 @@ def _cause_of_nothing(completion: Completion) -> Failure | None:
 def _prediction(case: Case, answers: list[TurnAnswer], pricing: Pricing) -> Prediction:
     answered = [answer for answer in answers if answer.latency_s is not None]
     failure = next(
-        (one.failure for one in answers if has_no_answer(one.failure)),
+        (answer.failure for answer in answers if has_no_answer(answer.failure)),
         None,
     )
     said = [text for answer in answered if (text := answer.text or answer.raw)]

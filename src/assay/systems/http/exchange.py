@@ -13,23 +13,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.errors import SystemLost, SystemUnusable
+from assay.errors import SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret, TurnAnswer
-from assay.model.secret import MaskedLog, masked, secret_forms, shown_location
+from assay.model.secret import MaskedLog, masked, secret_forms
 from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 from assay.sql.extraction.embedded_json import read_json
 from assay.systems.address import Address, is_secret_name
-from assay.systems.http.complaint import complaint_of, retry_after_s
-from assay.systems.http.refusals import (
-    NOT_FOUND,
-    OF_THE_ADDRESS,
-    OWN_FAILURE,
-    Conventions,
-    NobodyThere,
-    RequestRefused,
-    TooSlow,
-    is_of_question,
-)
+from assay.systems.http.refusals import PART, Conventions, Refusals, RequestRefused, TooSlow
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import NO_TIME, QuestionFailed, UnknownForm, ask_failure, first_line
 from assay.systems.pricing import Pricing
@@ -47,11 +37,9 @@ _MOST_SHOWN = 4096
 _MOST_ADAPTATIONS = 8
 """Bodies that are sent in place of refused ones, each with one more difference."""
 _MOST_QUOTED = 120
-"""Characters of a server's reason before a hint."""
+"""Characters of an answer of another kind in a message."""
 _UNREADABLE = "unreadable answer"
 """The code of that failure."""
-_PART = 206
-"""Only a part of what was asked for, though nobody asks for a part here: some services cut long answers so."""
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -84,28 +72,41 @@ class Exchange:
         self._of_thread = local()
         """``deadline``: when the answer that this thread waits for must be complete."""
         named = {name.lower() for name, _ in options.headers}
-        self._authenticates = user is not None or token is not None or "authorization" in named
         self._secrets = _secrets(user, password, token, address, options)
-        self.has_answered: bool = False
-        """Whether the server has answered a question: its address and the credentials are right."""
+        self._refusals = Refusals(
+            address,
+            options,
+            self._conventions,
+            authenticates=user is not None or token is not None or "authorization" in named,
+            scrub=self.scrub,
+        )
         # httpx's own pool would lose a connection that is closed while it is being made.
         self._made: weakref.WeakSet[Any] = weakref.WeakSet()
         self._lock = Lock()
         self._closed = False
         self._log = MaskedLog(self.scrub)
         self._log.begin()
+        headers = {"Accept-Encoding": ACCEPTED}
+        if token is not None:
+            name = self._conventions.token_header
+            headers[name] = f"Bearer {token.reveal()}" if name == "Authorization" else token.reveal()
         self._client = httpx.Client(
             auth=None if user is None else httpx.BasicAuth(user, password.reveal()),
-            headers={
-                "Accept-Encoding": ACCEPTED,
-                **_token_headers(token, self._conventions.token_header),
-                **{name: value.reveal() for name, value in options.headers},
-            },
+            headers=headers | {name: value.reveal() for name, value in options.headers},
             verify=options.verify_ssl,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             # A proxy from the environment is for other hosts; it could not reach this machine's loopback.
             trust_env=not address.is_loopback,
         )
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the server has answered a question: its address and the credentials are right."""
+        return self._refusals.has_answered
+
+    @has_answered.setter
+    def has_answered(self, value: bool) -> None:
+        self._refusals.has_answered = value
 
     def close(self) -> None:
         """Close the connections, also those of questions in flight that nobody waits for."""
@@ -133,7 +134,18 @@ class Exchange:
         Assay's secrets. Raises SystemUnusable.
         """
         try:
-            prediction = read(self._post_adapted(body, adapted).said)
+            for _ in range(_MOST_ADAPTATIONS):
+                try:
+                    reply = self.post(body)
+                    break
+                except RequestRefused as refusal:
+                    other = adapted(body, refusal)
+                    if other is None:
+                        raise
+                    body = other
+            else:
+                reply = self.post(body)
+            prediction = read(reply.said)
         except QuestionFailed as error:
             said = refused(error) if isinstance(error, RequestRefused) else None
             if said is None:
@@ -173,17 +185,6 @@ class Exchange:
         """The failure of a question, without secrets."""
         return ask_failure(self.scrub(str(error)), reached=error.reached, code=error.code, rejected=error.rejected)
 
-    def _post_adapted(self, body: object, adapted: Callable[[Any, RequestRefused], object | None]) -> Reply:
-        for _ in range(_MOST_ADAPTATIONS):
-            try:
-                return self.post(body)
-            except RequestRefused as refusal:
-                other = adapted(body, refusal)
-                if other is None:
-                    raise
-                body = other
-        return self.post(body)
-
     def scrub(self, text: str) -> str:
         """The text with each of Assay's secrets masked, in case a server sent one back."""
         return masked(text, (secret.reveal() for secret in self._secrets))
@@ -213,9 +214,7 @@ class Exchange:
         try:
             said, latency_s = with_retries(attempt, self._options)
         except TryAgain as error:
-            if error.nobody_there:
-                raise self._unusable(self._nobody_there(error)) from None
-            raise self._given_up(error) from None
+            raise self._refusals.given_up(error, is_question=True) from None
         if not isinstance(said, dict):
             shown = first_line(json.dumps(said))[:_MOST_QUOTED]
             what = f"the answer is JSON, but not an object: {shown}; check the path of the URL"
@@ -234,22 +233,7 @@ class Exchange:
                 0
             ]
         except TryAgain as error:
-            raise self._given_up(error) from None
-
-    def _given_up(self, error: TryAgain) -> QuestionFailed:
-        times = self._options.retries + 1
-        tries = f" ({times} tries)" if times > 1 else ""
-        if error.nobody_there:
-            return NobodyThere(f"{error}{tries}", reached=error.reached, code=error.code)
-        return QuestionFailed(f"{error}{tries}", reached=error.reached, code=error.code)
-
-    def _nobody_there(self, error: TryAgain) -> str:
-        if self.has_answered:
-            return f"{self.address.shown} answered before and now takes no connection ({error}): is it still running?"
-        return (
-            f"nobody answers at {self.address.shown} ({error}): "
-            "check that the server runs, and that host and port are right"
-        )
+            raise self._refusals.given_up(error, is_question=False) from None
 
     def _send(
         self, method: str, url: str, started: float, *, headers: Mapping[str, str], content: bytes | None
@@ -268,8 +252,8 @@ class Exchange:
         try:
             with self._client.stream(method, url, timeout=timeout, **sent) as response:
                 answer = self._read(response, deadline)
-                if not response.is_success or response.status_code == _PART:
-                    raise self._trouble(response, answer, is_question=method == "POST")
+                if not response.is_success or response.status_code == PART:
+                    raise self._refusals.of(response, answer, is_question=method == "POST")
                 return answer, response.headers.get("Content-Type", "")
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unconnected(error, started) from None
@@ -289,13 +273,16 @@ class Exchange:
             ) from None
 
     def _unconnected(self, error: httpx.TransportError, started: float) -> TryAgain | SystemUnusable:
+        import httpx
+
         certificate = _certificate_error(error)
         if certificate is not None:
             return SystemUnusable(
                 f"{self.address.shown} shows a certificate that cannot be verified ({certificate.verify_message}): "
                 "add its authority to those that this machine trusts (SSL_CERT_FILE), or turn verification off"
             )
-        reason = "no connection in time" if isinstance(error, _timeouts()) else first_line(self.scrub(str(error)))
+        is_late = isinstance(error, httpx.TimeoutException)
+        reason = "no connection in time" if is_late else first_line(self.scrub(str(error)))
         return TryAgain(
             reason or type(error).__name__,
             nobody_there=True,
@@ -347,78 +334,6 @@ class Exchange:
             raise TooSlow(late, code=NO_TIME) from None
         return b"".join(portions)
 
-    def _trouble(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
-        status = response.status_code
-        said = first_line(self.scrub(complaint_of(content)))
-        if status == _PART:
-            said = "only a part of what was asked for"
-        elif response.is_redirect and not is_question:
-            to = first_line(self.scrub(shown_location(str(response.headers.get("Location", "")))))
-            said = f"it sends to {to}, where credentials are not to follow: name the address that answers itself"
-        quoted = f": {said}" if said else ""
-        refused = RequestRefused(f"the server answers {status}{quoted}", status=status, content=content)
-        if status in self._conventions.passing:
-            if status == 429 and b'"insufficient_quota"' in content:
-                return SystemUnusable(
-                    f"{self.address.shown} answers {status}{quoted}: no waiting helps; see to the quota"
-                )
-            wait_s = retry_after_s(response.headers.get("Retry-After"))
-            return TryAgain(
-                f"the server answers {status}{quoted}",
-                wait_s=wait_s,
-                reached=status == OWN_FAILURE,
-                code=f"HTTP {status}",
-            )
-        if not is_question:
-            return refused
-        told = None if self._conventions.of_question is None else self._conventions.of_question(status, content)
-        of_question = is_of_question(response, content, said) and not self._is_of_all(said) if told is None else told
-        if status in (401, 403) and not of_question:
-            return self._unusable(self._refused(status, quoted))
-        # A server that has answered was at the right address: whoever asks finds out if this is about one question.
-        if not self.has_answered:
-            if response.is_redirect:
-                return SystemUnusable(
-                    f"{self.address.shown} answers {status} and sends elsewhere, where credentials are not to follow: "
-                    f"name the address that answers itself ({self._conventions.address_option})"
-                )
-            if status in OF_THE_ADDRESS or (status == NOT_FOUND and not of_question):
-                return SystemUnusable(f"{self.address.shown} answers {status}{quoted}: {self._conventions.not_found}")
-        short = f": {said[:_MOST_QUOTED]}" if said else ""  # a longer message would lose the hint after it
-        if status == 422:
-            hint = "" if self.has_answered else f"; {self._fields_hint}"
-            message = f"the server does not understand the request (422){short}{hint}"
-            return RequestRefused(message, status=status, content=content)
-        if self.has_answered or status not in (400, 401, 403):
-            return refused
-        rights = f"if every question gets this, give {self._conventions.credentials} with more rights"
-        hint = self._fields_hint if status == 400 else rights
-        return RequestRefused(f"the server answers {status}{short}; {hint}", status=status, content=content)
-
-    @property
-    def _fields_hint(self) -> str:
-        """What to do about fields that the server does not understand: they may be the user's, or missing."""
-        given = self._options.parameters or self._options.body_template is not None
-        return self._conventions.fields if given else self._conventions.fields_missing
-
-    def _is_of_all(self, said: str) -> bool:
-        words = self._conventions.of_all_questions
-        return words is not None and not self.has_answered and words.search(said) is not None
-
-    def _unusable(self, message: str) -> SystemUnusable:
-        return SystemLost(message) if self.has_answered else SystemUnusable(message)
-
-    def _refused(self, status: int, quoted: str) -> str:
-        if not self._authenticates:
-            return f"{self.address.shown} asks for credentials ({status}{quoted}): give {self._conventions.credentials}"
-        if self.has_answered:
-            return (
-                f"{self.address.shown} no longer accepts the credentials ({status}{quoted}): "
-                "give fresh ones, the same command goes on from there"
-            )
-        wanted = f"give {self._conventions.credentials} that it accepts"
-        return f"{self.address.shown} refuses the credentials ({status}{quoted}): {wanted}"
-
 
 def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind
     """Parse JSON, whatever the content type. Raises QuestionFailed for a body without JSON or with too many values."""
@@ -436,18 +351,6 @@ def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as a
         if content.lstrip().startswith(b"<"):
             raise UnknownForm(f"{message}; check the path of the URL", code="a web page") from None
         raise QuestionFailed(message, code="not JSON") from None
-
-
-def _token_headers(token: Secret | None, name: str) -> dict[str, str]:
-    if token is None:
-        return {}
-    return {name: f"Bearer {token.reveal()}" if name == "Authorization" else token.reveal()}
-
-
-def _timeouts() -> type[Exception]:
-    import httpx
-
-    return httpx.TimeoutException
 
 
 def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:

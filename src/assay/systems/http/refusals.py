@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.systems.predictions import QuestionFailed
+from assay.errors import SystemLost, SystemUnusable
+from assay.model.secret import shown_location
+from assay.systems.address import Address
+from assay.systems.http.complaint import complaint_of, retry_after_s
+from assay.systems.options import SystemOptions
+from assay.systems.predictions import QuestionFailed, first_line
+from assay.systems.retrying import TryAgain
 
 if TYPE_CHECKING:
     import httpx
@@ -28,6 +34,10 @@ _NOT_OF_A_QUESTION = re.compile(
 
 
 NOT_FOUND = 404
+PART = 206
+"""Only a part of what was asked for, though nobody asks for a part here: some services cut long answers so."""
+_MOST_QUOTED = 120
+"""Characters of a server's reason before a hint."""
 OF_THE_ADDRESS = frozenset({405, 410, 415, 501})
 """Refusals of a way of asking, whatever their body says: another question would be refused, too."""
 
@@ -73,7 +83,113 @@ class Conventions(Struct, frozen=True, kw_only=True):
     """Further words of a 401, 403 or 404 that hold for every question, from a server that has not answered any yet."""
 
 
-def is_of_question(response: httpx.Response, content: bytes, said: str) -> bool:
+class Refusals:
+    """What a response means in which a server gives no answer, and what to do about it.
+
+    A refusal is about one question, about all questions (the address, the credentials, the fields), or may pass. A
+    server that has answered a question was at the right address and with the right credentials: from then on fewer
+    refusals are about all questions.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        options: SystemOptions,
+        conventions: Conventions,
+        *,
+        authenticates: bool,
+        scrub: Callable[[str], str],
+    ) -> None:
+        """``scrub`` masks Assay's secrets in what the server says."""
+        self._address = address
+        self._options = options
+        self._conventions = conventions
+        self._authenticates = authenticates
+        self._scrub = scrub
+        self.has_answered: bool = False
+        """Whether the server has answered a question."""
+
+    def given_up(self, error: TryAgain, *, is_question: bool) -> Exception:
+        """What no retry changed: that there is nobody is about all questions, and anything else about this one."""
+        if error.nobody_there and is_question:
+            if self.has_answered:
+                return SystemLost(
+                    f"{self._address.shown} answered before and now takes no connection ({error}): is it still running?"
+                )
+            return SystemUnusable(
+                f"nobody answers at {self._address.shown} ({error}): "
+                "check that the server runs, and that host and port are right"
+            )
+        times = self._options.retries + 1
+        tries = f" ({times} tries)" if times > 1 else ""
+        kind = NobodyThere if error.nobody_there else QuestionFailed
+        return kind(f"{error}{tries}", reached=error.reached, code=error.code)
+
+    def of(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
+        """What to raise for a response without an answer, whose body is ``content``."""
+        status, conventions = response.status_code, self._conventions
+        said = first_line(self._scrub(complaint_of(content)))
+        if status == PART:
+            said = "only a part of what was asked for"
+        elif response.is_redirect and not is_question:
+            to = first_line(self._scrub(shown_location(str(response.headers.get("Location", "")))))
+            said = f"it sends to {to}, where credentials are not to follow: name the address that answers itself"
+        quoted = f": {said}" if said else ""
+        refused = RequestRefused(f"the server answers {status}{quoted}", status=status, content=content)
+        if status in conventions.passing:
+            if status == 429 and b'"insufficient_quota"' in content:
+                return SystemUnusable(
+                    f"{self._address.shown} answers {status}{quoted}: no waiting helps; see to the quota"
+                )
+            wait_s = retry_after_s(response.headers.get("Retry-After"))
+            reached = status == OWN_FAILURE
+            return TryAgain(
+                f"the server answers {status}{quoted}", wait_s=wait_s, reached=reached, code=f"HTTP {status}"
+            )
+        if not is_question:
+            return refused
+        of_question = None if conventions.of_question is None else conventions.of_question(status, content)
+        if of_question is None:
+            words = conventions.of_all_questions
+            of_all = words is not None and not self.has_answered and words.search(said) is not None
+            of_question = not of_all and _is_of_question(response, content, said)
+        if status in (401, 403) and not of_question:
+            return self._of_credentials(f"({status}{quoted})")
+        # A server that has answered was at the right address: whoever asks finds out if this is about one question.
+        if not self.has_answered:
+            if response.is_redirect:
+                return SystemUnusable(
+                    f"{self._address.shown} answers {status} and sends elsewhere, where credentials are not to follow: "
+                    f"name the address that answers itself ({conventions.address_option})"
+                )
+            if status in OF_THE_ADDRESS or (status == NOT_FOUND and not of_question):
+                return SystemUnusable(f"{self._address.shown} answers {status}{quoted}: {conventions.not_found}")
+        if status != 422 and (self.has_answered or status not in (400, 401, 403)):
+            return refused
+        # The fields that the server does not understand may be the user's, or missing.
+        gave_fields = self._options.parameters or self._options.body_template is not None
+        hint = conventions.fields if gave_fields else conventions.fields_missing
+        if status in (401, 403):
+            hint = f"if every question gets this, give {conventions.credentials} with more rights"
+        what = "does not understand the request (422)" if status == 422 else f"answers {status}"
+        short = f": {said[:_MOST_QUOTED]}" if said else ""  # a longer message would lose the hint after it
+        end = "" if self.has_answered else f"; {hint}"
+        return RequestRefused(f"the server {what}{short}{end}", status=status, content=content)
+
+    def _of_credentials(self, quoted: str) -> SystemUnusable:
+        shown, wanted = self._address.shown, self._conventions.credentials
+        kind = SystemLost if self.has_answered else SystemUnusable
+        if not self._authenticates:
+            return kind(f"{shown} asks for credentials {quoted}: give {wanted}")
+        if self.has_answered:
+            return kind(
+                f"{shown} no longer accepts the credentials {quoted}: "
+                "give fresh ones, the same command goes on from there"
+            )
+        return kind(f"{shown} refuses the credentials {quoted}: give {wanted} that it accepts")
+
+
+def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool:
     """Whether a refusal is about the question: JSON with a reason that concerns neither address nor credentials."""
     if "WWW-Authenticate" in response.headers or _NOT_OF_A_QUESTION.fullmatch(said):
         return False

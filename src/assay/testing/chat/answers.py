@@ -90,4 +90,4 @@ def query_attachment(query: Mapping[str, Any]) -> dict[str, Any]:
 
 def last_question(messages: Messages) -> str:
     """The content of the last user message."""
-    return next((str(one.get("content")) for one in reversed(messages) if one.get("role") == "user"), "")
+    return next((str(message.get("content")) for message in reversed(messages) if message.get("role") == "user"), "")

@@ -1,4 +1,4 @@
-"""The emulated chat server: its answers, the requests it got, and those it refuses."""
+"""The emulated chat server: its answers, whole or in pieces, the requests it got, and those it refuses."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from assay.testing.chat.answers import ChatAnswer, ChatAnswers, Messages, last_question
-from assay.testing.chat.stream import streamed
 from assay.testing.faults import Fault
-from assay.testing.replying import Reply, Request, damaged
-from assay.testing.server import Emulator
+from assay.testing.server import Emulator, Reply, Request, damaged
 
 OUT_OF_SCOPE = "I have no data on that."
 _OPENAI = "/v1/chat/completions"
@@ -171,20 +169,20 @@ class ChatEmulator(Emulator):
 
     def _history_problem(self, messages: Messages) -> str | None:
         """What was changed in the history since it was sent from here; None where nothing was."""
-        for place, message in enumerate(messages):
+        for index, message in enumerate(messages):
             if message.get("role") != "assistant":
                 continue
             with self._lock:
-                given = list(self._given.get(_conversation(messages[:place]), ()))
+                given = list(self._given.get(_conversation(messages[:index]), ()))
             if given and not any(_same(message, one) for one in given):
                 names = ("content", "custom_content")
                 lost = next((name for name in names if all(message.get(name) != one.get(name) for one in given)), "")
-                return f"messages.{place} has lost its {lost or 'state'}: an answer has to come back as it was given"
+                return f"messages.{index} has lost its {lost or 'state'}: an answer has to come back as it was given"
         return None
 
 
 def _conversation(messages: Messages) -> str:
-    return json.dumps([one.get("content") for one in messages if one.get("role") == "user"])
+    return json.dumps([message.get("content") for message in messages if message.get("role") == "user"])
 
 
 def _same(message: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
@@ -217,7 +215,7 @@ def _counted(messages: Messages, answer: ChatAnswer) -> dict[str, int]:
 
 
 def _are_messages(messages: Any) -> TypeGuard[Messages]:
-    return isinstance(messages, list) and bool(messages) and all(isinstance(one, dict) for one in messages)
+    return isinstance(messages, list) and bool(messages) and all(isinstance(message, dict) for message in messages)
 
 
 def _bearer(authorization: str | None) -> str | None:
@@ -236,3 +234,66 @@ def _refusal(
 ) -> Reply:
     error = {"message": message, "type": kind, "param": param, "code": code}
     return Reply(status=status, body={"error": error}, headers=headers)
+
+
+_EVENT_STREAM = (("Content-Type", "text/event-stream; charset=utf-8"),)
+_PIECES = 3
+
+
+def streamed(answer: ChatAnswer, model: str, *, usage: Any, faults: list[Fault]) -> Reply:
+    """The answer as a stream. A cut stream ends like a whole one, because it announces no length."""
+    content = _events(answer, model, usage)
+    kinds = {fault.kind for fault in faults}
+    if "cut_off" in kinds:
+        events = content.split(b"\n\n")
+        content = b"".join(event + b"\n\n" for event in events[: len(events) // 2])
+    if "malformed" in kinds:
+        content = content.replace(b'"delta"', b'"delta', 1)
+    return Reply(status=200, body=None, headers=_EVENT_STREAM, content=content)
+
+
+def _events(answer: ChatAnswer, model: str, usage: Any) -> bytes:
+    """The answer as server-sent events: texts in pieces, attachments by index, their data in two."""
+    deltas: list[dict[str, Any]] = [{"role": "assistant"}]
+    message = answer.message()
+    content = message["content"] if isinstance(message["content"], str) else ""
+    deltas += [{"content": piece} for piece in _pieces(content)]
+    deltas += [{"refusal": piece} for piece in _pieces(answer.refusal or "")]
+    for index, (name, arguments) in enumerate(answer.tool_calls):
+        begun = {"index": index, "id": f"call_{index}", "type": "function"}
+        deltas.append({"tool_calls": [{**begun, "function": {"name": name, "arguments": ""}}]})
+        deltas += [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in _pieces(arguments)]
+    for index, attachment in enumerate(answer.attachments):
+        rest = dict(attachment)
+        first, last = _halves(rest.pop("data", None))
+        deltas.append({"custom_content": {"attachments": [{"index": index, **rest, **first}]}})
+        if last:
+            deltas.append({"custom_content": {"attachments": [{"index": index, **last}]}})
+    if answer.state is not None:
+        deltas.append({"custom_content": {"state": answer.state}})
+    chunks: list[dict[str, Any]] = [] if answer.no_choices else [_chunk(model, delta) for delta in deltas]
+    if answer.error is not None:
+        chunks = [*chunks[: len(chunks) // 2], {"error": dict(answer.error)}]
+    elif chunks:
+        chunks.append(_chunk(model, {}, answer.finish_reason))
+    if usage is not None:
+        chunks.append({"object": "chat.completion.chunk", "model": model, "choices": [], "usage": usage})
+    events = [": keep-alive", *(f"data: {json.dumps(chunk, ensure_ascii=False)}" for chunk in chunks), "data: [DONE]"]
+    return "".join(f"{event}\n\n" for event in events).encode()
+
+
+def _chunk(model: str, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": model, "choices": [choice]}
+
+
+def _pieces(text: str) -> list[str]:
+    size = max(1, -(-len(text) // _PIECES))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def _halves(data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not isinstance(data, str):
+        return ({} if data is None else {"data": data}), {}
+    middle = len(data) // 2
+    return {"data": data[:middle]}, {"data": data[middle:]}

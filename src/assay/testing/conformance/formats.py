@@ -111,7 +111,7 @@ def predictions_are_whole(adapter: FormatAdapter) -> None:
         one_line(f"where the prediction for {one.case_id} stands (its origin)", one.origin)
     if adapter.cases is not None and not loaded.by_position:
         ids = {case.id for case in _cases(adapter.format(), adapter.cases)}
-        strays = sorted({one.case_id for one in loaded.predictions} - ids)
+        strays = sorted({prediction.case_id for prediction in loaded.predictions} - ids)
         assert not strays, f"predictions fit no case: {strays[:5]}; ids of cases are {sorted(ids)[:5]}"
 
 

@@ -68,7 +68,13 @@ class BagMatching(Matcher):
             if found is not None or not (as_set or (self.drops(one) and self.drops(other))):
                 return found
             if one.cuts or other.cuts or one is self._ordered:
-                return self._lifted(one, other, facts, aligned=aligned)
+                # DISTINCT below ORDER BY and LIMIT is a query of its own, where only outputs are ordered by.
+                first, second = self._lift(one), self._lift(other)
+                if first is None or second is None:
+                    return None
+                if one is self._ordered:
+                    self._ordered = first
+                return self._blocks(first, second, facts, as_set=False, aligned=aligned)
         if not isinstance(one, Block) or not isinstance(other, Block):
             found = self._part_by_part(one, other, facts, as_set=as_set, aligned=aligned)
             if found is not None:
@@ -76,15 +82,6 @@ class BagMatching(Matcher):
         if as_set or (self.drops(one) and self.drops(other)):
             return self.as_unions(one, other, facts, aligned=aligned)
         return None
-
-    def _lifted(self, one: Block, other: Block, facts: Facts, *, aligned: bool) -> tuple[int, ...] | None:
-        """DISTINCT below ORDER BY and LIMIT is a query of its own, where only outputs are ordered by."""
-        first, second = self._lift(one), self._lift(other)
-        if first is None or second is None:
-            return None
-        if one is self._ordered:
-            self._ordered = first
-        return self._blocks(first, second, facts, as_set=False, aligned=aligned)
 
     def _lift(self, block: Block) -> Block | None:
         if not block.distinct or any(key.term not in block.outputs for key in block.order):
@@ -109,7 +106,7 @@ class BagMatching(Matcher):
                 continue
             new = {**first, **second}
             if self._alike(one.on, tuple(substituted(term, new) for term in other.on), Facts(self.world, self)):
-                places = {new[col]: place for place, col in enumerate(self.world.both(other))}
+                places = {new[col]: index for index, col in enumerate(self.world.both(other))}
                 return tuple(places[col] for col in self.world.both(one))
         return None
 
@@ -123,14 +120,14 @@ class BagMatching(Matcher):
         if one.query is None or other.query is None:
             return dict(zip(theirs, mine, strict=True)) if one.table == other.table else None
         found = self.pairing(one.query, other.query, facts, as_set=False, aligned=False)
-        return None if found is None else {theirs[place]: col for place, col in zip(found, mine, strict=True)}
+        return None if found is None else {theirs[index]: col for index, col in zip(found, mine, strict=True)}
 
     def _part_by_part(
         self, one: Query, other: Query, facts: Facts, *, as_set: bool, aligned: bool
     ) -> tuple[int, ...] | None:
         if isinstance(one, Rows) and isinstance(other, Rows):
             for order in self._orders(self.world.width(one), aligned=aligned):
-                theirs = [tuple(facts.canonical(row[place]) for place in order) for row in other.rows]
+                theirs = [tuple(facts.canonical(row[index]) for index in order) for row in other.rows]
                 mine = [tuple(facts.canonical(cell) for cell in row) for row in one.rows]
                 if sorted(mine, key=repr) == sorted(theirs, key=repr) or (as_set and set(mine) == set(theirs)):
                     return order
@@ -160,13 +157,13 @@ class BagMatching(Matcher):
     def _turned(self, query: Query, order: tuple[int, ...]) -> Query:
         """The query with its outputs in another order."""
         if isinstance(query, Rows):
-            return Rows(tuple(tuple(row[place] for place in order) for row in query.rows))
+            return Rows(tuple(tuple(row[index] for index in order) for row in query.rows))
         if isinstance(query, Combined):
             return replace(query, parts=tuple(self._turned(part, order) for part in query.parts))
         if isinstance(query, FullJoin):
             source = self.world.source(query=query)
             query = Block(sources=(source,), outputs=tuple(self.world.cols(source)))
-        return replace(query, outputs=tuple(query.outputs[place] for place in order))
+        return replace(query, outputs=tuple(query.outputs[index] for index in order))
 
     def _blocks(self, one: Block, other: Block, facts: Facts, *, as_set: bool, aligned: bool) -> tuple[int, ...] | None:
         if (one.group is None) != (other.group is None) or (one.limit, one.offset) != (other.limit, other.offset):

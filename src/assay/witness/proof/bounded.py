@@ -86,8 +86,8 @@ class Evaluator:
         left, right = self._source(query.left, outer), self._source(query.right, outer)
         missing = dict.fromkeys(self.world.cols(query.left), NOTHING)
         found, pairs = self._outer_join(left, right, query.on, self.world.cols(query.right), outer)
-        for place, other in enumerate(right):
-            found.append(_alone(other, [row[place] for row in pairs], missing))
+        for index, other in enumerate(right):
+            found.append(_alone(other, [row[index] for row in pairs], missing))
         return [Row(row.there, tuple(row.columns[col] for col in self.world.both(query))) for row in found]
 
     def _outer_join(
@@ -119,7 +119,7 @@ class Evaluator:
                 raise UnsupportedSQL(f"joins of more than {MOST_JOINED} symbolic rows")
         return [
             Joined(
-                z3.And(*(one.there for one in rows)), {col: cell for one in rows for col, cell in one.columns.items()}
+                z3.And(*(row.there for row in rows)), {col: cell for row in rows for col, cell in row.columns.items()}
             )
             for rows in product(*found)
         ]
@@ -174,7 +174,15 @@ class Evaluator:
             values = []
             for row, member in zip(rows, members, strict=True):
                 encoder = self._encoder({**base, **row.columns}, None)
-                _known_aggregate(agg, self.world)
+                # Refuse sums of what may be texts, and what a collation decides.
+                kinds = [self.world.kind(arg) for arg in agg.args]
+                if agg.op in ("sum", "avg") and any(
+                    self.world.family(arg) != "number" or kind == "numeric"
+                    for arg, kind in zip(agg.args, kinds, strict=True)
+                ):
+                    raise UnsupportedSQL(f"{agg.op.upper()} of what may be no number in the bounded check")
+                if "folded" in kinds and (agg.distinct or agg.op in ("min", "max")):
+                    raise UnsupportedSQL("an aggregate that a collation decides")
                 values.append((member, encoder.value(agg.args[0]) if agg.args else (NO, z3.RealVal(1))))
             return aggregated(agg, values)
 
@@ -202,17 +210,6 @@ class Evaluator:
             return z3.Or(*(row.there for row in self.rows(term.query, env)))
 
         return Encoder(self.world, self.tables.texts, column, other, exists)
-
-
-def _known_aggregate(agg: Agg, world: SchemaContext) -> None:
-    """Refuse sums of what may be texts, and what a collation decides."""
-    kinds = [world.kind(arg) for arg in agg.args]
-    if agg.op in ("sum", "avg") and any(
-        world.family(arg) != "number" or kind == "numeric" for arg, kind in zip(agg.args, kinds, strict=True)
-    ):
-        raise UnsupportedSQL(f"{agg.op.upper()} of what may be no number in the bounded check")
-    if "folded" in kinds and (agg.distinct or agg.op in ("min", "max")):
-        raise UnsupportedSQL("an aggregate that a collation decides")
 
 
 def _alone(row: Joined, pairs: list[Joined], missing: Env) -> Joined:
@@ -245,7 +242,10 @@ def equivalent_up_to(one: Query, other: Query, world: SchemaContext, rows: int) 
     """
     if world.width(one) != world.width(other):
         return None
-    _families(one, other, world)
+    # Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both.
+    kinds = {world.output_kind(query, index) for query in (one, other) for index in range(world.width(query))}
+    if kinds & {"folded", "text"} and world.dialect not in ("sqlite", "duckdb"):
+        raise UnsupportedSQL("texts under a collation")
     tables = Tables(world, rows, texts_of(one, other))
     evaluator = Evaluator(tables)
     first, second = evaluator.rows(one, {}), evaluator.rows(other, {})
@@ -255,7 +255,7 @@ def equivalent_up_to(one: Query, other: Query, world: SchemaContext, rows: int) 
     orders = list(permutations(range(count))) if count <= 3 else [tuple(range(count))]
     model: Model | None = None
     for order in orders:
-        turned = [Row(row.there, tuple(row.cells[place] for place in order)) for row in second]
+        turned = [Row(row.there, tuple(row.cells[index] for index in order)) for row in second]
         asked = solver(steps=MOST_SOLVER_STEPS // len(orders), timeout_ms=TIMEOUT_MS // len(orders))
         asked.add(*tables.conditions, z3.Or(*_differences(first, turned)))
         answer = asked.check()
@@ -265,13 +265,6 @@ def equivalent_up_to(one: Query, other: Query, world: SchemaContext, rows: int) 
             return None
         model = model or _model(asked.model(), tables)
     return model
-
-
-def _families(one: Query, other: Query, world: SchemaContext) -> None:
-    """Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both."""
-    kinds = {world.output_kind(query, place) for query in (one, other) for place in range(world.width(query))}
-    if kinds & {"folded", "text"} and world.dialect not in ("sqlite", "duckdb"):
-        raise UnsupportedSQL("texts under a collation")
 
 
 def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:
@@ -306,10 +299,10 @@ def _cell(model: Any, cell: Value, kind: str, tables: Tables) -> object:
     value = model.eval(cell[1], model_completion=True)
     number = float(value.as_fraction()) if z3.is_rational_value(value) else 0.0
     if kind == "text":
-        place = int(number // 1000) - 1
-        inside = 0 <= place < len(tables.texts)
-        exact = inside and value.as_fraction() == Fraction(text_point(place))
-        before = tables.texts[place] if 0 <= place < len(tables.texts) else ""
+        index = int(number // 1000) - 1
+        inside = 0 <= index < len(tables.texts)
+        exact = inside and value.as_fraction() == Fraction(text_point(index))
+        before = tables.texts[index] if 0 <= index < len(tables.texts) else ""
         return before if exact else f"{before} {number:g}"
     return int(number) if number == int(number) else number
 

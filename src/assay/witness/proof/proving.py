@@ -9,7 +9,7 @@ from typing import Literal
 from assay.errors import install_command
 from assay.model import DatabaseSchema, Proof, Unproved
 from assay.sql import is_nondeterministic, same_text
-from assay.sql.algebra.lower import lower_query
+from assay.sql.algebra.lowering.selects import lower_query
 from assay.sql.algebra.model import Block, Query
 from assay.sql.algebra.normalising import Normaliser
 from assay.sql.algebra.stopping import UnsupportedSQL

@@ -72,19 +72,16 @@ class Encoder(Struct, frozen=True):
         if _is_whole(term, self.world):
             return self._sum(term)
         if is_truth(term) and term.op in _DECIDED:
-            return self._truth_value(term)
+            # A condition as a value: 1, 0, or NULL where it is neither true nor false.
+            if term.op in ("istrue", "isfalse"):  # what is not true is false or NULL, for which there is no term
+                return NO, as_number(self.truth(holds(term.args[0], self.world, wanted=term.op == "istrue")))
+            true, false = (self.truth(holds(term, self.world, wanted=wanted)) for wanted in (True, False))
+            return z3.Not(z3.Or(true, false)), as_number(true)
         if term.op in ("case", "coalesce"):
             return self._chosen(term)
         if term.op == "nullif":
             return choice(self.truth(Call("eq", term.args)), NOTHING, self.value(term.args[0]))
         return self._unknown(term)
-
-    def _truth_value(self, term: Call) -> Value:
-        """A condition as a value: 1, 0, or NULL where it is neither true nor false."""
-        if term.op in ("istrue", "isfalse"):  # what is not true is false or NULL, for which there is no term
-            return NO, as_number(self.truth(holds(term.args[0], self.world, wanted=term.op == "istrue")))
-        true, false = (self.truth(holds(term, self.world, wanted=wanted)) for wanted in (True, False))
-        return z3.Not(z3.Or(true, false)), as_number(true)
 
     def truth(self, term: Term) -> Any:
         """Whether a condition is true."""

@@ -50,7 +50,7 @@ class Tables(Struct):
             for index in range(self.rows)
         ]
         self.made[name] = rows
-        places = {column: place for place, column in enumerate(facts.kinds)}
+        places = {column: index for index, column in enumerate(facts.kinds)}
         for earlier, later in pairwise(rows):
             self.conditions.append(z3.Implies(later.there, earlier.there))
         for key in facts.keys:
@@ -67,7 +67,7 @@ class Tables(Struct):
         for row in self.made[name]:
             cells = [(row.cells[mine.index(own)], theirs.index(column)) for own, column in columns]
             found = [
-                z3.And(parent.there, *(equal_values(cell, parent.cells[place]) for cell, place in cells))
+                z3.And(parent.there, *(equal_values(cell, parent.cells[index]) for cell, index in cells))
                 for parent in parents
             ]
             given = z3.And(row.there, *(z3.Not(cell[0]) for cell, _ in cells))

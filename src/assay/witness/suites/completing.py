@@ -6,12 +6,16 @@ so that an answer which is right on it does not fail because a column is empty.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from assay.model import Cell, Row
+from msgspec.structs import replace
+
+from assay.model import Cell, DatabaseSchema, Row
+from assay.witness.constants import Constant
 from assay.witness.observed import RealTable, places_of
 from assay.witness.plan import Plan, PlanTable
 from assay.witness.pools import is_short
+from assay.witness.query_facts import ColumnKey, PairFacts, united_classes
 
 _MOST_SAMPLES = 12
 _UNREAD_ROWS = 3
@@ -29,7 +33,7 @@ class Completer:
         for table in whole.tables:
             number = own.get(table.name)
             self._source.append(number)
-            places = {column.key: place for place, column in enumerate(table.columns)}
+            places = {column.key: index for index, column in enumerate(table.columns)}
             columns = plan.tables[number].columns if number is not None else ()
             self._given.append([places[column.key] for column in columns])
         self._samples = [_samples(table, real) for table in whole.tables]
@@ -50,7 +54,7 @@ class Completer:
         for number, source in enumerate(self._source):
             if source is not None:
                 places = self._given[number]
-                found[source] = [tuple([row[place] for place in places]) for row in database[number]]
+                found[source] = [tuple([row[index] for index in places]) for row in database[number]]
         return [found[number] for number in range(len(found))]
 
     @staticmethod
@@ -66,8 +70,8 @@ class Completer:
         taken: list[set[tuple[Cell, ...]]] = [set() for _ in table.unique]
         for number, row in enumerate(rows):
             cells: list[Cell] = list(samples[number % len(samples)]) if samples else [None] * len(table.columns)
-            for place, value in zip(given, row, strict=True):
-                cells[place] = value
+            for index, value in zip(given, row, strict=True):
+                cells[index] = value
             for link in table.links:
                 if fixed.isdisjoint(link.columns) and link.table < len(before):
                     parents = before[link.table]
@@ -76,26 +80,19 @@ class Completer:
                         cells[ours] = None if parent is None else parent[theirs]
             for places, seen in zip(table.unique, taken, strict=True):
                 _keep_apart(cells, places, fixed, seen, number)
-            for place, column in enumerate(table.columns):
-                if cells[place] is None and column.never_null and place not in fixed:
-                    cells[place] = "" if column.family == "text" else number + 1
-            if fixed or all(
-                None in (key := _key(cells, places)) or key not in seen for places, seen in _pairs(table, taken)
-            ):
-                for places, seen in _pairs(table, taken):
-                    seen.add(_key(cells, places))
+            for index, column in enumerate(table.columns):
+                if cells[index] is None and column.never_null and index not in fixed:
+                    cells[index] = "" if column.family == "text" else number + 1
+            keys = [_key(cells, places) for places in table.unique]
+            if fixed or all(None in key or key not in seen for key, seen in zip(keys, taken, strict=True)):
+                for key, seen in zip(keys, taken, strict=True):
+                    seen.add(key)
                 made.append(tuple(cells))
         return made
 
 
-def _pairs(
-    table: PlanTable, taken: Sequence[set[tuple[Cell, ...]]]
-) -> list[tuple[tuple[int, ...], set[tuple[Cell, ...]]]]:
-    return list(zip(table.unique, taken, strict=True))
-
-
 def _key(cells: Sequence[Cell], places: Sequence[int]) -> tuple[Cell, ...]:
-    return tuple([cells[place] for place in places])
+    return tuple([cells[index] for index in places])
 
 
 def _keep_apart(
@@ -119,5 +116,42 @@ def _samples(table: PlanTable, real: Mapping[str, RealTable]) -> list[Row]:
     if rows is None or places is None or not rows.rows:
         return []
     step = max(1, len(rows.rows) // _MOST_SAMPLES)
-    chosen = ([row[place] for place in places] for row in rows.rows[::step][:_MOST_SAMPLES])
+    chosen = ([row[index] for index in places] for row in rows.rows[::step][:_MOST_SAMPLES])
     return [tuple([cell if is_short(cell) else None for cell in row]) for row in chosen]
+
+
+def united(first: PairFacts, alike: Sequence[PairFacts], changed: Iterable[PairFacts]) -> PairFacts:
+    """The facts of all pairs. Of those in ``changed`` it does not count which columns they equate.
+
+    A slip in a join equates columns that have nothing to do with one another, which would then share their values.
+    """
+    classes = united_classes(group for one in (first, *alike) for group in one.classes)
+    constants: dict[ColumnKey, dict[Constant, None]] = {}
+    loose: dict[Constant, None] = {}
+    tables, columns, read, counts = dict.fromkeys(first.tables), set(first.columns), set(first.read), set(first.counts)
+    for one in (first, *alike, *changed):
+        tables |= dict.fromkeys(one.tables)
+        columns |= one.columns
+        read |= one.read
+        counts |= set(one.counts)
+        loose |= dict.fromkeys(one.loose)
+        for key, values in one.constants.items():
+            constants.setdefault(key, {}).update(dict.fromkeys(values))
+    return replace(
+        first,
+        tables=tuple(tables),
+        read=frozenset(read),
+        columns=frozenset(columns),
+        classes=classes,
+        constants={key: tuple(values) for key, values in sorted(constants.items())},
+        loose=tuple(loose),
+        counts=tuple(sorted(counts)),
+    )
+
+
+def widened(facts: PairFacts, schema: DatabaseSchema) -> PairFacts:
+    """As if every column of every table were read."""
+    tables = [table for table in schema.tables if table.kind == "table"]
+    names = tuple(table.name.lower() for table in tables)
+    columns = frozenset((table.name.lower(), column.name.lower()) for table in tables for column in table.columns)
+    return replace(facts, tables=names, read=frozenset(names), columns=columns)

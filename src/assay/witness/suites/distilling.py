@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from random import Random
 from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.model import Cell, ComparisonOptions, DatabaseSchema, Proof, Row
+from assay.model import ComparisonOptions, DatabaseSchema, Proof, Row
 from assay.model.suite import SuiteAssumption
 from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.sql.query import Unreadable
@@ -18,19 +18,15 @@ from assay.witness.assumed import Assumed, assume
 from assay.witness.clock import Clock
 from assay.witness.difference import Difference
 from assay.witness.generation import DatabaseGenerator
-from assay.witness.observed import ObservedConstraint, RangeHeld, RealTable
-from assay.witness.plan import Plan, make_plan
-from assay.witness.pools import distinct_values, is_short, make_pools
-from assay.witness.profiling import mine
+from assay.witness.observed import ObservedConstraint, RealTable
+from assay.witness.plan import Plan, fillable_columns, make_plan
+from assay.witness.profiling import mine, sample
 from assay.witness.proof import prove
-from assay.witness.query_facts import ColumnKey, PairFacts, read_pair
-from assay.witness.search import Rules, finds_nothing
-from assay.witness.suites.completing import Completer
-from assay.witness.suites.united import united, widened
+from assay.witness.query_facts import PairFacts, read_pair
+from assay.witness.search import Rules, finds_nothing, make_rules
+from assay.witness.suites.completing import Completer, united, widened
 
 Database = list[list[Row]]
-_REAL_VALUES = 8
-_REAL_ROWS = 200
 _MOST_CANDIDATES = 24
 _IDLE = 120
 """After so many databases that tell nothing new, further ones are unlikely to."""
@@ -124,7 +120,9 @@ class SuiteBuilder:
         self._lay_out(own)
         self._look(trials, keeps)
         chosen = self._cover(most) or self._any()
-        told = frozenset().union(*[one.told for one in self._candidates]) if self._candidates else frozenset()
+        told = (
+            frozenset().union(*[candidate.told for candidate in self._candidates]) if self._candidates else frozenset()
+        )
         why = "" if chosen else self._why_none()
         proved = frozenset(self._proved(number for number in self._facts if number not in told))
         tables = tuple(self._whole.filled.items())
@@ -138,8 +136,7 @@ class SuiteBuilder:
         return "no database was found that keeps what was observed in the real data"
 
     def _fillable(self, name: str) -> bool:
-        names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
-        return bool(names and self._scratch.columns(names[0]))
+        return bool(fillable_columns(self._schema, self._scratch, name))
 
     def _read_targets(self) -> None:
         for number, target in enumerate(self._targets):
@@ -166,37 +163,12 @@ class SuiteBuilder:
         for database in (self._scratch, self._without_keys):
             database.prepare(self._whole.filled)
         self._held: list[ObservedConstraint] = mine(self._plan, facts, self._real)
-        self._values: dict[ColumnKey, list[Cell]] = {}
-        self._rows: list[list[Row]] = []
-        for table in self._plan.tables:
-            rows = self._real.get(table.schema.name.lower())
-            places = {name.lower(): place for place, name in enumerate(rows.columns)} if rows is not None else {}
-            wanted = [places[column.key[1]] for column in table.columns if column.key[1] in places]
-            for column in table.columns:
-                if rows is not None and column.key[1] in places:
-                    self._values[column.key] = distinct_values(rows.rows, places[column.key[1]], _REAL_VALUES)
-            whole = rows is not None and len(wanted) == len(table.columns)
-            taken = rows.rows[:_REAL_ROWS] if rows is not None and whole else ()
-            parts = (tuple([row[place] for place in wanted]) for row in taken)
-            self._rows.append([row for row in parts if all(map(is_short, row))])
-        if not any(self._rows):
-            self._rows = []
+        self._values, self._rows = sample(self._plan, self._real)
         self._ran = self._steady_seen = self._unsteady = 0
 
     def _rules(self, facts: PairFacts, held: Sequence[ObservedConstraint]) -> Rules:
-        ranges = {
-            self._plan.tables[one.table].columns[one.column].key: one for one in held if isinstance(one, RangeHeld)
-        }
-
-        def allowed(key: ColumnKey, value: Cell) -> bool:
-            return key not in ranges or ranges[key].allows(value)
-
-        return Rules(
-            plan=reduce(lambda made, one: one.added_to(made), held, self._plan),
-            pools=make_pools(self._plan, facts, self._values, allowed=allowed if ranges else None),
-            held=tuple(held),
-            selects=(self._selects and bool(held), False),
-        )
+        selects = self._selects and bool(held), False
+        return make_rules(self._plan, facts, self._values, held, selects=selects)
 
     def _look(self, trials: int, keeps: SuiteAssumption) -> None:
         alive = set(self._facts)
@@ -331,7 +303,7 @@ class SuiteBuilder:
                 if number not in one.told and self._genuine(number, one.database):
                     one.told.add(number)
         answers = {number for number in self._facts if self._targets[number].kind == "answer"}
-        missing = set().union(*[one.told for one in candidates]) if candidates else set()
+        missing = set().union(*[candidate.told for candidate in candidates]) if candidates else set()
         chosen: list[Chosen] = []
         while missing and len(chosen) < most:
             best = max(candidates, key=partial(_gain, missing=frozenset(missing), answers=answers))

@@ -13,8 +13,8 @@ from sqlglot.errors import SqlglotError
 from assay.model import TableSchema
 from assay.sql import select as written
 from assay.sql.algebra.literals import compared
-from assay.sql.algebra.lower_limits import check_limits
-from assay.sql.algebra.lower_terms import LowersTerms
+from assay.sql.algebra.lowering.limits import check_limits
+from assay.sql.algebra.lowering.terms import LowersTerms
 from assay.sql.algebra.model import Block, Call, Col, FullJoin, LeftJoin, Query, Source, Term
 from assay.sql.algebra.parts import substituted
 from assay.sql.algebra.stopping import UnsupportedSQL

@@ -10,9 +10,9 @@ from sqlglot.errors import SqlglotError
 
 from assay.model import TableSchema
 from assay.sql import query as bound
-from assay.sql.algebra.lower_from import Level, LowersFrom, only
-from assay.sql.algebra.lower_limits import check_limits, check_signs
-from assay.sql.algebra.lower_windows import grouping_sets, key_of, of_set, qualified
+from assay.sql.algebra.lowering.limits import check_limits, check_signs
+from assay.sql.algebra.lowering.sources import Level, LowersFrom, only
+from assay.sql.algebra.lowering.windows import grouping_sets, key_of, of_set, qualified
 from assay.sql.algebra.model import Agg, Block, Col, Combined, Const, Key, Query, Rows, Sub, Term, children
 from assay.sql.algebra.parts import columns_of, has_aggregate
 from assay.sql.algebra.stopping import UnsupportedSQL

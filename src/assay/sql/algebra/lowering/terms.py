@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from assay.sql.algebra.literals import compared, negated, number
-from assay.sql.algebra.lower_limits import ARITHMETIC, COMPARISONS, PATTERNS
-from assay.sql.algebra.lower_windows import grouping_sets, lower_window
+from assay.sql.algebra.lowering.limits import ARITHMETIC, COMPARISONS, PATTERNS
+from assay.sql.algebra.lowering.windows import grouping_sets, lower_window
 from assay.sql.algebra.model import FALSE, NULL, ONE, TRUE, Agg, Block, Call, Const, Query, Sub, Term
 from assay.sql.algebra.stopping import UnsupportedSQL
 from assay.sql.algebra.world import SchemaContext

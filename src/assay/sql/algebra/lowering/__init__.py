@@ -1,0 +1,1 @@
+"""Read a bound query into the algebra: selects, sources, terms, windows and limits."""
