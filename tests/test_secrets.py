@@ -13,6 +13,7 @@ from assay.model import DatabaseUrl
 from assay.model.secret import masked, masked_address
 from assay.systems.address import http_address
 from assay.systems.chat.address import chat_address
+from many_cases import each
 
 
 @given(secret=st.text(string.ascii_letters + string.digits + "%$.*+", min_size=1, max_size=30))
@@ -30,7 +31,7 @@ def test_a_secret_of_any_length_is_masked_where_a_credential_stands(said: str, s
     assert masked(said.format(secret), [secret]) == said.format("***")
 
 
-@pytest.mark.parametrize("secret", ["p", "on", "res", "pon", "the"])
+@each("secret", ["p", "on", "res", "pon", "the"])
 def test_a_short_secret_makes_no_holes_in_words(secret: str) -> None:
     said = "the server gave no response on port 80: permission pending"
     assert masked(said, [secret]) == said
@@ -70,7 +71,7 @@ def test_no_secret_is_shown_of_an_address_that_cannot_be_read(address: str, secr
     assert "s3cret" not in masked_address(address.format(secret))
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     ["http:http://h:x/a", "denodo:h/x", "http://[::1/a", "chat:a b"],
 )
@@ -78,7 +79,7 @@ def test_an_address_without_a_secret_is_shown_as_it_is(address: str) -> None:
     assert masked_address(address) == address
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     [
         "http://127.0.0.1:x/a?api_key=s3cret",
@@ -103,12 +104,12 @@ def test_messages_about_unusable_addresses_of_systems_and_judges_show_no_secret(
         assert "s3cret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("model", ["llama3:8b", "@cf/meta/llama-3", "claude@20240620", "org/model:free"])
+@each("model", ["llama3:8b", "@cf/meta/llama-3", "claude@20240620", "org/model:free"])
 def test_names_of_models_with_signs_of_addresses_stay_names(model: str) -> None:
     assert chat_address(f"chat:{model}", {}).model == model
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     ["postgresql:/u:s3cret@h/d", "postgresql:///u:s3cret@h/d", "mysql:/u:s3cret@h/d", "postgresql://h:x/d?sig=s3cret"],
 )

@@ -34,6 +34,7 @@ from assay.engines.execution_cache.folder import CacheFolder, key_of
 from assay.engines.pool.executor import Executor
 from assay.errors import InputError
 from assay.model import DatabaseUrl, Execution, Failure, Limits, Result, Row
+from many_cases import each
 
 ENGINES = {"sqlite": "assay.engines.sqlite.engine:SqliteEngine", "duckdb": "assay.engines.duckdb.engine:DuckdbEngine"}
 KEY = key_of("a")
@@ -94,7 +95,7 @@ def test_every_kind_of_value_comes_back_with_its_type(rows: list[Row]) -> None:
     assert [[type(cell) for cell in row] for row in found.result.rows] == [[type(cell) for cell in row] for row in rows]
 
 
-@pytest.mark.parametrize(
+@each(
     "cell",
     [
         2**63 - 1,
@@ -148,15 +149,13 @@ class Odd(str):
     __slots__ = ()
 
 
-@pytest.mark.parametrize(
-    "cell", [Odd("x"), object(), 1j, {1}, range(2), bytearray(b"x")], ids=lambda it: type(it).__name__
-)
+@each("cell", [Odd("x"), object(), 1j, {1}, range(2), bytearray(b"x")], ids=lambda it: type(it).__name__)
 def test_a_value_without_an_exact_form_is_not_kept(cell: object) -> None:
     assert encode_execution(ran((cell,))) is None
     assert encode_execution(ran(([cell],))) is None
 
 
-@pytest.mark.parametrize("status", ["error", "timeout", "refused", "truncated"])
+@each("status", ["error", "timeout", "refused", "truncated"])
 def test_what_is_no_whole_result_is_not_kept(status: Any) -> None:
     failure = Failure(stage="execute", kind="timeout", blame="system", message="no")
     assert encode_execution(Execution(query="q", status=status, failure=failure)) is None
@@ -284,8 +283,8 @@ def test_making_room_removes_what_writers_left_and_nothing_foreign(tmp_path: Pat
     folder.put(KEY, b"x" * 100)
     (path,) = entries(tmp_path)
     abandoned, young, foreign = (path.parent / name for name in ("writing-1-ab", "writing-2-cd", "notes.txt"))
-    for each in (abandoned, young, foreign):
-        each.write_bytes(b"y" * 2000)
+    for file in (abandoned, young, foreign):
+        file.write_bytes(b"y" * 2000)
     os.utime(abandoned, (0, 0))
     folder.make_room()
     assert foreign.exists()
@@ -394,8 +393,8 @@ def change_byte(path: Path, at: int) -> None:
     assert path.stat().st_mtime_ns == before.st_mtime_ns
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["read whole", "known by its times"])
-@pytest.mark.parametrize("at", [0, 5000, 333_333, 499_999])
+@each("whole", [True, False], ids=["read whole", "known by its times"])
+@each("at", [0, 5000, 333_333, 499_999])
 def test_a_changed_byte_is_another_content_though_the_time_is_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, whole: bool
 ) -> None:
@@ -422,7 +421,7 @@ def test_a_large_file_is_read_whole_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert digest(path, folder) == first
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         lambda path: path.write_bytes(b"other"),

@@ -16,6 +16,7 @@ from assay.model import Result
 from assay.ragas import DataCompyScore, SingleTurnSample, compare_tables
 from assay.ragas.tables.csv import read_csv_table
 from assay.ragas.tables.frames import as_table
+from many_cases import each
 
 RESPONSE = """acct_id,dollar_amt,name,float_fld,date_fld
 10000001234,123.45,George Maharis,14530.1555,2017-01-01
@@ -35,7 +36,7 @@ REFERENCE = """acct_id,dollar_amt,name,float_fld
 SAMPLE = SingleTurnSample(response=RESPONSE, reference=REFERENCE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("mode", "metric", "expected"),
     [
         ("rows", "precision", 0.0),
@@ -82,7 +83,7 @@ FROZEN: list[tuple[str, str, tuple[float | None, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("reference", "response", "expected"), FROZEN)
+@each(("reference", "response", "expected"), FROZEN)
 def test_numbers_given_by_ragas_itself(reference: str, response: str, expected: tuple[float | None, ...]) -> None:
     sample = SingleTurnSample(reference=reference, response=response)
     given = [
@@ -128,9 +129,7 @@ def test_frames_of_every_library_are_taken() -> None:
             assert compare_tables(reference, response).matches, (type(reference), type(response))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\n \n", 'a,b\n1,"open', 'a\n1\n"', 'a\n1\r\n"\n', '"', "a\n1\n2,3\n", "a,b\n1,2,3\n"]
-)
+@each("text", ["", "\n \n", 'a,b\n1,"open', 'a\n1\n"', 'a\n1\r\n"\n', '"', "a\n1\n2,3\n", "a,b\n1,2,3\n"])
 def test_a_text_that_is_no_csv_has_no_score_and_a_reason(text: str) -> None:
     scorer = DataCompyScore()
     good = "a\n1\n"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from random import Random
 
-import pytest
 from tests.ragas import corpus
 
 from assay.ragas import DataCompyScore, compare_tables
 from assay.ragas.tables.fences import unfenced
+from many_cases import each
 
 GOOD = "id,v\n1,a\n2,b\n"
 
 
-@pytest.mark.parametrize("mark", ["```", "````", "~~~", "  ```"])
-@pytest.mark.parametrize("word", ["csv", "", "CSV", " csv", "text", "plaintext"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@each("mark", ["```", "````", "~~~", "  ```"])
+@each("word", ["csv", "", "CSV", " csv", "text", "plaintext"])
+@each("end", ["\n", "\r\n"])
 def test_a_fenced_table_is_the_table(mark: str, word: str, end: str) -> None:
     table = GOOD.replace("\n", end)
     for text in (f"{mark}{word}{end}{table}{mark}", f"{end}{mark}{word}{end}{table}{mark}{end}{end}"):
@@ -24,8 +24,8 @@ def test_a_fenced_table_is_the_table(mark: str, word: str, end: str) -> None:
         assert compare_tables(GOOD, text).matches
 
 
-@pytest.mark.parametrize("indent", [1, 2, 3])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@each("indent", [1, 2, 3])
+@each("end", ["\n", "\r\n", "\r"])
 def test_blanks_by_which_a_fence_is_indented_are_no_part_of_the_table(indent: int, end: str) -> None:
     table = ["id,v", "1,a", '2,"b', '   c"', "  3,d"]
     inside = ["id,v", "1,a", '2,"b', '   c"', f"{' ' * max(0, 2 - indent)}3,d"]
@@ -46,7 +46,7 @@ def test_fences_change_nothing_of_what_is_in_them() -> None:
             assert unfenced(text) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "reason"),
     [
         (f"Here is your table:\n\n```csv\n{GOOD}```", "words stand before the fenced block, 'Here is your table:'"),

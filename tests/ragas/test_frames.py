@@ -16,6 +16,7 @@ from assay.ragas.tables import frames
 from assay.ragas.tables.csv import read_csv_table
 from assay.ragas.tables.frames import as_table
 from assay.ragas.tables.numbers import may_hold_huge_numbers
+from many_cases import each
 
 pandas = pytest.importorskip("pandas")
 
@@ -33,7 +34,7 @@ def held(text: str, library: str) -> Any:
     return cells if library == "dicts" else table
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "dicts"])
+@each("library", ["pandas", "polars", "arrow", "dicts"])
 def test_frames_score_as_their_csv(library: str) -> None:
     chance = Random(library)
     for _ in range(60):
@@ -47,7 +48,7 @@ def test_frames_score_as_their_csv(library: str) -> None:
             assert left.unequal == right.unequal
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_a_large_text_is_the_table_that_a_small_one_is(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "_LARGE", 0)
     chance = Random(seed)

@@ -20,6 +20,7 @@ from assay.reports.blocks.values import Changes
 from assay.reports.console.diff import plain_diff, print_diff
 from assay.reports.diff_formats import DIFF_FORMATS, render_diff
 from assay.reports.text.differences import p_text, points, points_interval, some
+from many_cases import each
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -135,7 +136,7 @@ def test_a_renamed_case_shows_both_ids_and_repeats_their_share() -> None:
     assert (changes.rows[0].baseline.state, changes.rows[0].candidate.state) == ("1 of 3 right", "2 of 3 right")
 
 
-@pytest.mark.parametrize("width", [30, 60, 80, 100, 160])
+@each("width", [30, 60, 80, 100, 160])
 def test_a_terminal_of_any_width_shows_the_answer_and_overflows_nowhere(width: int) -> None:
     for record in (full_diff(), hostile_diff(), diff(metrics=(UNCLEAR,))):
         text = drawn(record, width)
@@ -265,7 +266,7 @@ def test_an_unknown_format_is_named_with_those_there_are() -> None:
         render_diff(diff(), "docx")
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [(0.023, "+2.3"), (-0.0005, "-0.1"), (0.0004, "+0.04"), (0.0, "0.0"), (None, "n/a"), (1, "+100.0")],
 )
@@ -278,9 +279,7 @@ def test_an_interval_in_points_has_signs_where_a_table_needs_them() -> None:
     assert points_interval(None, None) == ""
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.0004, "< 0.001"), (0.0031, "0.003"), (0.04996, "0.04996"), (0.27, "0.27"), (None, "")]
-)
+@each(("value", "text"), [(0.0004, "< 0.001"), (0.0031, "0.003"), (0.04996, "0.04996"), (0.27, "0.27"), (None, "")])
 def test_p_is_never_rounded_across_the_level(value: float | None, text: str) -> None:
     assert p_text(value, alpha=0.05) == text
 

@@ -23,6 +23,7 @@ from assay.model import (
 )
 from assay.reports.excel.page import CELL_LIMIT
 from assay.reports.text.selections import cut_at_line, details, periods, rate
+from many_cases import each
 
 SEED = """\
 [recall: 0.75, precision: 0.80]
@@ -111,7 +112,7 @@ False Positives [1]
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (None, "n/a"),
@@ -128,7 +129,7 @@ def test_only_all_reads_1_and_only_none_reads_0(value: float | None, text: str) 
     assert rate(value) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("note", "line"),
     [
         ("unknown_code", "  * GDPX (invented: no such code)"),

@@ -21,6 +21,7 @@ from assay.sdmx.answers.plain import read_fast, selection_of
 from assay.sdmx.structures.identifiers import parse_artefact
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
 from assay.sdmx.trouble import SelectionError
+from many_cases import each
 
 
 def _dimension(id: str, *codes: str) -> DimensionStructure:
@@ -107,7 +108,7 @@ def test_the_shape_of_targets_is_read_with_its_names() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "expected"),
     [
         (["LP", "NGDPD"], ["LP", "NGDPD"]),
@@ -135,7 +136,7 @@ def test_a_number_keeps_the_digits_that_were_written() -> None:
     assert short(read(raw)) == {"X": {"D": ["1.10", "7", "2.0"]}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "expected"),
     [
         ({}, None),
@@ -173,7 +174,7 @@ def test_nothing_selected_is_a_selection() -> None:
     assert read("[]") == read('{"indicator_selection": []}') == Selection()
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "words"),
     [
         ('{"dataset": "X", "dimensions": []}', ['"dataset"', 'did you mean "dataset_id"?']),
@@ -309,9 +310,7 @@ def test_a_decoded_value_that_is_no_selection_raises_with_its_path() -> None:
 # StatGPT's query
 
 
-@pytest.mark.parametrize(
-    "fence", ["{}", "```json\n{}\n```", "Here you are:\n\n```\n{}\n```\nAnything else [1]?", "I ask {} now"]
-)
+@each("fence", ["{}", "```json\n{}\n```", "Here you are:\n\n```\n{}\n```\nAnything else [1]?", "I ask {} now"])
 def test_a_query_is_read_with_or_without_what_surrounds_it(fence: str) -> None:
     raw = query(
         ("INDICATOR", "in", ["LP", "NGDPD"]), ("COUNTRY", "in", ["MEX"]), ("TIME_PERIOD", "between", ["2015", "2020"])
@@ -341,7 +340,7 @@ def test_several_queries_are_one_selection() -> None:
         assert short(read(raw)) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("filters", "expected"),
     [
         ([("between", ["2015", "2020"])], [("2015", "2020")]),
@@ -373,7 +372,7 @@ def test_filters_on_one_dimension_are_joined() -> None:
     assert short(read(raw)) == {"IMF.RES:WEO(1.0.0)": weo(["MEX", "USA", "NOR"], "*", [])}
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "words"),
     [
         (query(("COUNTRY", "ge", ["MEX"])), ["filters[0]", "'ge'", "'COUNTRY'", "no order|have none"]),
@@ -399,7 +398,7 @@ FLOW = "IMF.RES:WEO(1.0)"
 V3 = "https://api.imf.org/external/sdmx/3.0/data/dataflow/IMF.RES/WEO/1.0"
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "dataset", "expected"),
     [
         (
@@ -435,7 +434,7 @@ def test_a_url_is_read_by_the_structure(url: str, dataset: str, expected: object
     assert short(read(url)) == {dataset: expected}
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "expected"),
     [
         ("c[TIME_PERIOD]=2015", [("2015", "2015")]),
@@ -462,7 +461,7 @@ UNREADABLE = ("unreadable_answer", "system")
 UNKNOWN = ("unknown_structure", "setup")
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "structures", "kind", "blame", "words"),
     [
         (f"{BASE}/WEO/MEX.LP.A", None, *UNKNOWN, ["'WEO'", "--structures", "'MEX.LP.A'"]),
@@ -512,7 +511,7 @@ def test_series_keys_are_as_few_queries_as_have_them() -> None:
     assert short(read(json.dumps(product))) == {"WEO": weo(["MEX", "USA"], ["LP", "NGDPD"], ["A"])}
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "words"),
     [
         ({"dataset_id": "WEO", "series_keys": ["MEX.LP"]}, ["series_keys[0]", "2 positions", "3 dimensions"]),
@@ -531,7 +530,7 @@ def test_series_keys_that_cannot_be_read_are_named(value: object, words: list[st
 # Everything else
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "words"),
     [
         ("", ["blank", "indicator_selection"]),
@@ -584,7 +583,7 @@ def test_garbage_never_raises(raw: str) -> None:
         repr(answer).encode()
 
 
-@pytest.mark.parametrize("piece", ["{", "[1] ", "```\n", '"  ', "https://x/data/", "a,", "\\"])
+@each("piece", ["{", "[1] ", "```\n", '"  ', "https://x/data/", "a,", "\\"])
 def test_long_garbage_takes_no_long_time(piece: str) -> None:
     started = time.process_time()
     read_answer(piece * 40_000 + "!", None)
@@ -606,7 +605,7 @@ def test_many_codes_one_by_one_take_no_long_time(form: str) -> None:
     assert [term.id for term in answer.datasets[0].dimensions[0].terms] == codes
 
 
-@pytest.mark.parametrize(
+@each(
     ("sentence", "expected"),
     [
         ("Fetch {}/MEX.LP.A.", weo(["MEX"], ["LP"], ["A"])),

@@ -11,6 +11,7 @@ from assay.model import Case, DatasetSelection, DimensionSelection, Selection, T
 from assay.sdmx.gold import gold_failure
 from assay.sdmx.structures.identifiers import parse_artefact
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from many_cases import each
 
 AREAS = {"MEX": "Mexico", "NO": "Norway", "SE": "Sweden"}
 
@@ -55,7 +56,7 @@ def _written(selection: Selection) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "says"),
     [
         (wanted("AREA", "MEXICO"), "the code 'MEXICO' is not in the code list T:CL_AREA(1.0) of T:FLOW(1.0)"),
@@ -75,7 +76,7 @@ def test_what_the_dataset_does_not_have_leaves_the_case_unscored(target: Selecti
     assert says in failure.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "known"),
     [
         (wanted("AREA", "MEXICO"), None),
@@ -151,8 +152,8 @@ def at(*ranges: tuple[str | None, str | None]) -> Selection:
     return Selection(datasets=(DatasetSelection(dataset="T:FLOW", dimensions=areas, time=time),))
 
 
-@pytest.mark.parametrize("known", [None, Structures([structures()])], ids=["no structures", "structures"])
-@pytest.mark.parametrize(
+@each("known", [None, Structures([structures()])], ids=["no structures", "structures"])
+@each(
     ("target", "says"),
     [
         (at(("2015-13", None)), "'2015-13' is no period of time"),

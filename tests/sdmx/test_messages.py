@@ -14,6 +14,7 @@ from assay.model import Case, DatasetSelection, DimensionSelection, Failure, Sel
 from assay.ports import ChatMessage
 from assay.sdmx.answers.any_form import answer_notes, read_answer
 from assay.systems.chat.selection import selected
+from many_cases import each
 
 STRUCTURED = {
     "datasetUrn": "IMF.RES:WEO(9.0.0)",
@@ -99,17 +100,17 @@ MESSAGES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", STRUCTURED_FORMS)
+@each("form", STRUCTURED_FORMS)
 def test_a_tools_result_is_read_with_its_names(form: str) -> None:
     assert read_answer(json.dumps(STRUCTURED_FORMS[form]), None) == wanted(named=True)
 
 
-@pytest.mark.parametrize("form", APP_FORMS)
+@each("form", APP_FORMS)
 def test_a_tools_result_for_its_page_is_read(form: str) -> None:
     assert read_answer(json.dumps(APP_FORMS[form]), None) == wanted(named=False)
 
 
-@pytest.mark.parametrize("form", MESSAGES)
+@each("form", MESSAGES)
 def test_a_logged_message_is_read_as_the_live_one_is(form: str) -> None:
     message = MESSAGES[form]
     assert read_answer(json.dumps(message), None) == wanted(named=False)
@@ -131,7 +132,7 @@ def test_several_queries_of_a_result_are_all_read() -> None:
     assert both.datasets == (*wanted(named=True).datasets, DatasetSelection(dataset="IMF.STA:CPI"))
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         {"structuredContent": {"status": "missing_dimensions", "missingDimensions": [{"id": "COUNTRY"}]}},
@@ -154,7 +155,7 @@ def test_words_alone_and_asking_back_select_nothing(value: Any) -> None:
     assert read_answer(raw, None) == Selection()
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "says"),
     [
         ({"isError": True, "content": [{"type": "text", "text": "no such tool"}]}, "'no such tool'"),
@@ -186,7 +187,7 @@ def test_what_cannot_be_read_is_said_and_is_not_nothing(value: Any, says: str) -
     assert says in failure.message
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_damaged_messages_are_read_or_said(seed: int) -> None:
     chance = random.Random(seed)
     odd = (None, 1, 1.5, True, "", "x", [], {}, [None], {"id": 3}, [[]], "{", json.dumps(APP)[:40])
@@ -240,7 +241,7 @@ def said(*attachments: dict[str, Any], words: str = "See there.") -> dict[str, A
     return {"role": "assistant", "content": words, "custom_content": {"attachments": list(attachments)}}
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         said({**ATTACHED, "data": json.dumps(json.dumps(APP))}),
@@ -321,7 +322,7 @@ def test_a_message_without_a_query_is_noted_in_the_verdict(words: str) -> None:
     assert (words in evidence.verdict.reason) is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("logged", "outcomes"),
     [
         ([asks("a"), asks("b"), said(ATTACHED)], [False, True]),

@@ -21,6 +21,7 @@ from assay.sdmx.periods import (
     ranges_of,
 )
 from assay.sdmx.trouble import SelectionError
+from many_cases import each
 
 YEARS = st.integers(1995, 2005)
 PERIODS = st.one_of(
@@ -46,7 +47,7 @@ def span(start: str | None = None, end: str | None = None) -> TimeRange:
     return TimeRange(start=start, end=end)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "first", "last"),
     [
         ("2015", date(2015, 1, 1), date(2015, 12, 31)),
@@ -90,7 +91,7 @@ def test_a_period_is_read_as_its_days(text: str, first: date, last: date) -> Non
     assert (period.first, period.after) == (first.toordinal(), last.toordinal() + 1)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *["", "15", "0000", "-2015", "2015 ", "٢٠١٥", "soon", "last year", "2015-13", "2015-02-30"],
@@ -104,7 +105,7 @@ def test_what_is_no_period_is_not_read(text: str) -> None:
     assert parse_period(text) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "following"),
     [
         ("2015", "2016"),
@@ -202,7 +203,7 @@ def test_an_intersection_has_the_days_of_both(one: TimeRange, other: TimeRange) 
     assert days[2] == days[0] & days[1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "selected", "expected"),
     [
         (None, (span("2015", "2020"),), ("not_judged", None)),

@@ -19,6 +19,7 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, Selection, Turn
 from assay.sdmx.structures.load import load_structures
 from assay.sdmx.structures.missing import missing_datasets, missing_parts
+from many_cases import each
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/"
@@ -36,7 +37,7 @@ def test_missing_file_is_named_with_the_closest(tmp_path: Path) -> None:
     assert "there is no folder" in failure(tmp_path / "nowhere" / "structures.xml")
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "says"),
     [
         (b"", "no well-formed XML"),

@@ -15,6 +15,7 @@ from assay.systems.chat.system import ChatSystem
 from assay.systems.chat.templates import TEMPLATES
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 
@@ -153,7 +154,7 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
     assert prediction.cost_usd is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "kind", "said"),
     [
         (ChatAnswer(content=None, refusal="I must not."), "clarification", 'refused to answer: "I must not."'),

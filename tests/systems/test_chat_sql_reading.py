@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from assay.systems.chat.query_finder import read_answer
+from many_cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "query"),
     [
         ("SELECT 1", "SELECT 1"),
@@ -46,7 +45,7 @@ def test_the_query_is_found(said: str, query: str | None) -> None:
     assert read_answer(said).query == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "",
@@ -74,7 +73,7 @@ def test_a_query_that_nothing_ends_is_not_complete() -> None:
     assert read_answer("SELECT a FROM t;").complete
 
 
-@pytest.mark.parametrize("piece", ["SELECT ", "with a as (", "`", "{", "\n\n(", "```", "'", "/*", "--\n", "<think>"])
+@each("piece", ["SELECT ", "with a as (", "`", "{", "\n\n(", "```", "'", "/*", "--\n", "<think>"])
 def test_long_nonsense_is_read_in_reasonable_time(piece: str) -> None:
     started = time.process_time()
     read_answer(piece * (100_000 // len(piece)))

@@ -26,6 +26,7 @@ from assay.systems.http.extras import table_names, token_usage
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, Fault
 from assay.testing.replying import Reply, Request
+from many_cases import each
 from ports import free_port
 
 QUESTION = "How many clients are there?"
@@ -93,7 +94,7 @@ def test_the_endpoint_of_all_questions_is_asked_for_data(ask: Ask, parameters: o
         assert server.calls[0].body["mode"] == mode
 
 
-@pytest.mark.parametrize("blank", [None, "", "  ", "```sql\n```", "-- hm"])
+@each("blank", [None, "", "  ", "```sql\n```", "-- hm"])
 def test_a_blank_query_without_a_word_is_unanswered(ask: Ask, blank: str | None) -> None:
     with DenodoEmulator(answers={QUESTION: {"sql_query": blank, "answer": " "}}) as server:
         prediction = ask(server)
@@ -172,7 +173,7 @@ WORDS = [
 """What a server may say of one question, words among it that others say of an address or of credentials."""
 
 
-@pytest.mark.parametrize("said", WORDS)
+@each("said", WORDS)
 def test_that_no_table_fits_is_an_answer_whatever_its_words(ask: Ask, said: str) -> None:
     fault = Fault(kind="passed_through", status=404, message=said)
     with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
@@ -185,8 +186,8 @@ def test_that_no_table_fits_is_an_answer_whatever_its_words(ask: Ask, said: str)
     assert (said or "no table fits the question") in prediction.failure.message
 
 
-@pytest.mark.parametrize("said", WORDS)
-@pytest.mark.parametrize("status", [401, 403])
+@each("said", WORDS)
+@each("status", [401, 403])
 def test_a_status_of_the_data_catalogs_own_is_about_the_one_question(ask: Ask, status: int, said: str) -> None:
     fault = Fault(kind="passed_through", status=status, message=said)
     with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
@@ -245,7 +246,7 @@ def test_text_becomes_a_list_where_the_server_asks_for_one(quick: Callable[..., 
     assert sent == {"vdp_database_names": ["bank", "sales"], "vdp_tag_names": ["eu"], "use_views": ["bank.client"]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "form"),
     [
         ("bank", ["bank"]),
@@ -278,7 +279,7 @@ class Choosy(DenodoEmulator):
         return Reply(status=422, body={"detail": problems}) if problems else super().reply(request)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "kind", "sent"),
     [
         ('["bank", "sales"]', "string_type", "bank,sales"),
@@ -302,7 +303,7 @@ def test_a_field_of_ours_that_a_server_does_not_take_is_left_out(ask: Ask) -> No
         assert "disclaimer" in server.calls[-1].body
 
 
-@pytest.mark.parametrize(
+@each(
     ("problem", "advice"),
     [
         (detail("x", "extra_forbidden", "Extra inputs"), "leave out --param x"),
@@ -327,7 +328,7 @@ def test_a_server_that_is_never_content_is_not_asked_for_ever(ask: Ask) -> None:
     assert len(server.calls) < 20
 
 
-@pytest.mark.parametrize(
+@each(
     "response",
     [
         {"status": "ok"},
@@ -374,7 +375,7 @@ def test_a_server_that_gives_no_more_answers_ends_the_run(quick: Callable[..., S
         system.close()
 
 
-@pytest.mark.parametrize(
+@each(
     "vql",
     [
         "select name from branch",
@@ -397,7 +398,7 @@ def test_a_query_that_the_server_left_in_its_answer_is_taken(ask: Ask, vql: str)
     assert prediction.query_source == "answer"
 
 
-@pytest.mark.parametrize(
+@each(
     "words",
     [
         "Here is the query: select name from branch",
@@ -416,7 +417,7 @@ def test_a_query_that_the_server_left_in_its_answer_is_taken(ask: Ask, vql: str)
         "",
     ],
 )
-@pytest.mark.parametrize("empty", ["", None, "```sql\n```"])
+@each("empty", ["", None, "```sql\n```"])
 def test_words_are_not_taken_for_a_query(ask: Ask, words: str, empty: str | None) -> None:
     with DenodoEmulator(answers={QUESTION: {"sql_query": empty, "answer": words}}) as server:
         prediction = ask(server)
@@ -453,7 +454,7 @@ def test_a_service_whose_model_is_at_its_limit_for_a_moment_answers(ask: Ask) ->
         assert ask(server).query == SQL
 
 
-@pytest.mark.parametrize(
+@each(
     ("fault", "asked"),
     [
         (Fault(kind="unavailable", status=502, times=1), 2),
@@ -470,7 +471,7 @@ def test_trouble_that_passes_is_asked_again(ask: Ask, fault: Fault, asked: int) 
         assert server.asked[QUESTION] == asked
 
 
-@pytest.mark.parametrize(
+@each(
     ("fault", "asked", "blame", "message"),
     [
         (Fault(kind="unavailable", status=502, message="bad gateway"), 3, "network", "502: bad gateway (3 tries)"),
@@ -497,7 +498,7 @@ def test_trouble_that_stays_is_a_failure_of_the_question_or_of_the_way_to_the_se
         assert server.asked[QUESTION] == asked
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "said"),
     [
         (404, "Not Found"),
@@ -689,7 +690,7 @@ def test_a_certificate_that_cannot_be_verified_says_so(ask: Ask, tmp_path: Path)
         assert ask(server, verify_ssl=False).query == SQL
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "message"),
     [
         ("denodo:host:8008/answerDataQuestion", "names no HTTP address"),
@@ -705,7 +706,7 @@ def test_an_address_that_is_none_is_refused(url: str, message: str) -> None:
     assert "hush" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         {"user": "a", "token": Secret("t")},

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from assay.systems.query import clean_query
+from many_cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "query"),
     [
         ("SELECT 1", "SELECT 1"),
@@ -39,7 +38,7 @@ def test_fence_semicolon_and_space_go_and_the_rest_stays(text: str | None, query
     assert clean_query(text) == query
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "/*a*/" * 20_000 + "x",
