@@ -56,6 +56,7 @@ def each(
                 pytest.skip(f"{len(skipped)} of {len(cases)} cases: {'; '.join(skipped)}")
 
         fixtures = [parameter for name, parameter in signature.parameters.items() if name not in arguments]
+        family.cases = len(cases) * getattr(test, "cases", 1)  # type: ignore[attr-defined]
         family.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
         return family
 

@@ -46,6 +46,7 @@ def test_families_of_families_are_products() -> None:
 
     family()
     assert tried == ["ax", "ay", "bx", "by"]
+    assert family.cases == 4  # type: ignore[attr-defined]
 
 
 def test_cases_share_no_folder_patch_or_output(
