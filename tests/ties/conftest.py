@@ -16,7 +16,7 @@ from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction
 from assay.scoring.queries.scorer import QueryScorer
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def verdict() -> Iterator[Callable[[Path, str, str], Verdict]]:
     """The verdict on a prediction, given a SQLite file, the gold query and the prediction."""
     executor = Executor(engines=registry.engine_references(), limits=Limits())
